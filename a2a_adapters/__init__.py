@@ -1,0 +1,110 @@
+"""Serve what you have as an A2A agent, in one line.
+
+`serve(target)` runs a server; `build_app(target)` returns it as an ASGI application;
+`as_executor(target)` is for people who already have an a2a-sdk server.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version as _version
+from typing import TYPE_CHECKING
+
+from a2a_adapters.adapter import Adapter, AgentDescription, AgentRequest, CancelFlag, Skill, Turn
+from a2a_adapters.errors import (
+    A2AAdaptersError,
+    ConfigurationError,
+    InvalidInputError,
+    MissingExtraError,
+    NoAdapterError,
+    TargetError,
+    UnsafeHostError,
+)
+from a2a_adapters.events import (
+    PROGRESS_EXTENSION,
+    AgentEvent,
+    AuthRequired,
+    InputRequired,
+    Output,
+    Progress,
+    ProgressEvent,
+    Rejected,
+    Reply,
+    TaskMetadata,
+    TextDelta,
+    ToolCall,
+    ToolResult,
+)
+from a2a_adapters.hookspecs import hookimpl
+from a2a_adapters.limits import Limits
+from a2a_adapters.parts import JSON, Data, File, Part, Text
+from a2a_adapters.plugins import Plugins, PluginStatus, installed_plugins
+from a2a_adapters.threads import run_in_thread
+
+if TYPE_CHECKING:
+    from a2a_adapters.executor import AdapterExecutor
+    from a2a_adapters.server import ServerOptions, as_executor, build_app, serve, serve_runnable
+
+__all__ = [
+    "JSON",
+    "PROGRESS_EXTENSION",
+    "A2AAdaptersError",
+    "Adapter",
+    "AdapterExecutor",
+    "AgentDescription",
+    "AgentEvent",
+    "AgentRequest",
+    "AuthRequired",
+    "CancelFlag",
+    "ConfigurationError",
+    "Data",
+    "File",
+    "InputRequired",
+    "InvalidInputError",
+    "Limits",
+    "MissingExtraError",
+    "NoAdapterError",
+    "Output",
+    "Part",
+    "PluginStatus",
+    "Plugins",
+    "Progress",
+    "ProgressEvent",
+    "Rejected",
+    "Reply",
+    "ServerOptions",
+    "Skill",
+    "TargetError",
+    "TaskMetadata",
+    "Text",
+    "TextDelta",
+    "ToolCall",
+    "ToolResult",
+    "Turn",
+    "UnsafeHostError",
+    "as_executor",
+    "build_app",
+    "hookimpl",
+    "installed_plugins",
+    "run_in_thread",
+    "serve",
+    "serve_runnable",
+]
+
+# These import the server half of a2a-sdk, which costs over a second: loaded on first use.
+_LAZY = {
+    "AdapterExecutor": "a2a_adapters.executor",
+    "ServerOptions": "a2a_adapters.server",
+    "as_executor": "a2a_adapters.server",
+    "build_app": "a2a_adapters.server",
+    "serve": "a2a_adapters.server",
+    "serve_runnable": "a2a_adapters.server",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return _version("a2a-adapters")
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

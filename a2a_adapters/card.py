@@ -1,0 +1,125 @@
+"""From an `AgentDescription` to the card that clients of A2A 1.0 and 0.3 read."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from email.utils import formatdate
+from typing import TYPE_CHECKING
+
+from a2a.server.request_handlers.response_helpers import agent_card_to_dict
+from a2a.types import AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentSkill
+from pydantic_core import to_json
+from starlette.responses import Response
+from starlette.routing import Route
+
+from a2a_adapters.events import PROGRESS_EXTENSION
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from a2a_adapters.adapter import AgentDescription, Skill
+
+WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
+"""Where clients look for the card: today's path and the one used before A2A 0.3."""
+
+_CACHE_CONTROL = "public, max-age=60"
+
+
+def build_card(description: AgentDescription, url: str) -> AgentCard:
+    """Return the card of an agent that is served at `url`.
+
+    Both protocol versions are listed for both bindings, so that a2a-sdk adds the fields 0.3
+    clients need (A2A 1.0, section 4.4.1 and appendix A).
+    """
+    url = url.rstrip("/")
+    interfaces = [
+        AgentInterface(url=address, protocol_binding=binding, protocol_version=version)
+        for version in ("1.0", "0.3")
+        for binding, address in (("JSONRPC", f"{url}/"), ("HTTP+JSON", url))
+    ]
+    progress = AgentExtension(
+        uri=PROGRESS_EXTENSION,
+        description="Steps, tool calls and tool results while a task is worked on.",
+    )
+    return AgentCard(
+        name=description.name,
+        description=description.description,
+        version=description.version,
+        supported_interfaces=interfaces,
+        capabilities=AgentCapabilities(streaming=True, extensions=[progress]),
+        default_input_modes=description.input_modes,
+        default_output_modes=description.output_modes,
+        skills=[_skill(skill) for skill in description.skills] or [_only_skill(description)],
+    )
+
+
+def _skill(skill: Skill) -> AgentSkill:
+    return AgentSkill(
+        id=skill.id,
+        name=skill.name,
+        description=skill.description,
+        tags=skill.tags or [skill.id],
+        examples=skill.examples,
+    )
+
+
+def _only_skill(description: AgentDescription) -> AgentSkill:
+    name = description.name
+    return AgentSkill(id="answer", name=name, description=description.description, tags=["answer"])
+
+
+class CardEndpoint:
+    """Serves the card, with the address under which the client reached it.
+
+    Args:
+        description: What the card says.
+        url: The public address; without it the request's own host is used.
+        trust_forwarded: Whether `X-Forwarded-Proto`, `-Host` and `-Prefix` are believed.
+    """
+
+    def __init__(
+        self, description: AgentDescription, url: str | None, *, trust_forwarded: bool
+    ) -> None:
+        self._description = description
+        self._url = url
+        self._trust_forwarded = trust_forwarded
+        self._last_modified = formatdate(usegmt=True)
+        # Bounded: the host is whatever a client sends.
+        self._render = functools.lru_cache(maxsize=64)(self._render_once)
+
+    def routes(self) -> list[Route]:
+        """Return the routes of the card."""
+        return [Route(path, self.handle, methods=["GET"]) for path in WELL_KNOWN_PATHS]
+
+    async def handle(self, request: Request) -> Response:
+        """Answer with the card, or with 304 if the client has it already."""
+        body, etag = self._render(self._url or self._requested_url(request))
+        headers = {
+            "ETag": etag,
+            "Cache-Control": _CACHE_CONTROL,
+            "Last-Modified": self._last_modified,
+        }
+        if etag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        return Response(body, headers=headers, media_type="application/json")
+
+    def _requested_url(self, request: Request) -> str:
+        url = request.base_url
+        if self._trust_forwarded:
+            headers = request.headers
+            url = url.replace(
+                scheme=_first(headers.get("x-forwarded-proto")) or url.scheme,
+                netloc=_first(headers.get("x-forwarded-host")) or url.netloc,
+                path=_first(headers.get("x-forwarded-prefix")) or url.path,
+            )
+        return str(url)
+
+    def _render_once(self, url: str) -> tuple[bytes, str]:
+        body = to_json(agent_card_to_dict(build_card(self._description, url)))
+        return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+
+
+def _first(header: str | None) -> str:
+    """Return the first of the values that a chain of proxies has put in a header."""
+    return (header or "").split(",")[0].strip()

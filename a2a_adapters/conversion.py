@@ -1,0 +1,143 @@
+"""Protocol messages and parts to plain ones and back (A2A 1.0, section 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from a2a.types import Message, TaskState
+from a2a.types import Part as ProtocolPart
+from google.protobuf import json_format, struct_pb2
+from pydantic_core import to_jsonable_python
+
+from a2a_adapters.adapter import AgentRequest, CancelFlag
+from a2a_adapters.events import PROGRESS_EXTENSION
+from a2a_adapters.parts import JSON, Data, File, Part, Text
+
+if TYPE_CHECKING:
+    from a2a.server.agent_execution import RequestContext
+    from a2a.types import Task
+
+DURABLE = "a2a_adapters.durable"
+"""Key in the metadata of a question whose answer can be taken after a restart too."""
+
+_SCHEMA_KEY = "json_schema"
+_JSON_MEDIA_TYPE = "application/json"
+_WAITING = frozenset({TaskState.TASK_STATE_INPUT_REQUIRED, TaskState.TASK_STATE_AUTH_REQUIRED})
+
+
+def agent_request(context: RequestContext, context_id: str, cancelled: CancelFlag) -> AgentRequest:
+    """Return what a2a-sdk knows of a request as an `AgentRequest`, without history."""
+    message = context.message or Message()
+    configuration = context.configuration
+    question = _question(context.current_task)
+    return AgentRequest(
+        parts=message_parts(message),
+        message=message,
+        task_id=context.task_id or "",
+        context_id=context_id,
+        owner=context.call_context.user.user_name,
+        metadata=context.metadata | struct_to_dict(message.metadata),
+        accepted_output_modes=tuple(configuration.accepted_output_modes) if configuration else (),
+        wants_progress=PROGRESS_EXTENSION in context.requested_extensions
+        or PROGRESS_EXTENSION in message.extensions,
+        resuming=question is not None,
+        resume_metadata=struct_to_dict(question.metadata) if question else {},
+        cancelled=cancelled,
+    )
+
+
+def is_durable_question(task: Task | None) -> bool:
+    """Tell whether the task waits for an answer that can be taken at any time."""
+    question = _question(task)
+    return question is not None and DURABLE in question.metadata
+
+
+def _question(task: Task | None) -> Message | None:
+    """Return the message with which the task waits for its caller, if it does."""
+    if task is None or task.status.state not in _WAITING:
+        return None
+    return task.status.message
+
+
+def message_parts(message: Message) -> tuple[Part, ...]:
+    """Return the parts of a protocol message."""
+    return tuple(from_protocol(part) for part in message.parts)
+
+
+def from_protocol(part: ProtocolPart) -> Part:
+    """Return one protocol part as plain data."""
+    metadata = struct_to_dict(part.metadata) if part.HasField("metadata") else {}
+    match part.WhichOneof("content"):
+        case "data":
+            return Data(json_format.MessageToDict(part.data), metadata=metadata)
+        case "raw":
+            return File(
+                content=part.raw,
+                media_type=part.media_type,
+                filename=part.filename,
+                metadata=metadata,
+            )
+        case "url":
+            return File(
+                url=part.url,
+                media_type=part.media_type,
+                filename=part.filename,
+                metadata=metadata,
+            )
+        case _:
+            return Text(part.text, part.media_type, metadata=metadata)
+
+
+def to_protocol(parts: Iterable[Part]) -> list[ProtocolPart]:
+    """Return parts as protocol parts.
+
+    Raises:
+        ValueError: A value cannot be expressed as JSON.
+    """
+    return [_to_protocol(part) for part in parts]
+
+
+def _to_protocol(part: Part) -> ProtocolPart:
+    metadata = dict(part.metadata)
+    match part:
+        case Text():
+            result = ProtocolPart(text=part.text, media_type=part.media_type)
+        case File(content=bytes() as content):
+            result = ProtocolPart(raw=content, media_type=part.media_type, filename=part.filename)
+        case File():
+            result = ProtocolPart(url=part.url, media_type=part.media_type, filename=part.filename)
+        case Data():
+            result = ProtocolPart(data=to_value(part.value), media_type=_JSON_MEDIA_TYPE)
+            if part.schema is not None:
+                metadata[_SCHEMA_KEY] = part.schema
+    if metadata:
+        result.metadata.CopyFrom(to_struct(metadata))
+    return result
+
+
+def to_value(value: object) -> struct_pb2.Value:
+    """Return `value` as a protobuf value.
+
+    Raises:
+        ValueError: It cannot be expressed as JSON.
+    """
+    plain = to_jsonable_python(value, inf_nan_mode="null")
+    try:
+        return json_format.ParseDict(plain, struct_pb2.Value())
+    except json_format.ParseError as error:
+        raise ValueError(str(error)) from error
+
+
+def to_struct(values: Mapping[str, JSON]) -> struct_pb2.Struct:
+    """Return a mapping as a protobuf struct.
+
+    Raises:
+        ValueError: A value cannot be expressed as JSON.
+    """
+    return to_value(values).struct_value
+
+
+def struct_to_dict(struct: struct_pb2.Struct) -> dict[str, Any]:
+    """Return a protobuf struct as a dict; whole numbers come back as int."""
+    return json_format.MessageToDict(struct) if struct.fields else {}

@@ -1,0 +1,60 @@
+"""Every error this package raises on purpose.
+
+    A2AAdaptersError
+    ├── ConfigurationError (ValueError)   the developer has to change something
+    │   ├── NoAdapterError (TypeError)    no plugin knows how to serve this object
+    │   ├── MissingExtraError (ImportError)   an optional dependency is not installed
+    │   ├── TargetError                   a plugin knows the object, but cannot serve it as it is
+    │   └── UnsafeHostError               serving here would expose an open agent
+    └── InvalidInputError (ValueError)    the caller's message cannot be used; told to the caller
+
+Messages of `ConfigurationError` are for the developer's terminal. The message of an
+`InvalidInputError` is sent to the remote caller, so it must hold nothing private.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "A2AAdaptersError",
+    "ConfigurationError",
+    "InvalidInputError",
+    "MissingExtraError",
+    "NoAdapterError",
+    "TargetError",
+    "UnsafeHostError",
+]
+
+
+class A2AAdaptersError(Exception):
+    """Base of all errors raised by a2a-adapters."""
+
+
+class ConfigurationError(A2AAdaptersError, ValueError):
+    """Something in the developer's setup must change before it can work."""
+
+
+class NoAdapterError(ConfigurationError, TypeError):
+    """No plugin can serve the target."""
+
+
+class MissingExtraError(ConfigurationError, ImportError):
+    """A feature needs a package that an extra of a2a-adapters installs."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs: pip install 'a2a-adapters[{extra}]'")
+
+
+class TargetError(ConfigurationError):
+    """The target's type is known, but this object cannot be served as it is."""
+
+
+class UnsafeHostError(ConfigurationError):
+    """The host would make an agent without authentication reachable from other machines."""
+
+
+class InvalidInputError(A2AAdaptersError, ValueError):
+    """The caller's message cannot be used by the target.
+
+    Raised by `Adapter.stream` before the first event it becomes A2A's "invalid params"
+    error; raised later it ends the task as rejected. The text is sent to the caller.
+    """

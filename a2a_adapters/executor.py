@@ -1,0 +1,287 @@
+"""Runs an adapter as an a2a-sdk `AgentExecutor`, on our runtime or on any a2a-sdk server."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+from uuid import uuid4
+
+from a2a.server.agent_execution import AgentExecutor, RequestContext
+from a2a.types import TaskState
+from a2a.utils.errors import InvalidParamsError
+
+from a2a_adapters.adapter import Adapter, AgentRequest, CancelFlag, Turn
+from a2a_adapters.conversations import Conversations
+from a2a_adapters.conversion import agent_request, is_durable_question
+from a2a_adapters.errors import InvalidInputError
+from a2a_adapters.events import (
+    AgentEvent,
+    InputRequired,
+    Output,
+    Progress,
+    ProgressEvent,
+    Rejected,
+    Reply,
+    TaskMetadata,
+    TextDelta,
+    ToolCall,
+    ToolResult,
+)
+from a2a_adapters.limits import Limits
+from a2a_adapters.writer import TaskWriter
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from a2a.server.events import EventQueue
+    from a2a.types import Task
+
+__all__ = ["AdapterExecutor", "Redact"]
+
+Redact: TypeAlias = "Callable[[ProgressEvent], ProgressEvent | None]"
+"""Changes a progress event before it is sent; None drops it."""
+
+_Events: TypeAlias = "AsyncGenerator[AgentEvent, AgentRequest | None]"
+
+_NO_LONGER_WAITING = (
+    "The agent no longer waits for this answer: it took too long or the agent was restarted. "
+    "Please start a new task."
+)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Parked:
+    """A generator that waits at `answer = yield InputRequired(...)`."""
+
+    events: _Events
+    cancelled: CancelFlag
+    expiry: asyncio.TimerHandle
+
+
+@dataclass(slots=True)
+class _Run:
+    """One execution: a message being answered."""
+
+    request: AgentRequest
+    writer: TaskWriter
+    events: _Events | None = None
+    answers_parked: bool = False
+    announced: bool = False
+    parked: bool = False
+
+
+class _TimeLimitError(Exception):
+    """The run took longer than it may."""
+
+
+class AdapterExecutor(AgentExecutor):
+    """Feeds requests to an adapter and its events to the task.
+
+    Failures end the task with a fixed text and an error id; what happened is in the log only.
+
+    Args:
+        adapter: What answers.
+        limits: Time limits and the bounds of the conversation memory.
+        redact: Sees every event of the progress extension before it is sent.
+    """
+
+    def __init__(
+        self, adapter: Adapter, limits: Limits | None = None, redact: Redact | None = None
+    ) -> None:
+        self.adapter = adapter
+        self._limits = limits or Limits()
+        self._redact = redact
+        self._conversations = Conversations(self._limits)
+        self._running: dict[str, CancelFlag] = {}
+        self._parked: dict[str, _Parked] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
+        """Answer one message.
+
+        Raises:
+            InvalidParamsError: The target cannot use the message; no task was created.
+        """
+        run = self._begin(context, event_queue)
+        self._running[run.request.task_id] = run.request.cancelled
+        try:
+            await self._answer(run, context.current_task)
+        except InvalidInputError as error:
+            if not run.writer.has_written:
+                raise InvalidParamsError(str(error)) from error
+            await run.writer.finish(TaskState.TASK_STATE_REJECTED, str(error))
+        except asyncio.CancelledError:
+            run.request.cancelled.set()
+            raise
+        except _TimeLimitError:
+            await self._fail(run, f"The agent was stopped after {self._limits.run_seconds:g} s.")
+        except Exception:  # whatever a framework raises must not reach the wire
+            await self._fail(run, "The agent failed.")
+        finally:
+            del self._running[run.request.task_id]
+            if run.events is not None and not run.parked:
+                await run.events.aclose()
+
+    async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
+        """Stop the work on a task and mark the task as cancelled."""
+        task_id = context.task_id or ""
+        if flag := self._running.get(task_id):
+            flag.set()
+        if parked := self._parked.pop(task_id, None):
+            parked.expiry.cancel()
+            parked.cancelled.set()
+            await parked.events.aclose()
+        writer = TaskWriter(event_queue, task_id, context.context_id or "")
+        await writer.finish(TaskState.TASK_STATE_CANCELED)
+
+    async def aclose(self) -> None:
+        """Release every parked run and the adapter."""
+        for task_id in list(self._parked):
+            self._expire(task_id)
+        if self._closing:
+            await asyncio.gather(*self._closing, return_exceptions=True)
+        await self.adapter.aclose()
+
+    def _begin(self, context: RequestContext, queue: EventQueue) -> _Run:
+        task = context.current_task
+        task_id = context.task_id or ""
+        # a2a-sdk 1.3 makes up a context id for a follow-up that names only its task.
+        context_id = task.context_id if task else context.context_id or ""
+        parked = self._parked.pop(task_id, None)
+        if parked:
+            parked.expiry.cancel()
+        cancelled = parked.cancelled if parked else CancelFlag()
+        request = agent_request(context, context_id, cancelled)
+        run = _Run(request, TaskWriter(queue, task_id, context_id), announced=task is not None)
+        if parked:
+            run.events, run.answers_parked = parked.events, True
+        return run
+
+    async def _answer(self, run: _Run, task: Task | None) -> None:
+        request = run.request
+        key = (request.owner, request.context_id)
+        if not run.announced and self._conversations.is_busy(key):
+            await self._announce(run, TaskState.TASK_STATE_SUBMITTED)
+        async with self._conversations.turn(key) as conversation:
+            if request.resuming and run.events is None and not is_durable_question(task):
+                await run.writer.finish(TaskState.TASK_STATE_FAILED, _NO_LONGER_WAITING)
+                return
+            if run.events is None:
+                if self.adapter.uses_history:
+                    request = replace(request, history=tuple(conversation.turns))
+                run.events = self.adapter.stream(request)
+            if run.announced:
+                await run.writer.working()
+            elif not self.adapter.may_reply:
+                await self._announce(run, TaskState.TASK_STATE_WORKING)
+            await self._pump_in_time(run, run.events)
+            if self.adapter.uses_history and not request.cancelled:
+                conversation.turns.append(Turn("user", request.parts))
+                conversation.turns.append(Turn("agent", tuple(run.writer.said)))
+
+    async def _pump_in_time(self, run: _Run, events: _Events) -> None:
+        try:
+            async with asyncio.timeout(self._limits.run_seconds) as limit:
+                await self._pump(run, events)
+        except TimeoutError as error:
+            if limit.expired():
+                raise _TimeLimitError from error
+            raise
+
+    async def _pump(self, run: _Run, events: _Events) -> None:
+        """Write every event until the adapter ends or waits for its caller."""
+        writer, cancelled = run.writer, run.request.cancelled
+        if run.answers_parked:
+            try:
+                event = await events.asend(run.request)
+            except StopAsyncIteration:
+                await writer.finish(TaskState.TASK_STATE_COMPLETED)
+                return
+            if await self._write(run, event):
+                return
+        async for event in events:
+            if cancelled:
+                return
+            if type(event) is TextDelta and run.announced:
+                await writer.text(event.text)
+            elif await self._write(run, event):
+                return
+        if cancelled:
+            return
+        if not run.announced:
+            await self._announce(run, TaskState.TASK_STATE_WORKING)
+        await writer.finish(TaskState.TASK_STATE_COMPLETED)
+
+    async def _write(self, run: _Run, event: AgentEvent) -> bool:
+        """Write one event; return whether the run ends with it."""
+        if isinstance(event, Reply) and not run.announced:
+            await run.writer.reply(event)
+            return True
+        if not run.announced:
+            await self._announce(run, TaskState.TASK_STATE_WORKING)
+        if isinstance(event, InputRequired):
+            if not event.durable:
+                self._park(run)
+            await run.writer.ask(event)
+            return True
+        if isinstance(event, Rejected):
+            await run.writer.finish(TaskState.TASK_STATE_REJECTED, event.reason)
+            return True
+        await self._write_content(run, event)
+        return False
+
+    async def _write_content(self, run: _Run, event: AgentEvent) -> None:
+        match event:
+            case TextDelta(text=text):
+                await run.writer.text(text)
+            case Output():
+                await run.writer.output(event)
+            case Reply(parts=parts, metadata=metadata):
+                await run.writer.output(Output(parts, metadata=metadata))
+            case TaskMetadata(values=values):
+                run.writer.add_metadata(dict(values))
+            case Progress() | ToolCall() | ToolResult():
+                await self._progress(run, event)
+            case _:
+                raise TypeError(f"an adapter yielded {type(event).__name__}, not an AgentEvent")
+
+    async def _announce(self, run: _Run, state: TaskState) -> None:
+        run.announced = True
+        await run.writer.announce(run.request.message, state)
+
+    async def _progress(self, run: _Run, event: ProgressEvent) -> None:
+        if not run.request.wants_progress:
+            return
+        shown = self._redact(event) if self._redact else event
+        if shown is not None:
+            await run.writer.progress(shown)
+
+    def _park(self, run: _Run) -> None:
+        assert run.events is not None  # noqa: S101 - it has just yielded the question
+        task_id = run.request.task_id
+        loop = asyncio.get_running_loop()
+        expiry = loop.call_later(self._limits.input_seconds, self._expire, task_id)
+        self._parked[task_id] = _Parked(run.events, run.request.cancelled, expiry)
+        run.parked = True
+
+    def _expire(self, task_id: str) -> None:
+        parked = self._parked.pop(task_id)
+        parked.expiry.cancel()
+        parked.cancelled.set()
+        closing = asyncio.ensure_future(parked.events.aclose())
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+
+    async def _fail(self, run: _Run, reason: str) -> None:
+        if run.parked:
+            self._expire(run.request.task_id)
+        run.request.cancelled.set()  # threads of this run have no one to work for any more
+        error_id = uuid4().hex[:12]
+        logger.error("task %s failed, error id %s", run.request.task_id, error_id)
+        if not run.announced:
+            await self._announce(run, TaskState.TASK_STATE_WORKING)
+        await run.writer.finish(TaskState.TASK_STATE_FAILED, f"{reason} Error id: {error_id}")

@@ -1,0 +1,36 @@
+"""The limits a served agent keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Limits"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one served agent may use. Times are in seconds.
+
+    Attributes:
+        run_seconds: How long one run may take before its task fails.
+        input_seconds: How long a task may wait for its caller before it fails.
+        shutdown_seconds: How long running tasks may go on when the server stops.
+        finished_seconds: How long the memory store keeps a finished task.
+        finished_tasks: How many finished tasks the memory store keeps.
+        conversations: How many conversations are remembered.
+        history_messages: How many messages of each conversation are remembered.
+        history_seconds: How long an idle conversation is remembered.
+        subscriber_events: How far a subscriber may fall behind before it is closed.
+        threads: How many blocking calls run at once.
+    """
+
+    run_seconds: float = 900
+    input_seconds: float = 3600
+    shutdown_seconds: float = 5
+    finished_seconds: float = 3600
+    finished_tasks: int = 10_000
+    conversations: int = 10_000
+    history_messages: int = 40
+    history_seconds: float = 3600
+    subscriber_events: int = 10_000
+    threads: int = 32

@@ -1,0 +1,65 @@
+"""What messages and artifacts are made of: text, files and data.
+
+Plain values in place of the protocol's `Part` (A2A 1.0, section 4.1.6), so that an adapter
+never handles protocol types. `a2a_adapters.conversion` turns them into parts and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+JSON: TypeAlias = "str | int | float | bool | Sequence[JSON] | Mapping[str, JSON] | None"
+"""A value that JSON can express."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A piece of text."""
+
+    text: str
+    media_type: str = ""
+    metadata: Mapping[str, JSON] = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A file, by its bytes (`content`) or by its address (`url`): exactly one of the two.
+
+    Raises:
+        ValueError: If both or neither are given.
+    """
+
+    content: bytes | None = None
+    url: str | None = None
+    media_type: str = ""
+    filename: str = ""
+    metadata: Mapping[str, JSON] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if (self.content is None) == (self.url is None):
+            raise ValueError("a File has either content or a url")
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Structured data, optionally with the JSON schema that describes it.
+
+    `value` may be anything pydantic can turn into JSON (models and dataclasses too) when it
+    is sent; received values are plain JSON. The schema travels in the part's metadata under
+    `json_schema`.
+    """
+
+    value: object
+    schema: Mapping[str, JSON] | None = field(default=None, kw_only=True)
+    metadata: Mapping[str, JSON] = field(default_factory=dict, kw_only=True)
+
+
+Part: TypeAlias = Text | File | Data
+"""One part of a message or artifact."""
+
+
+def join_text(parts: Sequence[Part]) -> str:
+    """Return the text of all text parts, one per line."""
+    return "\n".join(part.text for part in parts if isinstance(part, Text))

@@ -1,0 +1,159 @@
+"""Discovery of plugins, and one typed method per hook."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+from dataclasses import dataclass
+from importlib import metadata
+from typing import TYPE_CHECKING, cast
+
+import pluggy
+
+from a2a_adapters import hookspecs
+from a2a_adapters.adapter import Adapter
+from a2a_adapters.errors import NoAdapterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["BLOCK_VARIABLE", "PluginStatus", "Plugins", "installed_plugins"]
+
+BLOCK_VARIABLE = "A2A_ADAPTERS_DISABLE_PLUGINS"
+"""Environment variable with the comma-separated names of plugins not to load."""
+
+_DISTRIBUTION = "a2a-adapters"
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginStatus:
+    """One line of `a2a-adapters plugins`."""
+
+    name: str
+    value: str
+    distribution: str
+    version: str
+    hooks: tuple[str, ...] = ()
+    problem: str = ""
+
+
+class Plugins:
+    """A set of plugins. Later registrations are asked first, so third parties win."""
+
+    def __init__(self) -> None:
+        self._manager = pluggy.PluginManager(hookspecs.PROJECT)
+        self._manager.add_hookspecs(hookspecs)
+        self._status: list[PluginStatus] = []
+
+    def register(self, plugin: object, name: str | None = None) -> None:
+        """Add a plugin: a module or object with functions marked `@hookimpl`.
+
+        Raises:
+            ValueError: The plugin or its name is already registered.
+            pluggy.PluginValidationError: A hook has arguments it may not have.
+        """
+        self._manager.register(plugin, name)
+
+    def discover(self) -> None:
+        """Register every installed plugin: bundled ones first, then by name.
+
+        A plugin that cannot be loaded is logged and skipped; `statuses` tells why.
+        """
+        blocked = {name.strip() for name in os.environ.get(BLOCK_VARIABLE, "").split(",")}
+        for entry_point in _sorted(metadata.entry_points(group=hookspecs.PROJECT)):
+            status = self._load(entry_point, is_blocked=entry_point.name in blocked)
+            self._status.append(status)
+
+    def _load(self, entry_point: metadata.EntryPoint, *, is_blocked: bool) -> PluginStatus:
+        def status(problem: str = "", hooks: tuple[str, ...] = ()) -> PluginStatus:
+            dist = entry_point.dist
+            return PluginStatus(
+                name=entry_point.name,
+                value=entry_point.value,
+                distribution=dist.name if dist else "",
+                version=dist.version if dist else "",
+                hooks=hooks,
+                problem=problem,
+            )
+
+        if is_blocked:
+            return status(f"disabled by {BLOCK_VARIABLE}")
+        if self._manager.has_plugin(entry_point.name):
+            logger.warning("skipping plugin %s: the name is taken", entry_point)
+            return status("another plugin has this name")
+        try:
+            self._manager.register(entry_point.load(), entry_point.name)
+        except Exception as error:  # a plugin may raise anything; the others must go on
+            logger.warning("skipping plugin %s", entry_point, exc_info=True)
+            return status(f"{type(error).__name__}: {error}")
+        plugin = self._manager.get_plugin(entry_point.name)
+        hooks = tuple(sorted(c.name for c in self._manager.get_hookcallers(plugin) or ()))
+        return status(_misspelt(plugin, self._manager), hooks)
+
+    def statuses(self) -> list[PluginStatus]:
+        """Return every plugin that `discover` found, loaded or not."""
+        return list(self._status)
+
+    def adapt(self, target: object) -> Adapter:
+        """Return an adapter for `target`; an `Adapter` is its own.
+
+        Raises:
+            NoAdapterError: No plugin knows the target's type.
+            TargetError: A plugin knows it, but cannot serve this object.
+        """
+        if isinstance(target, Adapter):
+            return target
+        adapter = cast("Adapter | None", self._manager.hook.a2a_adapt(target=target))
+        if adapter is None:
+            raise NoAdapterError(self._refusal(target))
+        return adapter
+
+    def _refusal(self, target: object) -> str:
+        kind = type(target)
+        asked = ", ".join(name for name, plugin in self._manager.list_name_plugin() if plugin)
+        text = (
+            f"no plugin can serve an object of type {kind.__module__}.{kind.__qualname__}; "
+            f"asked: {asked or 'none, no plugin is loaded'}"
+        )
+        for extra in _extras():
+            if kind.__module__.startswith(extra):
+                text += f". Its extra: pip install -U 'a2a-adapters[{extra}]'"
+        if any(status.problem for status in self._status):
+            text += ". Some plugins are not loaded, see: a2a-adapters plugins"
+        return text
+
+
+def _misspelt(plugin: object, manager: pluggy.PluginManager) -> str:
+    """Name the functions marked `@hookimpl` for which there is no hook."""
+    unknown = [
+        name
+        for name in dir(plugin)
+        if manager.parse_hookimpl_opts(plugin, name) and not hasattr(hookspecs, name)
+    ]
+    return f"no such hook: {', '.join(unknown)}" if unknown else ""
+
+
+def _extras() -> list[str]:
+    try:
+        return metadata.metadata(_DISTRIBUTION).get_all("Provides-Extra") or []
+    except metadata.PackageNotFoundError:  # run from a source tree that was never installed
+        return []
+
+
+def _sorted(entry_points: Iterable[metadata.EntryPoint]) -> list[metadata.EntryPoint]:
+    def order(entry_point: metadata.EntryPoint) -> tuple[bool, str]:
+        dist = entry_point.dist
+        return dist is None or dist.name != _DISTRIBUTION, entry_point.name
+
+    return sorted(entry_points, key=order)
+
+
+@functools.cache
+def installed_plugins() -> Plugins:
+    """Return the plugins of this environment, found once per process."""
+    plugins = Plugins()
+    plugins.discover()
+    return plugins

@@ -1,0 +1,8 @@
+"""The runtime: an a2a-sdk `RequestHandler` that keeps one small object per live task."""
+
+from __future__ import annotations
+
+from a2a_adapters.runtime.handler import Runtime
+from a2a_adapters.runtime.store import MemoryTaskStore
+
+__all__ = ["MemoryTaskStore", "Runtime"]

@@ -1,0 +1,256 @@
+"""The runtime: every operation of A2A over one executor and one task store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
+
+from a2a.server.agent_execution import RequestContext
+from a2a.server.request_handlers.request_handler import validate_request_params
+from a2a.types import ListTasksResponse, Task, TaskState
+from a2a.utils.errors import (
+    InternalError,
+    InvalidParamsError,
+    TaskNotCancelableError,
+    UnsupportedOperationError,
+)
+from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
+
+from a2a_adapters.events import PROGRESS_EXTENSION
+from a2a_adapters.limits import Limits
+from a2a_adapters.runtime.guard import unexpected_errors_hidden
+from a2a_adapters.runtime.journal import Journal
+from a2a_adapters.runtime.registry import LiveTasks
+from a2a_adapters.runtime.requests import check_send
+from a2a_adapters.runtime.run import Run, RunQueue, over_error, status_event
+from a2a_adapters.runtime.store import MemoryTaskStore
+from a2a_adapters.runtime.subscriber import Subscriber
+from a2a_adapters.runtime.subscription import Subscription
+from a2a_adapters.runtime.unoffered import UnofferedOperations
+
+if TYPE_CHECKING:
+    from a2a.server.agent_execution import AgentExecutor
+    from a2a.server.cluster.task_store import VersionedTaskStore
+    from a2a.server.context import ServerCallContext
+    from a2a.server.events import Event
+    from a2a.server.tasks import TaskStore
+    from a2a.types import (
+        AgentCard,
+        CancelTaskRequest,
+        GetTaskRequest,
+        ListTasksRequest,
+        Message,
+        SendMessageRequest,
+        SubscribeToTaskRequest,
+    )
+
+    from a2a_adapters.runtime.live import LiveTask
+
+_STOPPED = "The server was stopped."
+
+
+class Runtime(UnofferedOperations):
+    """Runs any a2a-sdk `AgentExecutor` and keeps its tasks.
+
+    Returned tasks are the runtime's own objects and must not be changed.
+
+    Args:
+        executor: What answers the messages.
+        card: The agent's card; its input modes are enforced.
+        task_store: Where tasks are kept; by default in memory, bounded by `limits`.
+        limits: Time limits and bounds.
+    """
+
+    def __init__(
+        self,
+        executor: AgentExecutor,
+        card: AgentCard,
+        *,
+        task_store: TaskStore | VersionedTaskStore | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self._executor = executor
+        self._card = card
+        self._limits = limits or Limits()
+        self._journal = Journal(task_store or MemoryTaskStore(self._limits))
+        self._live = LiveTasks(self._journal, self._limits)
+        self._is_closing = False
+
+    async def on_message_send(
+        self, params: SendMessageRequest, context: ServerCallContext
+    ) -> Task | Message:
+        """Answer a message: wait until its task ends or waits, unless told not to."""
+        with unexpected_errors_hidden("SendMessage"):
+            run = await self._start(params, context)
+            result = await run.wait(until_begun=params.configuration.return_immediately)
+            if isinstance(result, Task):
+                return apply_history_length(result, params.configuration)
+            return result
+
+    async def on_message_send_stream(
+        self, params: SendMessageRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Event]:
+        """Answer a message: yield the task and then its events until it ends or waits."""
+        with unexpected_errors_hidden("SendStreamingMessage"):
+            subscription = await self.open_stream(params, context)
+            async for event in subscription.events():
+                if isinstance(event, Task):
+                    yield apply_history_length(event, params.configuration)
+                else:
+                    yield event
+
+    async def on_subscribe_to_task(
+        self, params: SubscribeToTaskRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Event]:
+        """Yield the task as it is now and then its events until it ends or waits again."""
+        with unexpected_errors_hidden("SubscribeToTask"):
+            subscription = await self.open_subscription(params, context)
+            async for event in subscription.events():
+                yield event
+
+    async def open_stream(
+        self, params: SendMessageRequest, context: ServerCallContext
+    ) -> Subscription:
+        """Start answering a message and return the stream of its events.
+
+        Raises:
+            A2AError: The message was refused at once. A refusal by the agent itself is
+                raised where the subscription is read.
+        """
+        subscriber = self._subscriber(context)
+        run = await self._start(params, context, subscriber)
+        return Subscription(subscriber, run.live, run)
+
+    async def open_subscription(
+        self, params: SubscribeToTaskRequest, context: ServerCallContext
+    ) -> Subscription:
+        """Return the stream of a task that has not ended.
+
+        Raises:
+            TaskNotFoundError: The caller has no such task.
+            UnsupportedOperationError: The task has ended.
+        """
+        live = await self._live.find(params.id, context)
+        if live.is_over:
+            raise over_error(live)
+        subscriber = self._subscriber(context)
+        live.subscribe(subscriber)
+        live.show(subscriber)
+        self._live.hold(live)
+        self._live.release(live)
+        return Subscription(subscriber, live, on_close=self._live.release)
+
+    @validate_request_params
+    async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
+        """Return a task."""
+        with unexpected_errors_hidden("GetTask"):
+            validate_history_length(params)
+            live = await self._live.find(params.id, context)
+            assert live.task is not None  # noqa: S101 - tasks are found once announced
+            return apply_history_length(live.task, params)
+
+    @validate_request_params
+    async def on_list_tasks(
+        self, params: ListTasksRequest, context: ServerCallContext
+    ) -> ListTasksResponse:
+        """Return a page of the caller's tasks, newest first."""
+        with unexpected_errors_hidden("ListTasks"):
+            validate_history_length(params)
+            if params.HasField("page_size"):
+                validate_page_size(params.page_size)
+            for live in self._live.of(context.user.user_name):
+                if live.page.is_dirty:
+                    await live.save()
+            page = ListTasksResponse()
+            page.CopyFrom(await self._journal.list(params, context))
+            for task in page.tasks:
+                if not params.include_artifacts:
+                    task.ClearField("artifacts")
+                if (shown := apply_history_length(task, params)) is not task:
+                    task.CopyFrom(shown)
+            return page
+
+    @validate_request_params
+    async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task:
+        """Stop the work on a task.
+
+        Raises:
+            TaskNotFoundError: The caller has no such task.
+            TaskNotCancelableError: It has ended, or its executor cannot be stopped.
+        """
+        with unexpected_errors_hidden("CancelTask"):
+            live = await self._live.find(params.id, context)
+            if live.is_over:
+                raise TaskNotCancelableError
+            self._live.hold(live)
+            try:
+                await self._cancel(live, context)
+            finally:
+                self._live.release(live)
+            if live.state != TaskState.TASK_STATE_CANCELED or live.task is None:
+                raise TaskNotCancelableError
+            return live.task
+
+    async def _cancel(self, live: LiveTask, context: ServerCallContext) -> None:
+        request = RequestContext(
+            context, task_id=live.task_id, context_id=live.context_id, task=live.task
+        )
+        try:
+            await self._executor.cancel(request, RunQueue(live))
+        except UnsupportedOperationError as error:
+            raise TaskNotCancelableError from error
+        if not live.is_over:
+            await live.apply(status_event(live, TaskState.TASK_STATE_CANCELED))
+        for run in live.runs:
+            run.cancel()
+
+    async def _start(
+        self,
+        params: SendMessageRequest,
+        context: ServerCallContext,
+        subscriber: Subscriber | None = None,
+    ) -> Run:
+        if self._is_closing:
+            raise InternalError(_STOPPED)
+        check_send(params, self._card)
+        live = await self._live_for(params.message, context)
+        request = RequestContext(context, params, live.task_id, live.context_id)
+        run = Run(live, params.message, subscriber)
+        execution = asyncio.create_task(run.execute(self._executor, request))
+        live.runs.add(execution)
+        execution.add_done_callback(lambda done: self._ended(live, done))
+        return run
+
+    async def _live_for(self, message: Message, context: ServerCallContext) -> LiveTask:
+        if not message.task_id:
+            return self._live.begin(message.context_id, context)
+        live = await self._live.find(message.task_id, context)
+        if live.is_over:
+            raise over_error(live)
+        if message.context_id and message.context_id != live.context_id:
+            raise InvalidParamsError(f"Task {live.task_id} belongs to another context")
+        self._live.hold(live)
+        return live
+
+    def _ended(self, live: LiveTask, execution: asyncio.Task[None]) -> None:
+        live.runs.discard(execution)
+        self._live.release(live)
+
+    def _subscriber(self, context: ServerCallContext) -> Subscriber:
+        wants_progress = PROGRESS_EXTENSION in context.requested_extensions
+        return Subscriber(self._limits.subscriber_events, wants_progress=wants_progress)
+
+    async def aclose(self) -> None:
+        """Refuse new messages, give running tasks their time, then end them."""
+        self._is_closing = True
+        running = {run: live for live in self._live.all() for run in live.runs}
+        if running:
+            await asyncio.wait(running, timeout=self._limits.shutdown_seconds)
+        for run, live in running.items():
+            if not run.done():
+                if not live.is_over and live.task is not None:
+                    await live.apply(status_event(live, TaskState.TASK_STATE_FAILED, _STOPPED))
+                run.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        self._live.close()

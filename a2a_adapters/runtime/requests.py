@@ -1,0 +1,43 @@
+"""Checks of incoming messages that a2a-sdk leaves to the request handler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a.types import Role
+from a2a.utils.errors import InvalidParamsError, PushNotificationNotSupportedError
+from a2a.utils.input_mode_validator import validate_input_modes
+from a2a.utils.proto_utils import validate_proto_required_fields
+from a2a.utils.task import validate_history_length
+
+if TYPE_CHECKING:
+    from a2a.types import AgentCard, SendMessageRequest
+
+_ANY = "*/*"
+
+
+def check_send(params: SendMessageRequest, card: AgentCard) -> None:
+    """Refuse a message the protocol or the agent's card does not allow.
+
+    Raises:
+        InvalidParamsError: A required field is missing, or the role is not the user's.
+        ContentTypeNotSupportedError: The card does not list a part's media type.
+        PushNotificationNotSupportedError: The caller asked for push notifications.
+    """
+    message = params.message
+    if not (message.message_id and message.role and message.parts):
+        # The SDK's check names every missing field, but reading the schema is slow.
+        validate_proto_required_fields(params)
+    if message.role != Role.ROLE_USER:
+        raise InvalidParamsError("a message to an agent has the role ROLE_USER")
+    for part in message.parts:
+        if part.WhichOneof("content") is None:
+            raise InvalidParamsError("a part has one of text, raw, url, data")
+    if not params.HasField("configuration"):
+        pass
+    elif params.configuration.HasField("task_push_notification_config"):
+        raise PushNotificationNotSupportedError
+    else:
+        validate_history_length(params.configuration)
+    if _ANY not in card.default_input_modes:
+        validate_input_modes(message, card)

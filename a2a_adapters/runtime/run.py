@@ -1,0 +1,196 @@
+"""One message on its way through the executor."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from a2a.types import (
+    Message,
+    Role,
+    Task,
+    TaskState,
+    TaskStatus,
+    TaskStatusUpdateEvent,
+)
+from a2a.types import Part as ProtocolPart
+from a2a.utils.errors import A2AError, UnsupportedOperationError
+
+from a2a_adapters.runtime.states import INTERRUPTED, SETTLED
+from a2a_adapters.writer import TextQueue
+
+if TYPE_CHECKING:
+    from a2a.server.agent_execution import AgentExecutor, RequestContext
+    from a2a.server.events import Event
+
+    from a2a_adapters.runtime.live import LiveTask
+    from a2a_adapters.runtime.subscriber import Subscriber
+
+logger = logging.getLogger(__name__)
+
+
+class Run:
+    """Executes one message on a live task and tells when it has begun and settled.
+
+    Args:
+        live: The task.
+        message: The caller's message.
+        subscriber: Who reads the events of this run from its first one on.
+    """
+
+    def __init__(
+        self, live: LiveTask, message: Message, subscriber: Subscriber | None = None
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        self.live = live
+        self.error: A2AError | None = None
+        self._message = message
+        self._subscriber = subscriber
+        self._has_events = False
+        self._begun: asyncio.Future[None] = loop.create_future()
+        self._settled: asyncio.Future[None] = loop.create_future()
+
+    async def wait(self, *, until_begun: bool) -> Task | Message:
+        """Wait for the first event or until the task ends or waits; return the result.
+
+        Raises:
+            A2AError: The message was refused.
+        """
+        await (self._begun if until_begun else self._settled)
+        if self.error is not None:
+            raise self.error
+        result = self.live.reply or self.live.task
+        assert result is not None  # noqa: S101 - a run without error leaves one of the two
+        return result
+
+    async def execute(self, executor: AgentExecutor, context: RequestContext) -> None:
+        """Run the executor; whatever it does, the run settles."""
+        try:
+            async with self.live.turn:
+                await self._execute(executor, context)
+        except asyncio.CancelledError:
+            pass  # the task was cancelled, and this run with it
+        finally:
+            self._finish()
+
+    async def _execute(self, executor: AgentExecutor, context: RequestContext) -> None:
+        if self.live.is_over:
+            self.error = over_error(self.live)
+            return
+        if self._subscriber:
+            self.live.subscribe(self._subscriber)
+        context.current_task = self.live.task
+        try:
+            await executor.execute(context, RunQueue(self.live, self))
+            await self._complete()
+        except A2AError as error:
+            if self._has_events:
+                await self._fail()
+            else:
+                self.error = error
+        except asyncio.CancelledError:
+            if not self.live.is_over:
+                await self._fail()
+            raise
+        except Exception:  # an executor may raise anything; it must not reach the caller
+            await self._fail()
+
+    async def prepare(self, event: Event | None) -> None:
+        """Make the task ready for the first event of this run; None is a chunk of text."""
+        if self._has_events:
+            return
+        self._has_events = True
+        if self.live.task is not None:
+            self.live.add_message(self._message)
+        elif not isinstance(event, Task | Message):
+            await self.live.apply(self._new_task())
+
+    def advance(self) -> None:
+        """Release who waits for the first event, or for the task to end or wait."""
+        if not self._begun.done():
+            self._begun.set_result(None)
+        live = self.live
+        if (live.reply is not None or live.state in SETTLED) and not self._settled.done():
+            self._settled.set_result(None)
+
+    async def _complete(self) -> None:
+        """End what the executor left open."""
+        await self.prepare(None)
+        live = self.live
+        if not live.is_over and live.state not in INTERRUPTED:
+            await live.apply(status_event(live, TaskState.TASK_STATE_COMPLETED))
+
+    async def _fail(self) -> None:
+        error_id = uuid4().hex[:12]
+        logger.error("task %s failed, error id %s", self.live.task_id, error_id)
+        await self.prepare(None)
+        if not self.live.is_over:
+            text = f"The agent failed. Error id: {error_id}"
+            await self.live.apply(status_event(self.live, TaskState.TASK_STATE_FAILED, text))
+
+    def _finish(self) -> None:
+        for future in (self._begun, self._settled):
+            if not future.done():
+                future.set_result(None)
+        if self._subscriber:
+            self.live.unsubscribe(self._subscriber)
+            self._subscriber.close()
+
+    def _new_task(self) -> Task:
+        task = Task(
+            id=self.live.task_id,
+            context_id=self.live.context_id,
+            status=TaskStatus(state=TaskState.TASK_STATE_SUBMITTED),
+            history=[self._message],
+        )
+        task.status.timestamp.GetCurrentTime()
+        return task
+
+
+class RunQueue(TextQueue):
+    """The event queue an executor writes to. Without a run, it writes for a cancellation."""
+
+    def __init__(self, live: LiveTask, run: Run | None = None) -> None:
+        self._live = live
+        self._run = run
+
+    async def enqueue_event(self, event: Event) -> None:
+        """Apply an event to the task.
+
+        Raises:
+            InvalidAgentResponseError: The event does not fit the task.
+        """
+        if self._run is None:
+            await self._live.apply(event)
+            return
+        await self._run.prepare(event)
+        await self._live.apply(event)
+        self._run.advance()
+
+    async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
+        """Append `text` to the text artifact, which the first chunk creates."""
+        await self._live.append_text(artifact_id, text, last=last)
+
+
+def status_event(live: LiveTask, state: TaskState, text: str = "") -> TaskStatusUpdateEvent:
+    """Return a status of `live`, with `text` as the agent's message if there is any."""
+    status = TaskStatus(state=state)
+    status.timestamp.GetCurrentTime()
+    if text:
+        message = Message(
+            message_id=uuid4().hex,
+            role=Role.ROLE_AGENT,
+            parts=[ProtocolPart(text=text)],
+            task_id=live.task_id,
+            context_id=live.context_id,
+        )
+        status.message.CopyFrom(message)
+    return TaskStatusUpdateEvent(task_id=live.task_id, context_id=live.context_id, status=status)
+
+
+def over_error(live: LiveTask) -> UnsupportedOperationError:
+    """Return the refusal of a message to a task that has ended."""
+    state = TaskState.Name(live.state)
+    return UnsupportedOperationError(f"Task {live.task_id} is over ({state}); start a new task")

@@ -1,0 +1,57 @@
+"""A caller's stream of one task's updates."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from a2a.server.events import Event
+
+    from a2a_adapters.runtime.live import LiveTask
+    from a2a_adapters.runtime.run import Run
+    from a2a_adapters.runtime.subscriber import Subscriber
+    from a2a_adapters.runtime.updates import AnyUpdate
+
+
+class Subscription:
+    """Read it to its end or close it: closing never touches the task itself."""
+
+    def __init__(
+        self,
+        subscriber: Subscriber,
+        live: LiveTask,
+        run: Run | None = None,
+        on_close: Callable[[LiveTask], None] | None = None,
+    ) -> None:
+        self._subscriber = subscriber
+        self._live = live
+        self._run = run
+        self._on_close = on_close
+
+    async def take(self) -> list[AnyUpdate]:
+        """Wait for updates and return all there are; an empty list is the end.
+
+        Raises:
+            A2AError: The agent refused the message; no update came before.
+        """
+        updates = await self._subscriber.take()
+        if not updates and self._run is not None and self._run.error is not None:
+            raise self._run.error
+        return updates
+
+    async def events(self) -> AsyncGenerator[Event]:
+        """Yield the updates as protocol events, and close at the end."""
+        try:
+            while updates := await self.take():
+                for update in updates:
+                    yield update.event
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._subscriber.close()
+        self._live.unsubscribe(self._subscriber)
+        if self._on_close is not None:
+            self._on_close(self._live)

@@ -1,0 +1,54 @@
+"""The operations of A2A that the card does not offer yet, refused as the specification says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a.server.request_handlers import RequestHandler
+from a2a.utils.errors import PushNotificationNotSupportedError, UnsupportedOperationError
+
+if TYPE_CHECKING:
+    from a2a.server.context import ServerCallContext
+    from a2a.types import (
+        AgentCard,
+        DeleteTaskPushNotificationConfigRequest,
+        GetExtendedAgentCardRequest,
+        GetTaskPushNotificationConfigRequest,
+        ListTaskPushNotificationConfigsRequest,
+        ListTaskPushNotificationConfigsResponse,
+        TaskPushNotificationConfig,
+    )
+
+
+class UnofferedOperations(RequestHandler):
+    """Push notifications and the extended card (A2A 1.0, section 3.3.4)."""
+
+    async def on_create_task_push_notification_config(
+        self, params: TaskPushNotificationConfig, context: ServerCallContext
+    ) -> TaskPushNotificationConfig:
+        """Refuse: the card does not offer push notifications."""
+        raise PushNotificationNotSupportedError
+
+    async def on_get_task_push_notification_config(
+        self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> TaskPushNotificationConfig:
+        """Refuse: the card does not offer push notifications."""
+        raise PushNotificationNotSupportedError
+
+    async def on_list_task_push_notification_configs(
+        self, params: ListTaskPushNotificationConfigsRequest, context: ServerCallContext
+    ) -> ListTaskPushNotificationConfigsResponse:
+        """Refuse: the card does not offer push notifications."""
+        raise PushNotificationNotSupportedError
+
+    async def on_delete_task_push_notification_config(
+        self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> None:
+        """Refuse: the card does not offer push notifications."""
+        raise PushNotificationNotSupportedError
+
+    async def on_get_extended_agent_card(
+        self, params: GetExtendedAgentCardRequest, context: ServerCallContext
+    ) -> AgentCard:
+        """Refuse: the card does not offer an extended one."""
+        raise UnsupportedOperationError("this agent has no extended card")

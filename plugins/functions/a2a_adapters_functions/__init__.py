@@ -1,0 +1,23 @@
+"""Serves plain Python functions: the plugin that is asked last."""
+
+from __future__ import annotations
+
+import inspect
+from functools import partial
+from typing import TYPE_CHECKING
+
+from a2a_adapters import hookimpl
+from a2a_adapters_functions.adapter import FunctionAdapter
+
+if TYPE_CHECKING:
+    from a2a_adapters import Adapter
+
+__all__ = ["FunctionAdapter"]
+
+
+@hookimpl(trylast=True)
+def a2a_adapt(target: object) -> Adapter | None:
+    """Wrap a function, a method or a `functools.partial` of one."""
+    if inspect.isfunction(target) or inspect.ismethod(target) or isinstance(target, partial):
+        return FunctionAdapter(target)
+    return None
