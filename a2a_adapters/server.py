@@ -99,8 +99,8 @@ def build_app(
     )
     card = CardEndpoint(about, url, trust_forwarded=options.trust_forwarded)
     routes = [
-        *card.routes(),
         Route("/", JsonRpcEndpoint(runtime).handle, methods=["POST"]),
+        *card.routes(),
         *create_rest_routes(runtime, enable_v0_3_compat=True),
     ]
     app = Starlette(routes=routes, lifespan=_lifespan(runtime, executor, options.limits))

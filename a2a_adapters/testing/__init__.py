@@ -1,0 +1,35 @@
+"""For plugin authors: run an app in the test's own process, and the contract of every adapter.
+
+Subclass the contracts, say which targets show which behaviour, and run them with
+pytest-asyncio in auto mode:
+
+    class TestMyFramework(AdapterContract):
+        def echo(self):
+            return MyAgent(lambda text: text)
+        ...
+"""
+
+from __future__ import annotations
+
+from a2a_adapters.testing.contract import AdapterContract, InputRequiredContract
+from a2a_adapters.testing.local import (
+    answer_of,
+    as_user,
+    connect,
+    running,
+    send,
+    stream,
+    user_message,
+)
+
+__all__ = [
+    "AdapterContract",
+    "InputRequiredContract",
+    "answer_of",
+    "as_user",
+    "connect",
+    "running",
+    "send",
+    "stream",
+    "user_message",
+]

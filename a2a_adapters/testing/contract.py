@@ -1,0 +1,231 @@
+"""The contract of every adapter, as classes of pytest tests."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from a2a.types import CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest, TaskState
+from a2a.utils.errors import (
+    A2AError,
+    TaskNotCancelableError,
+    TaskNotFoundError,
+    UnsupportedOperationError,
+)
+
+from a2a_adapters.limits import Limits
+from a2a_adapters.server import ServerOptions, build_app
+from a2a_adapters.testing.local import answer_of, connect, running, send, stream, user_message
+
+if TYPE_CHECKING:
+    from a2a.client import Client
+    from starlette.types import ASGIApp
+
+_LIMITED = ServerOptions(limits=Limits(run_seconds=0.3))
+
+
+class _Served:
+    """What both contracts share: how a target is served."""
+
+    def app(self, target: object, options: ServerOptions | None = None) -> ASGIApp:
+        """Return the app that serves `target`; override to test it on another server."""
+        return build_app(target, name="contract", options=options)
+
+    @asynccontextmanager
+    async def client(
+        self, target: object, options: ServerOptions | None = None
+    ) -> AsyncGenerator[Client]:
+        """Yield a client of `target`."""
+        async with running(self.app(target, options)) as url, connect(url) as client:
+            yield client
+
+
+class AdapterContract(_Served, ABC):
+    """What every adapter must do, whatever it wraps. Subclass it and return your targets."""
+
+    secret = "hunter2"
+    """The text the failing targets put into their exceptions."""
+
+    @abstractmethod
+    def echo(self) -> object:
+        """Return a target that answers with the text it gets."""
+
+    @abstractmethod
+    def silent(self) -> object:
+        """Return a target that answers with nothing at all."""
+
+    @abstractmethod
+    def failing(self) -> object:
+        """Return a target that raises an exception holding `secret` at once."""
+
+    @abstractmethod
+    def failing_midway(self) -> object:
+        """Return a target that streams the text `begun` and then raises the same."""
+
+    @abstractmethod
+    def endless(self) -> object:
+        """Return a target that never ends by itself."""
+
+    async def test_answers(self) -> None:
+        async with self.client(self.echo()) as client:
+            task = await send(client, user_message("hello"))
+        assert task.status.state == TaskState.TASK_STATE_COMPLETED
+        assert [[part.text for part in a.parts] for a in task.artifacts] == [["hello"]]
+        assert not task.status.HasField("message"), "the answer is sent once, as an artifact"
+
+    async def test_a_stream_holds_the_whole_answer_once(self) -> None:
+        async with self.client(self.echo()) as client:
+            events = await stream(client, user_message("one two three"))
+        artifacts: dict[str, str] = {}
+        ended = set()
+        for event in events:
+            if event.HasField("artifact_update"):
+                update = event.artifact_update
+                text = "".join(part.text for part in update.artifact.parts)
+                artifact_id = update.artifact.artifact_id
+                before = artifacts.get(artifact_id, "") if update.append else ""
+                artifacts[artifact_id] = before + text
+                if update.last_chunk:
+                    ended.add(artifact_id)
+        assert events[0].HasField("task")
+        assert list(artifacts.values()) == ["one two three"]
+        assert ended == set(artifacts), "every artifact is closed"
+        assert events[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
+
+    async def test_two_callers_with_one_context_id(self) -> None:
+        async with (
+            running(self.app(self.echo())) as url,
+            connect(url, user="ann") as ann,
+            connect(url, user="bob") as bob,
+        ):
+            tasks = await asyncio.gather(
+                send(ann, user_message("from ann", context_id="shared")),
+                send(bob, user_message("from bob", context_id="shared")),
+            )
+            assert [answer_of(task) for task in tasks] == ["from ann", "from bob"]
+            await _expect(TaskNotFoundError, bob.get_task(GetTaskRequest(id=tasks[0].id)))
+
+    async def test_one_caller_with_many_conversations_at_once(self) -> None:
+        async with self.client(self.echo()) as client:
+            texts = [f"conversation {n}" for n in range(20)]
+            tasks = await asyncio.gather(*(send(client, user_message(text)) for text in texts))
+        assert [answer_of(task) for task in tasks] == texts
+        assert len({task.context_id for task in tasks}) == len(texts)
+
+    async def test_many_messages_of_one_conversation_at_once(self) -> None:
+        async with self.client(self.echo()) as client:
+            requests = [user_message(str(n), context_id="line") for n in range(5)]
+            tasks = await asyncio.gather(*(send(client, request) for request in requests))
+        assert [answer_of(task) for task in tasks] == list("01234")
+
+    async def test_a_client_that_goes_away_can_subscribe_again(self) -> None:
+        async with self.client(self.endless()) as client:
+            task_id = await _begin(client)
+            events = client.subscribe(SubscribeToTaskRequest(id=task_id))
+            assert (await anext(events)).task.id == task_id
+            await client.cancel_task(CancelTaskRequest(id=task_id))
+            last = [event async for event in events][-1]
+        assert last.status_update.status.state == TaskState.TASK_STATE_CANCELED
+
+    async def test_cancel(self) -> None:
+        async with self.client(self.endless()) as client:
+            unknown = client.cancel_task(CancelTaskRequest(id="unknown"))
+            await _expect(TaskNotFoundError, unknown)
+            task_id = await _begin(client)
+            task = await client.cancel_task(CancelTaskRequest(id=task_id))
+            assert task.status.state == TaskState.TASK_STATE_CANCELED
+            again = client.cancel_task(CancelTaskRequest(id=task_id))
+            await _expect(TaskNotCancelableError, again)
+            stored = await client.get_task(GetTaskRequest(id=task_id))
+            assert stored.status.state == TaskState.TASK_STATE_CANCELED
+
+    async def test_a_conversation_goes_on_after_a_cancel(self) -> None:
+        async with self.client(self.endless()) as client:
+            for _ in range(2):
+                task_id = await _begin(client, context_id="one")
+                await client.cancel_task(CancelTaskRequest(id=task_id))
+
+    async def test_a_finished_task_takes_no_more_messages(self) -> None:
+        async with self.client(self.echo()) as client:
+            task = await send(client, user_message("hello"))
+            more = stream(client, user_message("more", task_id=task.id))
+            await _expect(UnsupportedOperationError, more)
+
+    async def test_silence_completes_the_task(self) -> None:
+        async with self.client(self.silent()) as client:
+            task = await send(client, user_message("hello"))
+        assert task.status.state == TaskState.TASK_STATE_COMPLETED
+        assert answer_of(task) == ""
+
+    async def test_a_failure_tells_nothing(self) -> None:
+        async with self.client(self.failing()) as client:
+            events = await stream(client, user_message("hello"))
+            assert events[-1].status_update.status.state == TaskState.TASK_STATE_FAILED
+            assert "Error id" in str(events[-1])
+            assert self.secret not in str(events)
+
+    async def test_a_failure_midway_keeps_what_was_said(self) -> None:
+        async with self.client(self.failing_midway()) as client:
+            task = await send(client, user_message("hello"))
+        assert task.status.state == TaskState.TASK_STATE_FAILED
+        assert answer_of(task) == "begun"
+        assert self.secret not in str(task)
+
+    async def test_a_run_that_never_ends_is_stopped(self) -> None:
+        async with self.client(self.endless(), _LIMITED) as client:
+            task = await send(client, user_message("hello"))
+        assert task.status.state == TaskState.TASK_STATE_FAILED
+        assert "0.3 s" in task.status.message.parts[0].text
+
+
+class InputRequiredContract(_Served, ABC):
+    """What adapters must do whose targets can ask their caller."""
+
+    @abstractmethod
+    def asking(self) -> object:
+        """Return a target that asks `which city?` and then answers with the reply's text."""
+
+    async def test_an_answer_resumes_the_same_task(self) -> None:
+        async with self.client(self.asking()) as client:
+            waiting = await send(client, user_message("book"))
+            assert waiting.status.state == TaskState.TASK_STATE_INPUT_REQUIRED
+            assert "which city?" in waiting.status.message.parts[0].text
+            done = await send(client, user_message("Paris", task_id=waiting.id))
+        assert done.id == waiting.id
+        assert done.context_id == waiting.context_id
+        assert done.status.state == TaskState.TASK_STATE_COMPLETED
+        assert "Paris" in answer_of(done)
+
+    async def test_many_callers_wait_at_once(self) -> None:
+        async with self.client(self.asking()) as client:
+            waiting = await asyncio.gather(*(send(client, user_message("go")) for _ in range(10)))
+            answers = [user_message(f"city {n}", task_id=t.id) for n, t in enumerate(waiting)]
+            done = await asyncio.gather(*(send(client, answer) for answer in answers))
+        assert [f"city {n}" in answer_of(task) for n, task in enumerate(done)] == [True] * 10
+
+    async def test_a_waiting_task_can_be_cancelled(self) -> None:
+        async with self.client(self.asking()) as client:
+            waiting = await send(client, user_message("book"))
+            task = await client.cancel_task(CancelTaskRequest(id=waiting.id))
+            assert task.status.state == TaskState.TASK_STATE_CANCELED
+            late = stream(client, user_message("Paris", task_id=waiting.id))
+            await _expect(UnsupportedOperationError, late)
+
+
+async def _begin(client: Client, context_id: str = "") -> str:
+    """Send a message, leave its stream once the task is there, and return the task's id."""
+    request = user_message("hello", context_id=context_id)
+    async for event in client.send_message(request):
+        return event.task.id
+    raise AssertionError("the stream was empty")
+
+
+async def _expect(error: type[A2AError], call: Awaitable[object]) -> None:
+    try:
+        await call
+    except error:
+        return
+    raise AssertionError(f"expected {error.__name__}")

@@ -1,0 +1,111 @@
+"""Run an app in the test's own process, and talk to it with the official client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import httpx
+import uvicorn
+from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
+from a2a.types import (
+    GetTaskRequest,
+    Message,
+    Part,
+    Role,
+    SendMessageRequest,
+    StreamResponse,
+    Task,
+)
+from starlette.authentication import AuthCredentials, AuthenticationBackend, SimpleUser
+from starlette.middleware.authentication import AuthenticationMiddleware
+
+if TYPE_CHECKING:
+    from a2a.client import Client
+    from starlette.requests import HTTPConnection
+    from starlette.types import ASGIApp
+
+_USER_HEADER = "x-test-user"
+
+
+class _TestUsers(AuthenticationBackend):
+    async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, SimpleUser] | None:
+        name = conn.headers.get(_USER_HEADER)
+        return (AuthCredentials(), SimpleUser(name)) if name else None
+
+
+def as_user(name: str) -> dict[str, str]:
+    """Return the headers with which `running` takes a request as that user's."""
+    return {_USER_HEADER: name}
+
+
+@asynccontextmanager
+async def running(app: ASGIApp) -> AsyncGenerator[str]:
+    """Serve an app on a free port of this machine, in this event loop; yield its address."""
+    config = uvicorn.Config(
+        AuthenticationMiddleware(app, backend=_TestUsers()),
+        port=0,
+        log_level="warning",
+        ws="none",
+        timeout_graceful_shutdown=1,
+    )
+    server = uvicorn.Server(config)
+    serving = asyncio.create_task(server.serve())
+    while not server.started:
+        if serving.done():
+            await serving
+        await asyncio.sleep(0.005)
+    try:
+        host, port = server.servers[0].sockets[0].getsockname()[:2]
+        yield f"http://{host}:{port}"
+    finally:
+        server.should_exit = True
+        await serving
+
+
+@asynccontextmanager
+async def connect(
+    url: str, *, binding: str = "JSONRPC", user: str = "", extensions: tuple[str, ...] = ()
+) -> AsyncGenerator[Client]:
+    """Yield the official client of the agent at `url`."""
+    headers = as_user(user) if user else {}
+    if extensions:
+        headers["A2A-Extensions"] = ", ".join(extensions)
+    async with httpx.AsyncClient(headers=headers, timeout=20) as http:
+        card = await A2ACardResolver(http, url).get_agent_card()
+        config = ClientConfig(httpx_client=http, supported_protocol_bindings=[binding])
+        yield ClientFactory(config).create(card)
+
+
+def user_message(
+    text: str = "", *parts: Part, task_id: str = "", context_id: str = ""
+) -> SendMessageRequest:
+    """Return a request that sends `text` and `parts`."""
+    message = Message(
+        message_id=uuid4().hex,
+        role=Role.ROLE_USER,
+        parts=[*([Part(text=text)] if text else []), *parts],
+        task_id=task_id,
+        context_id=context_id,
+    )
+    return SendMessageRequest(message=message)
+
+
+def answer_of(task: Task) -> str:
+    """Return all text of all artifacts, one part per line."""
+    return "\n".join(p.text for a in task.artifacts for p in a.parts if p.HasField("text"))
+
+
+async def stream(client: Client, request: SendMessageRequest) -> list[StreamResponse]:
+    """Send a message and return every event of its stream."""
+    return [event async for event in client.send_message(request)]
+
+
+async def send(client: Client, request: SendMessageRequest) -> Task:
+    """Send a message, read its stream to the end and return the task as it is then."""
+    events = await stream(client, request)
+    task_id = request.message.task_id or events[0].task.id
+    return await client.get_task(GetTaskRequest(id=task_id))
