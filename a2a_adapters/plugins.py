@@ -87,7 +87,8 @@ class Plugins:
         try:
             self._manager.register(entry_point.load(), entry_point.name)
         except Exception as error:  # a plugin may raise anything; the others must go on
-            logger.warning("skipping plugin %s", entry_point, exc_info=True)
+            logger.warning("skipping plugin %s: %s", entry_point.name, error)
+            logger.debug("why plugin %s was skipped", entry_point.name, exc_info=True)
             return status(f"{type(error).__name__}: {error}")
         plugin = self._manager.get_plugin(entry_point.name)
         hooks = tuple(sorted(c.name for c in self._manager.get_hookcallers(plugin) or ()))

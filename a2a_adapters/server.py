@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 from collections.abc import AsyncGenerator, Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -17,13 +17,14 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from a2a_adapters.adapter import AgentDescription
-from a2a_adapters.card import CardEndpoint, build_card
+from a2a_adapters.card import WELL_KNOWN_PATHS, CardEndpoint, build_card
 from a2a_adapters.errors import UnsafeHostError
 from a2a_adapters.executor import AdapterExecutor
 from a2a_adapters.jsonrpc import JsonRpcEndpoint
 from a2a_adapters.limits import Limits
 from a2a_adapters.plugins import installed_plugins
 from a2a_adapters.runtime import Runtime
+from a2a_adapters.threads import ThreadPool
 
 if TYPE_CHECKING:
     import socket
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from a2a.server.tasks import TaskStore
 
     from a2a_adapters.executor import Redact
+
+# The logger whose lines uvicorn shows.
+logger = logging.getLogger("uvicorn.error")
 
 __all__ = ["ServerOptions", "as_executor", "build_app", "serve", "serve_runnable"]
 
@@ -139,10 +143,11 @@ def serve(
     if not allow_unauthenticated and not _is_loopback(host):
         raise UnsafeHostError(
             f"{host} makes this agent, which asks nobody who they are, reachable from other "
-            "machines; pass allow_unauthenticated=True if that is what you want"
+            "machines; allow_unauthenticated=True (--allow-unauthenticated) if you want that"
         )
     app = build_app(target, name=name, description=description, url=url, options=options)
-    Server(uvicorn.Config(app, host=host, port=port)).run()
+    with suppress(KeyboardInterrupt):  # uvicorn raises it once more when it has stopped
+        Server(uvicorn.Config(app, host=host, port=port)).run()
 
 
 serve_runnable = serve
@@ -151,6 +156,14 @@ serve_runnable = serve
 
 class Server(uvicorn.Server):
     """A uvicorn server that ends the running tasks before it waits for their streams."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start listening and say where."""
+        await super().startup(sockets)
+        for server in self.servers:
+            host, port = server.sockets[0].getsockname()[:2]
+            address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+            logger.info("A2A agent at %s/, card at %s%s", address, address, WELL_KNOWN_PATHS[0])
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop: tasks first, connections then."""
@@ -179,8 +192,7 @@ def _lifespan(
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncGenerator[None]:
         # Frameworks run blocking code in the loop's default pool, which has a few threads only.
-        threads = ThreadPoolExecutor(limits.threads, thread_name_prefix="a2a-adapters")
-        asyncio.get_running_loop().set_default_executor(threads)
+        asyncio.get_running_loop().set_default_executor(ThreadPool(limits.threads))
         try:
             yield
         finally:

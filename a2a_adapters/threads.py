@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 __all__ = ["run_in_thread"]
@@ -12,6 +14,28 @@ __all__ = ["run_in_thread"]
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
+
+
+_THREAD_NAME = "a2a-adapters"
+
+
+class ThreadPool(ThreadPoolExecutor):
+    """A thread pool whose shutdown does not wait for calls that nobody can stop."""
+
+    def __init__(self, max_workers: int) -> None:
+        super().__init__(max_workers, thread_name_prefix=_THREAD_NAME)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
+        """Take no more calls."""
+        super().shutdown(wait=False, cancel_futures=True)
+
+
+def busy_threads() -> int:
+    """Return how many threads of pools that were shut down are still at work."""
+    threads = [t for t in threading.enumerate() if t.name.startswith(_THREAD_NAME)]
+    for thread in threads:
+        thread.join(timeout=0.1)
+    return sum(thread.is_alive() for thread in threads)
 
 
 async def run_in_thread(function: Callable[[], T], task_id: str) -> T:

@@ -1,0 +1,192 @@
+"""The command line: `a2a-adapters serve | card | plugins`."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from a2a_adapters.errors import A2AAdaptersError, ConfigurationError
+from a2a_adapters.threads import busy_threads
+
+__all__ = ["app", "main"]
+
+EXIT_USAGE = 2
+"""The command line or the target is wrong."""
+EXIT_UNREACHABLE = 3
+"""A remote agent did not answer, or not with a card."""
+
+app = typer.Typer(
+    name="a2a-adapters",
+    help="Serve what you have as an A2A agent.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+TargetArgument = Annotated[str, typer.Argument(metavar="MODULE:ATTRIBUTE", show_default=False)]
+
+
+@app.command()
+def serve(
+    target: TargetArgument,
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Where to listen; 0 takes a free port.")] = 8000,
+    name: Annotated[str | None, typer.Option(help="The agent's name in its card.")] = None,
+    description: Annotated[str | None, typer.Option(help="What the card says it does.")] = None,
+    url: Annotated[str | None, typer.Option(help="The public address in the card.")] = None,
+    trust_forwarded: Annotated[
+        bool, typer.Option(help="Believe X-Forwarded-* headers, behind a proxy that sets them.")
+    ] = False,
+    allow_unauthenticated: Annotated[
+        bool, typer.Option(help="Serve other machines too, without asking who they are.")
+    ] = False,
+) -> None:
+    """Serve MODULE:ATTRIBUTE as an A2A agent until interrupted."""
+    from a2a_adapters import server  # noqa: PLC0415 - costs a second that --help need not wait
+
+    server.serve(
+        load_target(target),
+        host=host,
+        port=port,
+        name=name,
+        description=description,
+        url=url,
+        options=server.ServerOptions(trust_forwarded=trust_forwarded),
+        allow_unauthenticated=allow_unauthenticated,
+    )
+    if left := busy_threads():
+        typer.echo(f"a2a-adapters: left {left} blocking call(s) behind", err=True)
+        os._exit(1)  # Python itself would wait for them, for ever if need be
+
+
+@app.command()
+def card(
+    source: Annotated[str, typer.Argument(metavar="URL|MODULE:ATTRIBUTE", show_default=False)],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the card itself.")] = False,
+) -> None:
+    """Show the card of a running agent, or the one that a target would get."""
+    content = _fetch_card(source) if "://" in source else _make_card(source)
+    if as_json or not sys.stdout.isatty():
+        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+    else:
+        _print_card(content)
+
+
+@app.command()
+def plugins() -> None:
+    """List the plugins found here, what they do, and why one is not loaded."""
+    from a2a_adapters.plugins import installed_plugins  # noqa: PLC0415
+
+    statuses = installed_plugins().statuses()
+    rows = [
+        (s.name, s.version, s.value, ", ".join(s.hooks), s.problem or "loaded") for s in statuses
+    ]
+    _print_table(("plugin", "version", "module", "hooks", "status"), rows)
+    if any(status.problem for status in statuses):
+        raise typer.Exit(1)
+
+
+def load_target(path: str) -> object:
+    """Import `module:attribute`, looking in the current folder first.
+
+    Raises:
+        ConfigurationError: There is no such module or attribute, or importing it fails.
+    """
+    module_name, _, attribute = path.partition(":")
+    if not module_name or not attribute:
+        raise ConfigurationError(f"{path!r} is not of the form module:attribute, as in app:chain")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        target: object = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        hint = "run this in the folder that holds it" if error.name == module_name else "install it"
+        raise ConfigurationError(f"there is no module {error.name!r}; {hint}") from error
+    except Exception as error:
+        raise ConfigurationError(
+            f"importing {module_name} failed: {type(error).__name__}: {error}"
+        ) from error
+    for part in attribute.split("."):
+        if not hasattr(target, part):
+            raise ConfigurationError(f"{module_name} has no attribute {part!r}")
+        target = getattr(target, part)
+    return target
+
+
+def main() -> None:
+    """Run the command line; errors are one line with the remedy."""
+    try:
+        app()
+    except A2AAdaptersError as error:
+        _fail(str(error), EXIT_USAGE)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    typer.echo(f"a2a-adapters: {message}", err=True)
+    sys.exit(code)
+
+
+def _make_card(path: str) -> dict[str, object]:
+    from a2a.server.request_handlers.response_helpers import agent_card_to_dict  # noqa: PLC0415
+
+    from a2a_adapters.card import build_card  # noqa: PLC0415
+    from a2a_adapters.server import as_executor  # noqa: PLC0415
+
+    description = as_executor(load_target(path)).adapter.describe()
+    return agent_card_to_dict(build_card(description, "http://127.0.0.1:8000"))
+
+
+def _fetch_card(url: str) -> dict[str, object]:
+    import httpx  # noqa: PLC0415
+
+    address = url if url.endswith(".json") else f"{url.rstrip('/')}/.well-known/agent-card.json"
+    try:
+        response = httpx.get(address, timeout=10, follow_redirects=True)
+        response.raise_for_status()
+        content = response.json()
+    except (httpx.HTTPError, ValueError) as error:
+        _fail(f"no card at {address}: {error}", EXIT_UNREACHABLE)
+    if not isinstance(content, dict) or "name" not in content:
+        _fail(f"what {address} answers is not an agent card", EXIT_UNREACHABLE)
+    return content
+
+
+def _print_card(content: dict[str, object]) -> None:
+    from rich.console import Console  # noqa: PLC0415
+    from rich.markup import escape  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    console = Console()
+    console.print(f"[bold]{escape(str(content['name']))}[/] {escape(str(content.get('version')))}")
+    console.print(escape(str(content.get("description", ""))))
+    table = Table("skill", "description", "examples")
+    skills = content.get("skills")
+    for skill in skills if isinstance(skills, list) else []:
+        cells = (skill.get("name"), skill.get("description"), "\n".join(skill.get("examples", [])))
+        table.add_row(*(escape(str(cell)) for cell in cells))
+    console.print(table)
+    interfaces = content.get("supportedInterfaces")
+    for interface in interfaces if isinstance(interfaces, list) else []:
+        binding = f"{interface.get('protocolBinding')} {interface.get('protocolVersion')}"
+        console.print(escape(f"{binding:14} {interface.get('url')}"))
+
+
+def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    if not sys.stdout.isatty():
+        for row in rows:
+            typer.echo("\t".join(row))
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.markup import escape  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(*header)
+    for row in rows:
+        table.add_row(*(escape(cell) for cell in row))
+    Console().print(table)
