@@ -70,7 +70,7 @@ def from_protocol(part: ProtocolPart) -> Part:
     metadata = struct_to_dict(part.metadata) if part.HasField("metadata") else {}
     match part.WhichOneof("content"):
         case "data":
-            return Data(json_format.MessageToDict(part.data), metadata=metadata)
+            return Data(from_value(part.data), metadata=metadata)
         case "raw":
             return File(
                 content=part.raw,
@@ -139,5 +139,26 @@ def to_struct(values: Mapping[str, JSON]) -> struct_pb2.Struct:
 
 
 def struct_to_dict(struct: struct_pb2.Struct) -> dict[str, Any]:
-    """Return a protobuf struct as a dict; whole numbers come back as int."""
-    return json_format.MessageToDict(struct) if struct.fields else {}
+    """Return a protobuf struct as a dict."""
+    return {key: from_value(value) for key, value in struct.fields.items()}
+
+
+def from_value(value: struct_pb2.Value) -> Any:
+    """Return a protobuf value as JSON.
+
+    Protobuf knows no integers: whole numbers come back as int, so that 3 does not become 3.0.
+    """
+    match value.WhichOneof("kind"):
+        case "struct_value":
+            return struct_to_dict(value.struct_value)
+        case "list_value":
+            return [from_value(item) for item in value.list_value.values]
+        case "number_value":
+            number = value.number_value
+            return int(number) if number.is_integer() else number
+        case "string_value":
+            return value.string_value
+        case "bool_value":
+            return value.bool_value
+        case _:
+            return None

@@ -219,7 +219,7 @@ class Runtime(UnofferedOperations):
         run = Run(live, params.message, subscriber)
         execution = asyncio.create_task(run.execute(self._executor, request))
         live.runs.add(execution)
-        execution.add_done_callback(lambda done: self._ended(live, done))
+        execution.add_done_callback(lambda done: self._ended(run, done))
         return run
 
     async def _live_for(self, message: Message, context: ServerCallContext) -> LiveTask:
@@ -233,9 +233,10 @@ class Runtime(UnofferedOperations):
         self._live.hold(live)
         return live
 
-    def _ended(self, live: LiveTask, execution: asyncio.Task[None]) -> None:
-        live.runs.discard(execution)
-        self._live.release(live)
+    def _ended(self, run: Run, execution: asyncio.Task[None]) -> None:
+        run.finish()
+        run.live.runs.discard(execution)
+        self._live.release(run.live)
 
     def _subscriber(self, context: ServerCallContext) -> Subscriber:
         wants_progress = PROGRESS_EXTENSION in context.requested_extensions

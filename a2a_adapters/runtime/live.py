@@ -121,10 +121,12 @@ class LiveTask:
             self._publish(Update(event, is_progress=True))
             return
         self._fold(event)
-        await self._save(event)
-        self._publish(Update(event))
-        if self.state in SETTLED and not isinstance(event, TaskArtifactUpdateEvent):
-            self.close_subscribers()
+        try:
+            await self._save(event)
+        finally:  # readers are told what is the case now, also when it could not be saved
+            self._publish(Update(event))
+            if self.state in SETTLED and not isinstance(event, TaskArtifactUpdateEvent):
+                self.close_subscribers()
 
     async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
         """Append to a text artifact, creating it with its first chunk."""

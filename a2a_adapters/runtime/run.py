@@ -18,6 +18,7 @@ from a2a.types import (
 from a2a.types import Part as ProtocolPart
 from a2a.utils.errors import A2AError, UnsupportedOperationError
 
+from a2a_adapters.runtime.guard import unexpected_errors_hidden
 from a2a_adapters.runtime.states import INTERRUPTED, SETTLED
 from a2a_adapters.writer import TextQueue
 
@@ -66,14 +67,22 @@ class Run:
         return result
 
     async def execute(self, executor: AgentExecutor, context: RequestContext) -> None:
-        """Run the executor; whatever it does, the run settles."""
+        """Run the executor when it is this message's turn."""
         try:
-            async with self.live.turn:
-                await self._execute(executor, context)
-        except asyncio.CancelledError:
-            pass  # the task was cancelled, and this run with it
-        finally:
-            self._finish()
+            with unexpected_errors_hidden("a run"):
+                async with self.live.turn:
+                    await self._execute(executor, context)
+        except A2AError as error:
+            self.error = error
+
+    def finish(self) -> None:
+        """Release everyone who still waits for this run, which has ended or will not begin."""
+        for future in (self._begun, self._settled):
+            if not future.done():
+                future.set_result(None)
+        if self._subscriber:
+            self.live.unsubscribe(self._subscriber)
+            self._subscriber.close()
 
     async def _execute(self, executor: AgentExecutor, context: RequestContext) -> None:
         if self.live.is_over:
@@ -129,14 +138,6 @@ class Run:
         if not self.live.is_over:
             text = f"The agent failed. Error id: {error_id}"
             await self.live.apply(status_event(self.live, TaskState.TASK_STATE_FAILED, text))
-
-    def _finish(self) -> None:
-        for future in (self._begun, self._settled):
-            if not future.done():
-                future.set_result(None)
-        if self._subscriber:
-            self.live.unsubscribe(self._subscriber)
-            self._subscriber.close()
 
     def _new_task(self) -> Task:
         task = Task(

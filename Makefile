@@ -1,0 +1,61 @@
+# `make demo` and `make test` need python3.11+, pip and make, nothing else.
+PYTHON ?= python3
+VENV := .venv
+LOWEST := .venv-lowest
+INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
+
+.PHONY: demo test lint types tests lowest bench docs format clean
+
+demo: $(VENV)/.demo ## serve a chain over a local language model and call it
+	@$(VENV)/bin/python examples/demo.py
+
+test: lint types tests lowest ## everything that has to be green
+
+lint: $(VENV)/.test
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+
+types: $(VENV)/.test
+	$(VENV)/bin/mypy
+
+tests: $(VENV)/.test
+	$(VENV)/bin/coverage erase
+	$(VENV)/bin/coverage run -m pytest
+	$(VENV)/bin/coverage combine --quiet
+	$(VENV)/bin/coverage report
+
+lowest: $(LOWEST)/.test ## the floors of pyproject.toml hold
+	$(LOWEST)/bin/python -m pytest -m "not model and not install" --quiet
+
+bench: $(VENV)/.bench ## compare with other servers; writes docs/benchmarks.md
+	$(VENV)/bin/python benchmarks/run.py
+
+format: $(VENV)/.test
+	$(VENV)/bin/ruff check --fix
+	$(VENV)/bin/ruff format
+
+clean:
+	rm -rf .venv .venv-* .demo dist .coverage*
+
+$(VENV)/.venv:
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet uv
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.venv pyproject.toml constraints.txt
+	$(call INSTALL,$(VENV)) -c constraints.txt -e '.[langchain]' --group demo
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.demo
+	$(call INSTALL,$(VENV)) -c constraints.txt -e '.[all]' --group lint --group test
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.test
+	$(call INSTALL,$(VENV)) -c constraints.txt --group bench
+	@touch $@
+
+$(LOWEST)/.test: $(VENV)/.venv pyproject.toml
+	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(LOWEST)
+	$(VENV)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
+		-e '.[all]' --group test
+	@touch $@

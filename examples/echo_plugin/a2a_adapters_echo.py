@@ -1,0 +1,64 @@
+"""A complete third-party plugin, with the "framework" it is for.
+
+`Echo` stands for whatever your framework's agents are. A real plugin does not import its
+framework at the top: it looks in `sys.modules` first, since an object of a framework can only
+exist once the framework has been imported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+
+from a2a_adapters import (
+    Adapter,
+    AgentDescription,
+    AgentEvent,
+    AgentRequest,
+    InvalidInputError,
+    TextDelta,
+    hookimpl,
+)
+
+
+@dataclass
+class Echo:
+    """An agent that repeats what it hears, word by word."""
+
+    times: int = 1
+    pause: float = 0.0
+
+
+class EchoAdapter(Adapter):
+    """Serves an `Echo`."""
+
+    def __init__(self, echo: Echo) -> None:
+        self._echo = echo
+
+    def describe(self) -> AgentDescription:
+        """Describe the agent for its card."""
+        times = f"{self._echo.times} time(s)"
+        return AgentDescription(name="Echo", description=f"Repeats what it hears, {times}.")
+
+    def stream(self, request: AgentRequest) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
+        """Check the message before the task exists, then answer."""
+        if not request.text:
+            raise InvalidInputError("say something, as text")
+        return self._repeat(request.text)
+
+    async def _repeat(self, text: str) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
+        words = " ".join([text] * self._echo.times).split(" ")
+        for position, word in enumerate(words):
+            await asyncio.sleep(self._echo.pause)
+            yield TextDelta(word if position == 0 else f" {word}")
+
+
+@hookimpl
+def a2a_adapt(target: object) -> Adapter | None:
+    """Serve every `Echo`, pass on everything else."""
+    return EchoAdapter(target) if isinstance(target, Echo) else None
+
+
+agent = Echo(times=2)
+"""Serve it: `a2a-adapters serve a2a_adapters_echo:agent`."""
