@@ -146,8 +146,10 @@ def serve(
             "machines; allow_unauthenticated=True (--allow-unauthenticated) if you want that"
         )
     app = build_app(target, name=name, description=description, url=url, options=options)
+    trust_forwarded = options is not None and options.trust_forwarded
+    config = uvicorn.Config(app, host=host, port=port, proxy_headers=trust_forwarded)
     with suppress(KeyboardInterrupt):  # uvicorn raises it once more when it has stopped
-        Server(uvicorn.Config(app, host=host, port=port)).run()
+        Server(config).run()
 
 
 serve_runnable = serve

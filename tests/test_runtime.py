@@ -164,17 +164,16 @@ async def test_return_immediately(gate):
         await gate.wait()
         return text
 
-    async with running(build_app(slow)) as url, connect(url) as client:
-        request = user_message("go")
-        request.configuration.return_immediately = True
-        blocking = ClientFactory(ClientConfig(streaming=False)).create(client._card)
-        [event] = await stream(blocking, request)
-        assert event.task.status.state == TaskState.TASK_STATE_WORKING
-        updates = client.subscribe(SubscribeToTaskRequest(id=event.task.id))
-        assert (await anext(updates)).task.id == event.task.id
-        gate.set()
-        last = [update async for update in updates][-1]
-        assert last.status_update.status.state == TaskState.TASK_STATE_COMPLETED
+    runtime = runtime_of(slow)
+    request = user_message("go")
+    request.configuration.return_immediately = True
+    task = await runtime.on_message_send(request, CALLER)
+    assert task.status.state == TaskState.TASK_STATE_WORKING
+    updates = runtime.on_subscribe_to_task(SubscribeToTaskRequest(id=task.id), CALLER)
+    assert (await anext(updates)).id == task.id
+    gate.set()
+    last = [update async for update in updates][-1]
+    assert last.status.state == TaskState.TASK_STATE_COMPLETED
 
 
 async def test_follow_ups_on_a_running_task_wait_and_then_find_it_over(gate):

@@ -43,7 +43,7 @@ class Update:
     def json(self) -> bytes:
         """Return the event as the JSON of a `StreamResponse`."""
         if self._json is None:
-            self._json = to_json({_KEYS[type(self.event)]: MessageToDict(self.event)})
+            self._json = _one_line({_KEYS[type(self.event)]: MessageToDict(self.event)})
         return self._json
 
 
@@ -106,7 +106,7 @@ class TextStream:
 
     def to_json(self, text: str) -> bytes:
         """Return a chunk that is not the last one as JSON."""
-        return self._head + to_json(text) + self._tail
+        return self._head + _one_line(text) + self._tail
 
 
 class TextUpdate:
@@ -131,7 +131,7 @@ class TextUpdate:
         """Return the chunk as the JSON of a `StreamResponse`."""
         if self._json is None:
             self._json = (
-                to_json({"artifactUpdate": MessageToDict(self.event)})
+                _one_line({"artifactUpdate": MessageToDict(self.event)})
                 if self.is_last
                 else self._stream.to_json(self._text)
             )
@@ -139,3 +139,17 @@ class TextUpdate:
 
 
 AnyUpdate = Update | TextUpdate
+
+
+def _one_line(value: object) -> bytes:
+    """Return `value` as JSON that is one line for everyone.
+
+    Clients that read streams by lines often take Unicode's separators for line ends, as
+    Python's `str.splitlines` and so httpx do.
+    """
+    return (
+        to_json(value)
+        .replace(b"\xe2\x80\xa8", b"\\u2028")
+        .replace(b"\xe2\x80\xa9", b"\\u2029")
+        .replace(b"\xc2\x85", b"\\u0085")
+    )

@@ -50,6 +50,7 @@ async def running(app: ASGIApp) -> AsyncGenerator[str]:
         port=0,
         log_level="warning",
         ws="none",
+        proxy_headers=False,
         timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)

@@ -1,0 +1,91 @@
+"""The card, as clients of both versions read it."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from a2a_adapters import AgentDescription, ServerOptions, Skill, build_app
+from a2a_adapters.card import build_card
+from a2a_adapters.testing import running
+
+PATHS = ["/.well-known/agent-card.json", "/.well-known/agent.json"]
+
+
+def hello(text: str) -> str:
+    """Say hello."""
+    return text
+
+
+async def fetch(app, path=PATHS[0], **headers):
+    async with running(app) as url, httpx.AsyncClient(base_url=url) as http:
+        return url, await http.get(path, headers=headers)
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_it_is_readable_by_1_0_and_0_3(path):
+    url, response = await fetch(build_app(hello), path)
+    card = response.json()
+    bindings = [(i["protocolBinding"], i["protocolVersion"]) for i in card["supportedInterfaces"]]
+    assert bindings == [
+        ("JSONRPC", "1.0"),
+        ("HTTP+JSON", "1.0"),
+        ("JSONRPC", "0.3"),
+        ("HTTP+JSON", "0.3"),
+    ]
+    assert card["url"] == f"{url}/"
+    assert card["protocolVersion"] == "0.3"
+    assert card["preferredTransport"] == "JSONRPC"
+    assert card["capabilities"]["streaming"] is True
+    assert (card["name"], card["description"]) == ("hello", "Say hello.")
+    assert card["skills"][0]["tags"]
+
+
+async def test_name_description_and_url_can_be_given():
+    app = build_app(hello, name="Greeter", description="Greets.", url="https://a.example/x/")
+    _, response = await fetch(app)
+    card = response.json()
+    assert (card["name"], card["description"]) == ("Greeter", "Greets.")
+    assert {i["url"] for i in card["supportedInterfaces"]} == {
+        "https://a.example/x/",
+        "https://a.example/x",
+    }
+
+
+async def test_forwarded_headers_are_believed_only_when_told():
+    forwarded = {
+        "x-forwarded-proto": "https",
+        "x-forwarded-host": "agents.example, proxy",
+        "x-forwarded-prefix": "/hello",
+    }
+    url, response = await fetch(build_app(hello), **forwarded)
+    assert response.json()["url"] == f"{url}/"
+    trusting = build_app(hello, options=ServerOptions(trust_forwarded=True))
+    _, response = await fetch(trusting, **forwarded)
+    assert response.json()["url"] == "https://agents.example/hello/"
+    url, response = await fetch(trusting)
+    assert response.json()["url"] == f"{url}/"
+
+
+async def test_it_can_be_cached():
+    async with running(build_app(hello)) as url, httpx.AsyncClient(base_url=url) as http:
+        first = await http.get(PATHS[0])
+        assert "max-age" in first.headers["cache-control"]
+        assert "GMT" in first.headers["last-modified"]
+        again = await http.get(PATHS[0], headers={"if-none-match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_skills_are_listed():
+    about = AgentDescription(
+        name="a",
+        description="b",
+        skills=[Skill(id="s", name="S", description="Does it.", tags=["t"], examples=["e"])],
+    )
+    [skill] = build_card(about, "http://x").skills
+    assert (skill.id, skill.name, list(skill.tags), list(skill.examples)) == (
+        "s",
+        "S",
+        ["t"],
+        ["e"],
+    )

@@ -1,0 +1,116 @@
+"""The command line, run as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+
+from a2a_adapters.testing import answer_of, connect, send, user_message
+from tests.processes import serving
+
+APP = '''
+"""Agents of a test."""
+import time
+
+def shout(text: str) -> str:
+    """Say it louder."""
+    return text.upper()
+
+def sleep(text: str) -> str:
+    time.sleep(600)
+
+class Holder:
+    shout = staticmethod(shout)
+
+holder = Holder()
+'''
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "app.py").write_text(APP)
+    (tmp_path / "broken.py").write_text("1 / 0")
+    (tmp_path / "needy.py").write_text("import no_such_package")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", "a2a_adapters", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        (["serve", "app"], "module:attribute"),
+        (["serve", "nowhere:x"], "no module 'nowhere'; run this in the folder"),
+        (["serve", "needy:x"], "no module 'no_such_package'; install it"),
+        (["serve", "broken:x"], "ZeroDivisionError"),
+        (["serve", "app:nothing"], "no attribute 'nothing'"),
+        (["serve", "app:holder"], "no plugin can serve an object of type app.Holder"),
+        (["serve", "app:shout", "--host", "0.0.0.0"], "--allow-unauthenticated"),
+        (["card", "app:nothing"], "no attribute"),
+    ],
+)
+def test_mistakes_are_told_in_one_line_with_the_remedy(folder, arguments, remedy):
+    result = run(*arguments)
+    assert result.returncode == 2
+    assert remedy in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+async def test_serve_and_card(folder):
+    with serving("app:holder.shout", dict(os.environ), "--name", "Shouter") as url:
+        async with connect(url) as client:
+            assert answer_of(await send(client, user_message("hi"))) == "HI"
+        shown = run("card", url)
+        assert json.loads(shown.stdout)["name"] == "Shouter"
+        refused = run("card", f"{url}/nothing")
+    assert refused.returncode == 3
+    assert "no card at" in refused.stderr
+
+
+def test_the_card_a_target_would_get(folder):
+    assert json.loads(run("card", "app:shout").stdout)["description"] == "Say it louder."
+
+
+def test_an_unreachable_agent(folder):
+    result = run("card", "http://127.0.0.1:9")
+    assert (result.returncode, len(result.stderr.splitlines())) == (3, 1)
+
+
+def test_plugins(folder):
+    result = run("plugins")
+    rows = {line.split("\t")[0]: line.split("\t") for line in result.stdout.splitlines()}
+    assert rows["functions"][3:] == ["a2a_adapt", "loaded"]
+    assert result.returncode == 0
+
+
+def test_ctrl_c_ends_a_server_whose_function_never_ends(folder):
+    command = [sys.executable, "-m", "a2a_adapters", "serve", "app:sleep", "--port", "0"]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        lines = iter(server.stderr.readline, "")
+        line = next(line for line in lines if "A2A agent at" in line)
+        url = line.split("A2A agent at ")[1].split(",")[0]
+        message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}
+        params = {"message": message, "configuration": {"returnImmediately": True}}
+        call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params}
+        answer = httpx.post(url, json=call, headers={"A2A-Version": "1.0"}, timeout=20).json()
+        assert answer["result"]["task"]["status"]["state"] == "TASK_STATE_WORKING"
+        began = time.monotonic()
+        server.send_signal(signal.SIGINT)
+        _, errors = server.communicate(timeout=30)
+    finally:
+        server.kill()
+    assert time.monotonic() - began < 25
+    assert "blocking call" in errors
+    assert "Traceback" not in errors

@@ -1,0 +1,67 @@
+"""What is public, and who may import what."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import a2a_adapters
+
+ROOT = Path(__file__).parents[1]
+CORE = sorted((ROOT / "a2a_adapters").rglob("*.py"))
+PLUGINS = sorted((ROOT / "plugins").rglob("*.py"))
+
+
+def imported_modules(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def test_all_is_the_public_api():
+    names = set(a2a_adapters.__all__)
+    assert sorted(names) == sorted(a2a_adapters.__all__), "a name is listed twice"
+    for name in names:
+        assert getattr(a2a_adapters, name) is not None
+    public = {name for name in vars(a2a_adapters) if not name.startswith("_")}
+    modules = {name for name in public if f"a2a_adapters.{name}" in sys.modules}
+    assert public - modules - {"annotations", "import_module", "TYPE_CHECKING"} <= names
+    assert a2a_adapters.__version__
+    with pytest.raises(AttributeError):
+        _ = a2a_adapters.nothing
+
+
+@pytest.mark.parametrize("name", ["events", "errors", "testing", "adapter", "server"])
+def test_modules_that_are_public_say_what_they_hold(name):
+    module = importlib.import_module(f"a2a_adapters.{name}")
+    assert all(hasattr(module, public) for public in module.__all__)
+
+
+@pytest.mark.parametrize("path", CORE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_core_knows_no_framework(path):
+    frameworks = ("langchain", "langgraph", "crewai", "autogen", "a2a_adapters_")
+    assert not [m for m in imported_modules(path) if m.startswith(frameworks)]
+
+
+@pytest.mark.parametrize("path", PLUGINS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_plugins_use_only_the_public_core(path):
+    assert not [m for m in imported_modules(path) if m.startswith("a2a_adapters.")]
+
+
+def test_importing_the_package_is_cheap():
+    code = "import a2a_adapters, sys; print('\\n'.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = ("a2a.server", "sqlalchemy", "langchain", "langgraph", "uvicorn", "starlette", "httpx")
+    assert not [name for name in done.stdout.split() if name.startswith(heavy)]
+
+
+def test_every_file_holds_one_idea():
+    long = {str(p): n for p in CORE + PLUGINS if (n := len(p.read_text().splitlines())) > 300}
+    assert not long
