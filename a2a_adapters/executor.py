@@ -117,10 +117,11 @@ class AdapterExecutor(AgentExecutor):
         except asyncio.CancelledError:
             run.request.cancelled.set()
             raise
-        except _TimeLimitError:
-            await self._fail(run, f"The agent was stopped after {self._limits.run_seconds:g} s.")
-        except Exception:  # whatever a framework raises must not reach the wire
-            await self._fail(run, "The agent failed.")
+        except _TimeLimitError as error:
+            reason = f"The agent was stopped after {self._limits.run_seconds:g} s."
+            await self._fail(run, error, reason)
+        except Exception as error:  # whatever a framework raises must not reach the wire
+            await self._fail(run, error, "The agent failed.")
         finally:
             del self._running[run.request.task_id]
             if run.events is not None and not run.parked:
@@ -129,8 +130,8 @@ class AdapterExecutor(AgentExecutor):
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Stop the work on a task and mark the task as cancelled."""
         task_id = context.task_id or ""
-        if flag := self._running.get(task_id):
-            flag.set()
+        if task_id in self._running:
+            self._running[task_id].set()
         if parked := self._parked.pop(task_id, None):
             parked.expiry.cancel()
             parked.cancelled.set()
@@ -276,12 +277,12 @@ class AdapterExecutor(AgentExecutor):
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
 
-    async def _fail(self, run: _Run, reason: str) -> None:
+    async def _fail(self, run: _Run, error: Exception, reason: str) -> None:
         if run.parked:
             self._expire(run.request.task_id)
         run.request.cancelled.set()  # threads of this run have no one to work for any more
         error_id = uuid4().hex[:12]
-        logger.error("task %s failed, error id %s", run.request.task_id, error_id)
+        logger.error("task %s failed, error id %s", run.request.task_id, error_id, exc_info=error)
         if not run.announced:
             await self._announce(run, TaskState.TASK_STATE_WORKING)
         await run.writer.finish(TaskState.TASK_STATE_FAILED, f"{reason} Error id: {error_id}")

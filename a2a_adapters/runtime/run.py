@@ -96,15 +96,15 @@ class Run:
             await self._complete()
         except A2AError as error:
             if self._has_events:
-                await self._fail()
+                await self._fail(error)
             else:
                 self.error = error
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as error:
             if not self.live.is_over:
-                await self._fail()
+                await self._fail(error)
             raise
-        except Exception:  # an executor may raise anything; it must not reach the caller
-            await self._fail()
+        except Exception as error:  # an executor may raise anything; it must not reach the caller
+            await self._fail(error)
 
     async def prepare(self, event: Event | None) -> None:
         """Make the task ready for the first event of this run; None is a chunk of text."""
@@ -131,9 +131,9 @@ class Run:
         if not live.is_over and live.state not in INTERRUPTED:
             await live.apply(status_event(live, TaskState.TASK_STATE_COMPLETED))
 
-    async def _fail(self) -> None:
+    async def _fail(self, error: BaseException) -> None:
         error_id = uuid4().hex[:12]
-        logger.error("task %s failed, error id %s", self.live.task_id, error_id)
+        logger.error("task %s failed, error id %s", self.live.task_id, error_id, exc_info=error)
         await self.prepare(None)
         if not self.live.is_over:
             text = f"The agent failed. Error id: {error_id}"

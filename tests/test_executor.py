@@ -1,0 +1,255 @@
+"""The adapter executor where the contract does not reach."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+from a2a.server.context import ServerCallContext
+from a2a.types import CancelTaskRequest, GetTaskRequest, TaskState
+
+from a2a_adapters import (
+    Adapter,
+    AgentDescription,
+    InputRequired,
+    InvalidInputError,
+    Limits,
+    Output,
+    ServerOptions,
+    Text,
+    TextDelta,
+    as_executor,
+)
+from a2a_adapters.card import build_card
+from a2a_adapters.runtime import Runtime
+from a2a_adapters.testing import answer_of, user_message
+
+CALLER = ServerCallContext()
+
+
+class Scripted(Adapter):
+    """An adapter made of one async generator function."""
+
+    def __init__(self, script):
+        self.script = script
+        self.closed = False
+
+    def describe(self):
+        return AgentDescription(name="scripted", description="Does what the test says.")
+
+    def stream(self, request):
+        return self.script(request)
+
+    async def aclose(self):
+        self.closed = True
+
+
+def runtime_of(script, limits=None):
+    adapter = script if isinstance(script, Adapter) else Scripted(script)
+    executor = as_executor(adapter, ServerOptions(limits=limits or Limits()))
+    return Runtime(executor, build_card(adapter.describe(), "http://x"), limits=limits)
+
+
+async def test_text_around_an_output_stays_one_artifact():
+    async def script(request):
+        yield TextDelta("one ")
+        yield Output((Text("between"),), name="extra")
+        yield TextDelta("")
+        yield TextDelta("two")
+        yield Output(())
+
+    task = await runtime_of(script).on_message_send(user_message("go"), CALLER)
+    found = {artifact.name: artifact.parts[0].text for artifact in task.artifacts}
+    assert found == {"answer": "one two", "extra": "between"}
+
+
+async def test_something_that_is_no_event_fails_the_task(caplog):
+    async def script(request):
+        yield "text"
+
+    with caplog.at_level(logging.ERROR):
+        task = await runtime_of(script).on_message_send(user_message("go"), CALLER)
+    assert task.status.state == TaskState.TASK_STATE_FAILED
+    assert "yielded str, not an AgentEvent" in caplog.text
+
+
+async def test_the_error_id_leads_to_the_log(caplog):
+    async def script(request):
+        raise ValueError("the reason")
+        yield
+
+    with caplog.at_level(logging.ERROR):
+        task = await runtime_of(script).on_message_send(user_message("go"), CALLER)
+    error_id = task.status.message.parts[0].text.split()[-1]
+    assert error_id in caplog.text
+    assert "the reason" in caplog.text
+
+
+async def test_a_timeout_inside_is_a_failure_like_any_other():
+    async def script(request):
+        raise TimeoutError
+        yield
+
+    task = await runtime_of(script).on_message_send(user_message("go"), CALLER)
+    assert task.status.message.parts[0].text.startswith("The agent failed.")
+
+
+async def test_cancel_stops_async_work_at_once():
+    begun, ended = asyncio.Event(), []
+
+    async def script(request):
+        try:
+            begun.set()
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            ended.append(bool(request.cancelled))
+            raise
+        yield
+
+    runtime = runtime_of(script)
+    task = await anext(runtime.on_message_send_stream(user_message("go"), CALLER))
+    await begun.wait()
+    await runtime.on_cancel_task(CancelTaskRequest(id=task.id), CALLER)
+    await runtime.aclose()
+    assert ended == [True]
+
+
+async def test_cancel_of_a_parked_run_closes_it():
+    ended = []
+
+    async def script(request):
+        try:
+            yield InputRequired("?")
+        finally:
+            ended.append(bool(request.cancelled))
+
+    runtime = runtime_of(script)
+    task = await runtime.on_message_send(user_message("go"), CALLER)
+    await runtime.on_cancel_task(CancelTaskRequest(id=task.id), CALLER)
+    assert ended == [True]
+
+
+async def test_closing_releases_parked_runs_and_the_adapter():
+    ended = []
+
+    async def script(request):
+        try:
+            yield InputRequired("?")
+        finally:
+            ended.append(True)
+
+    adapter = Scripted(script)
+    executor = as_executor(adapter)
+    runtime = Runtime(executor, build_card(adapter.describe(), "http://x"))
+    await runtime.on_message_send(user_message("go"), CALLER)
+    await executor.aclose()
+    assert ended == [True]
+    assert adapter.closed
+
+
+async def test_a_parked_run_may_fail_reject_or_ask_again():
+    async def script(request):
+        answer = yield InputRequired("number?")
+        while not answer.text.isdigit():
+            if answer.text == "bad":
+                raise InvalidInputError("that is no number")
+            if answer.text == "crash":
+                raise RuntimeError
+            answer = yield InputRequired("a number, please")
+        yield TextDelta(answer.text)
+
+    runtime = runtime_of(script)
+    for replies, state in (
+        (["x", "7"], TaskState.TASK_STATE_COMPLETED),
+        (["bad"], TaskState.TASK_STATE_REJECTED),
+        (["crash"], TaskState.TASK_STATE_FAILED),
+        (["x"], TaskState.TASK_STATE_INPUT_REQUIRED),
+    ):
+        task = await runtime.on_message_send(user_message("go"), CALLER)
+        for reply in replies:
+            task = await runtime.on_message_send(user_message(reply, task_id=task.id), CALLER)
+        assert task.status.state == state
+    await runtime.aclose()
+
+
+async def test_a_question_that_ends_the_generator_completes_with_the_answer():
+    async def script(request):
+        yield InputRequired("anything else?")
+
+    runtime = runtime_of(script)
+    task = await runtime.on_message_send(user_message("go"), CALLER)
+    task = await runtime.on_message_send(user_message("no", task_id=task.id), CALLER)
+    assert task.status.state == TaskState.TASK_STATE_COMPLETED
+
+
+async def test_a_second_request_of_a_conversation_is_visible_while_it_waits():
+    release, order = asyncio.Event(), []
+
+    async def script(request):
+        order.append(request.text)
+        await release.wait()
+        yield TextDelta(request.text)
+
+    runtime = runtime_of(script)
+    streams = [
+        runtime.on_message_send_stream(user_message(text, context_id="c"), CALLER)
+        for text in ("one", "two")
+    ]
+    states = [(await anext(events)).status.state for events in streams]
+    assert states == [TaskState.TASK_STATE_WORKING, TaskState.TASK_STATE_SUBMITTED]
+    assert order == ["one"]
+    release.set()
+    for events in streams:
+        assert [e async for e in events][-1].status.state == TaskState.TASK_STATE_COMPLETED
+    assert order == ["one", "two"]
+
+
+class Remembering(Scripted):
+    uses_history = True
+
+
+async def recall(request):
+    if request.text == "crash":
+        raise RuntimeError
+    yield TextDelta(",".join(turn.text for turn in request.history))
+
+
+async def test_history_is_bounded_and_skips_failures():
+    runtime = runtime_of(Remembering(recall), Limits(history_messages=4))
+    heard = []
+    for text in ("a", "b", "crash", "c", "d"):
+        request = user_message(text, context_id="c")
+        heard.append(answer_of(await runtime.on_message_send(request, CALLER)))
+    assert heard[:4] == ["", "a,", "", "a,,b,a,"]
+    assert len(heard[4].split(",")) > 4
+    assert heard[4].startswith("b,")
+
+
+async def test_idle_and_surplus_conversations_are_forgotten():
+    async def say(runtime, text, context_id):
+        request = user_message(text, context_id=context_id)
+        return answer_of(await runtime.on_message_send(request, CALLER))
+
+    forgetful = runtime_of(Remembering(recall), Limits(history_seconds=0))
+    await say(forgetful, "a", "one")
+    assert await say(forgetful, "b", "one") == ""
+    small = runtime_of(Remembering(recall), Limits(conversations=1))
+    await say(small, "a", "one")
+    await say(small, "b", "two")
+    assert await say(small, "c", "two") == "b,"
+    assert await say(small, "d", "one") == ""
+
+
+@pytest.mark.parametrize("chunks", [1, 2, 100])
+async def test_the_stored_text_is_one_part(chunks):
+    async def script(request):
+        for n in range(chunks):
+            yield TextDelta(f"{n} ")
+
+    runtime = runtime_of(script)
+    task = await runtime.on_message_send(user_message("go"), CALLER)
+    [artifact] = task.artifacts
+    [part] = artifact.parts
+    assert part.text == "".join(f"{n} " for n in range(chunks))
+    assert await runtime.on_get_task(GetTaskRequest(id=task.id), CALLER) == task

@@ -1,0 +1,63 @@
+"""Parts, and their way to the protocol and back."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from a2a_adapters import Data, File, Text
+from a2a_adapters.conversion import from_protocol, from_value, to_protocol, to_value
+
+JSON_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(JSON_VALUES)
+def test_json_comes_back_as_it_went(value):
+    assert from_value(to_value(value)) == value
+
+
+@given(st.integers(-(2**53), 2**53))
+def test_integers_come_back_as_integers(number):
+    assert isinstance(from_value(to_value(number)), int)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        Text("hello", "text/markdown", metadata={"k": [1, "x"]}),
+        File(content=b"", media_type="image/png", filename="a.png"),
+        File(url="https://example.org", metadata={"k": None}),
+        Data([1, {"a": 2.5}], metadata={"k": True}),
+    ],
+)
+def test_parts_come_back_as_they_went(part):
+    assert from_protocol(to_protocol([part])[0]) == part
+
+
+def test_the_schema_travels_as_metadata():
+    [part] = to_protocol([Data(1, schema={"type": "integer"})])
+    assert from_protocol(part).metadata == {"json_schema": {"type": "integer"}}
+
+
+def test_what_json_cannot_express():
+    assert from_value(to_value(math.nan)) is None
+    assert from_value(to_value({"when": {1, 2}})) in ({"when": [1, 2]}, {"when": [2, 1]})
+    with pytest.raises(ValueError, match="object"):
+        to_value(object())
+
+
+def test_a_file_is_one_of_two():
+    for wrong in ({}, {"content": b"", "url": "x"}):
+        with pytest.raises(ValueError, match="either"):
+            File(**wrong)
