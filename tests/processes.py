@@ -14,6 +14,13 @@ from contextlib import contextmanager
 def serving(target: str, environment: dict[str, str], *options: str) -> Iterator[str]:
     """Run `a2a-adapters serve` on a free port and yield its address."""
     command = [sys.executable, "-m", "a2a_adapters", "serve", target, "--port", "0", *options]
+    with started(command, environment) as url:
+        yield url
+
+
+@contextmanager
+def started(command: list[str], environment: dict[str, str] | None = None) -> Iterator[str]:
+    """Run a command that serves an agent and yield the agent's address."""
     server = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     try:
         yield _address(server)

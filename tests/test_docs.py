@@ -1,0 +1,120 @@
+"""Every snippet of the README and the docs is run.
+
+`python` blocks of a page run one after the other in one namespace; what they `serve` is
+really served and asked something. A block with a title is a file that later commands use.
+In `console` blocks, lines after `$ ` are run, and the lines below them must be printed.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from a2a.types import TaskState
+
+import a2a_adapters.server
+from a2a_adapters import build_app
+from a2a_adapters.testing import connect, running, send, user_message
+from tests.processes import started
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(
+    r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$',
+    re.MULTILINE | re.DOTALL,
+)
+# What the machine of a reader gets installed, the machine of a test has already.
+INSTALLING = ("pip", "git", "cd", "make", "python benchmarks/")
+ANSWERED = {TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_INPUT_REQUIRED}
+
+
+class Page:
+    """Runs the blocks of one page in a folder of its own."""
+
+    def __init__(self, stack):
+        self.namespace = {"__name__": "docs"}
+        self.served = []
+        self.address = "http://127.0.0.1:8000"
+        self._stack = stack
+
+    def serve(self, target, *, host=None, port=None, allow_unauthenticated=False, **options):
+        self.served.append(build_app(target, **options))
+
+    async def run_python(self, body):
+        code = compile(body.replace("http://127.0.0.1:8000", self.address), "docs", "exec")
+        exec(code, self.namespace)
+        for app in self.served:
+            await ask(app)
+        self.served.clear()
+
+    def run_console(self, body):
+        for written, expected in commands(body):
+            if written.startswith(INSTALLING):
+                continue
+            command = written.replace("http://127.0.0.1:8000", self.address)
+            words = shlex.split(command)
+            if words[0] == "a2a-adapters":
+                words = [sys.executable, "-m", "a2a_adapters", *words[1:]]
+            if words[0] == "python":
+                words[0] = sys.executable
+            if "serve" in command:
+                self.address = self._stack.enter_context(started([*words, "--port", "0"]))
+                continue
+            output = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+            for line in expected:
+                assert line in output, f"`{command}` does not print {line!r} but:\n{output}"
+
+
+def commands(body):
+    """Yield every command with the lines it is said to print."""
+    found = []
+    for line in body.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        elif found and line.strip() and "..." not in line:
+            found[-1][1].append(line.strip())
+    return found
+
+
+async def ask(app):
+    async with running(app) as url, connect(url) as client:
+        task = await send(client, user_message("hello"))
+    assert task.status.state in ANSWERED, task
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainDeprecationWarning")
+async def test_snippets(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with ExitStack() as stack:
+        page = Page(stack)
+        monkeypatch.setattr(a2a_adapters.server, "serve", page.serve)
+        monkeypatch.setattr(a2a_adapters.server, "serve_runnable", page.serve)
+        for block in FENCE.finditer(path.read_text()):
+            if block["title"]:
+                tmp_path.joinpath(block["title"]).write_text(block["body"])
+            elif block["language"] == "python":
+                await page.run_python(block["body"])
+            elif block["language"] == "console":
+                page.run_console(block["body"])
+
+
+def test_every_hook_and_public_name_is_documented():
+    text = "\n".join(path.read_text() for path in PAGES)
+    from a2a_adapters import hookspecs
+
+    hooks = [name for name in vars(hookspecs) if name.startswith("a2a_")]
+    undocumented = [n for n in (*hooks, *a2a_adapters.__all__) if not re.search(rf"\b{n}\b", text)]
+    assert undocumented == []
+
+
+def test_links_lead_somewhere():
+    for path in PAGES:
+        for link in re.findall(r"\]\(([^)#\s]+)", path.read_text()):
+            assert link.startswith("http") or (path.parent / link).exists(), f"{path.name}: {link}"

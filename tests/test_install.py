@@ -1,0 +1,65 @@
+"""The wheel, in environments that hold nothing else."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+UV = shutil.which("uv", path=Path(sys.executable).parent) or "uv"
+
+pytestmark = [pytest.mark.install, pytest.mark.timeout(300)]
+
+CORE = """
+import importlib, importlib.util, pkgutil
+import a2a_adapters
+assert not importlib.util.find_spec("langchain_core")
+for module in pkgutil.walk_packages(a2a_adapters.__path__, "a2a_adapters."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+assert a2a_adapters.installed_plugins().adapt(lambda text: text)
+assert not [s for s in a2a_adapters.installed_plugins().statuses() if s.problem]
+import a2a_adapters_langchain
+try:
+    a2a_adapters_langchain.RunnableAdapter
+except a2a_adapters.MissingExtraError as error:
+    assert "a2a-adapters[langchain]" in str(error)
+else:
+    raise AssertionError("LangChain is not there, but nobody says so")
+"""
+
+LANGCHAIN = """
+from langchain_core.runnables import RunnableLambda
+from langgraph.graph import START, MessagesState, StateGraph
+from a2a_adapters import build_app
+graph = StateGraph(MessagesState)
+graph.add_node("node", lambda state: state)
+graph.add_edge(START, "node")
+assert build_app(RunnableLambda(lambda text: text))
+assert build_app(graph.compile())
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dist")
+    subprocess.run([UV, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT], check=True)
+    [wheel] = folder.glob("*.whl")
+    return wheel
+
+
+@pytest.mark.parametrize(("extra", "check"), [("", CORE), ("[langchain]", LANGCHAIN)])
+def test_it_works_alone(wheel, extra, check, tmp_path):
+    python = tmp_path / "venv" / "bin" / "python"
+    subprocess.run(
+        [UV, "venv", "--quiet", "--python", sys.executable, tmp_path / "venv"], check=True
+    )
+    requirement = f"a2a-adapters{extra} @ {wheel.as_uri()}"
+    constraints = ROOT / "constraints.txt"
+    install = [UV, "pip", "install", "--quiet", "--python", python, "-c", constraints, requirement]
+    subprocess.run(install, check=True)
+    subprocess.run([python, "-c", check], check=True, cwd=tmp_path)
