@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from a2a_adapters.parts import JSON, Part, join_text
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+
     from a2a.types import Message
 
     from a2a_adapters.events import AgentEvent

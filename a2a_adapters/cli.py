@@ -6,14 +6,16 @@ import importlib
 import json
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from a2a_adapters.errors import A2AAdaptersError, ConfigurationError
 from a2a_adapters.threads import busy_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["app", "main"]
 

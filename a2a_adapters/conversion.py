@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from a2a.types import Message, TaskState
+from a2a.types import Message
 from a2a.types import Part as ProtocolPart
 from google.protobuf import json_format, struct_pb2
 from pydantic_core import to_jsonable_python
 
+from a2a_adapters import states
 from a2a_adapters.adapter import AgentRequest, CancelFlag
 from a2a_adapters.events import PROGRESS_EXTENSION
 from a2a_adapters.parts import JSON, Data, File, Part, Text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from a2a.server.agent_execution import RequestContext
     from a2a.types import Task
 
@@ -23,7 +25,6 @@ DURABLE = "a2a_adapters.durable"
 
 _SCHEMA_KEY = "json_schema"
 _JSON_MEDIA_TYPE = "application/json"
-_WAITING = frozenset({TaskState.TASK_STATE_INPUT_REQUIRED, TaskState.TASK_STATE_AUTH_REQUIRED})
 
 
 def agent_request(context: RequestContext, context_id: str, cancelled: CancelFlag) -> AgentRequest:
@@ -55,7 +56,7 @@ def is_durable_question(task: Task | None) -> bool:
 
 def _question(task: Task | None) -> Message | None:
     """Return the message with which the task waits for its caller, if it does."""
-    if task is None or task.status.state not in _WAITING:
+    if task is None or task.status.state not in states.INTERRUPTED:
         return None
     return task.status.message
 
@@ -67,6 +68,8 @@ def message_parts(message: Message) -> tuple[Part, ...]:
 
 def from_protocol(part: ProtocolPart) -> Part:
     """Return one protocol part as plain data."""
+    if part.HasField("text") and not part.HasField("metadata"):
+        return Text(part.text, part.media_type)
     metadata = struct_to_dict(part.metadata) if part.HasField("metadata") else {}
     match part.WhichOneof("content"):
         case "data":
@@ -99,6 +102,8 @@ def to_protocol(parts: Iterable[Part]) -> list[ProtocolPart]:
 
 
 def _to_protocol(part: Part) -> ProtocolPart:
+    if type(part) is Text and not part.metadata:
+        return ProtocolPart(text=part.text, media_type=part.media_type)
     metadata = dict(part.metadata)
     match part:
         case Text():

@@ -16,11 +16,12 @@ A failure is an exception. An adapter that ends without any event completes its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from a2a_adapters.parts import JSON, Part
 
 __all__ = [

@@ -6,12 +6,11 @@ import asyncio
 import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
-from uuid import uuid4
 
 from a2a.server.agent_execution import AgentExecutor, RequestContext
-from a2a.types import TaskState
 from a2a.utils.errors import InvalidParamsError
 
+from a2a_adapters import states
 from a2a_adapters.adapter import Adapter, AgentRequest, CancelFlag, Turn
 from a2a_adapters.conversations import Conversations
 from a2a_adapters.conversion import agent_request, is_durable_question
@@ -29,6 +28,7 @@ from a2a_adapters.events import (
     ToolCall,
     ToolResult,
 )
+from a2a_adapters.ids import new_id
 from a2a_adapters.limits import Limits
 from a2a_adapters.writer import TaskWriter
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from a2a.server.events import EventQueue
-    from a2a.types import Task
+    from a2a.types import Task, TaskState
 
 __all__ = ["AdapterExecutor", "Redact"]
 
@@ -113,7 +113,7 @@ class AdapterExecutor(AgentExecutor):
         except InvalidInputError as error:
             if not run.writer.has_written:
                 raise InvalidParamsError(str(error)) from error
-            await run.writer.finish(TaskState.TASK_STATE_REJECTED, str(error))
+            await run.writer.finish(states.REJECTED, str(error))
         except asyncio.CancelledError:
             run.request.cancelled.set()
             raise
@@ -137,7 +137,7 @@ class AdapterExecutor(AgentExecutor):
             parked.cancelled.set()
             await parked.events.aclose()
         writer = TaskWriter(event_queue, task_id, context.context_id or "")
-        await writer.finish(TaskState.TASK_STATE_CANCELED)
+        await writer.finish(states.CANCELED)
 
     async def aclose(self) -> None:
         """Release every parked run and the adapter."""
@@ -166,10 +166,10 @@ class AdapterExecutor(AgentExecutor):
         request = run.request
         key = (request.owner, request.context_id)
         if not run.announced and self._conversations.is_busy(key):
-            await self._announce(run, TaskState.TASK_STATE_SUBMITTED)
+            await self._announce(run, states.SUBMITTED)
         async with self._conversations.turn(key) as conversation:
             if request.resuming and run.events is None and not is_durable_question(task):
-                await run.writer.finish(TaskState.TASK_STATE_FAILED, _NO_LONGER_WAITING)
+                await run.writer.finish(states.FAILED, _NO_LONGER_WAITING)
                 return
             if run.events is None:
                 if self.adapter.uses_history:
@@ -178,7 +178,7 @@ class AdapterExecutor(AgentExecutor):
             if run.announced:
                 await run.writer.working()
             elif not self.adapter.may_reply:
-                await self._announce(run, TaskState.TASK_STATE_WORKING)
+                await self._announce(run, states.WORKING)
             await self._pump_in_time(run, run.events)
             if self.adapter.uses_history and not request.cancelled:
                 conversation.turns.append(Turn("user", request.parts))
@@ -200,7 +200,7 @@ class AdapterExecutor(AgentExecutor):
             try:
                 event = await events.asend(run.request)
             except StopAsyncIteration:
-                await writer.finish(TaskState.TASK_STATE_COMPLETED)
+                await writer.finish(states.COMPLETED)
                 return
             if await self._write(run, event):
                 return
@@ -214,8 +214,8 @@ class AdapterExecutor(AgentExecutor):
         if cancelled:
             return
         if not run.announced:
-            await self._announce(run, TaskState.TASK_STATE_WORKING)
-        await writer.finish(TaskState.TASK_STATE_COMPLETED)
+            await self._announce(run, states.WORKING)
+        await writer.finish(states.COMPLETED)
 
     async def _write(self, run: _Run, event: AgentEvent) -> bool:
         """Write one event; return whether the run ends with it."""
@@ -223,14 +223,14 @@ class AdapterExecutor(AgentExecutor):
             await run.writer.reply(event)
             return True
         if not run.announced:
-            await self._announce(run, TaskState.TASK_STATE_WORKING)
+            await self._announce(run, states.WORKING)
         if isinstance(event, InputRequired):
             if not event.durable:
                 self._park(run)
             await run.writer.ask(event)
             return True
         if isinstance(event, Rejected):
-            await run.writer.finish(TaskState.TASK_STATE_REJECTED, event.reason)
+            await run.writer.finish(states.REJECTED, event.reason)
             return True
         await self._write_content(run, event)
         return False
@@ -281,8 +281,8 @@ class AdapterExecutor(AgentExecutor):
         if run.parked:
             self._expire(run.request.task_id)
         run.request.cancelled.set()  # threads of this run have no one to work for any more
-        error_id = uuid4().hex[:12]
+        error_id = new_id()
         logger.error("task %s failed, error id %s", run.request.task_id, error_id, exc_info=error)
         if not run.announced:
-            await self._announce(run, TaskState.TASK_STATE_WORKING)
-        await run.writer.finish(TaskState.TASK_STATE_FAILED, f"{reason} Error id: {error_id}")
+            await self._announce(run, states.WORKING)
+        await run.writer.finish(states.FAILED, f"{reason} Error id: {error_id}")

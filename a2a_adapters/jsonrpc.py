@@ -16,16 +16,18 @@ from a2a.server.routes.common import DefaultServerCallContextBuilder, ServerCall
 from a2a.server.routes.jsonrpc_dispatcher import JsonRpcDispatcher
 from a2a.types import GetTaskRequest, SendMessageRequest, SubscribeToTaskRequest, Task
 from a2a.utils.errors import A2AError, InvalidParamsError
-from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+from google.protobuf.json_format import ParseDict, ParseError
 from pydantic_core import from_json, to_json
+from starlette.requests import Request
 from starlette.responses import Response
 
-from a2a_adapters.runtime.guard import unexpected_errors_hidden
+from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 from a2a_adapters.sse import EventStream
+from a2a_adapters.wire import message_to_dict, parse_send, task_to_dict
 
 if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
-    from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
 
     from a2a_adapters.runtime import Runtime
     from a2a_adapters.runtime.subscription import Subscription
@@ -34,12 +36,12 @@ if TYPE_CHECKING:
 _PARSE_ERROR = to_json(
     {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Invalid JSON payload"}}
 )
-_PARAMS: dict[str, type[SendMessageRequest | SubscribeToTaskRequest | GetTaskRequest]] = {
-    "SendMessage": SendMessageRequest,
-    "SendStreamingMessage": SendMessageRequest,
+_PARAMS: dict[str, type[SubscribeToTaskRequest | GetTaskRequest]] = {
     "SubscribeToTask": SubscribeToTaskRequest,
     "GetTask": GetTaskRequest,
 }
+_SENDING = frozenset({"SendMessage", "SendStreamingMessage"})
+_METHODS = _SENDING | _PARAMS.keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,12 @@ class JsonRpcEndpoint:
         self._context_builder = context_builder or DefaultServerCallContextBuilder()
         self._sdk = JsonRpcDispatcher(runtime, self._context_builder, enable_v0_3_compat=True)
 
-    async def handle(self, request: Request) -> Response:
-        """Answer one request."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request (ASGI)."""
+        response = await self._handle(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+    async def _handle(self, request: Request) -> Response:
         try:
             body = from_json(await request.body(), allow_inf_nan=False)
         except ValueError:
@@ -74,7 +80,7 @@ class JsonRpcEndpoint:
         if call is None:
             return await self._sdk.handle_requests(request)
         try:
-            with unexpected_errors_hidden(call.method):
+            with UnexpectedErrorsHidden(call.method):
                 return await self._answer(call, request)
         except A2AError as error:
             return _json_response(build_error_response(call.id, error))
@@ -86,7 +92,7 @@ class JsonRpcEndpoint:
         match params:
             case GetTaskRequest():
                 task = await self._runtime.on_get_task(params, context)
-                return _result(call, MessageToDict(task))
+                return _result(call, task_to_dict(task))
             case SubscribeToTaskRequest():
                 subscription = await self._runtime.open_subscription(params, context)
                 return await self._stream(call, subscription)
@@ -100,8 +106,9 @@ class JsonRpcEndpoint:
         self, call: _Call, params: SendMessageRequest, context: ServerCallContext
     ) -> Response:
         result = await self._runtime.on_message_send(params, context)
-        key = "task" if isinstance(result, Task) else "message"
-        return _result(call, {key: MessageToDict(result)})
+        if isinstance(result, Task):
+            return _result(call, {"task": task_to_dict(result)})
+        return _result(call, {"message": message_to_dict(result)})
 
     async def _stream(self, call: _Call, subscription: Subscription) -> Response:
         # An agent that refuses the message does so before its first update.
@@ -123,7 +130,7 @@ def _short_way(body: object, request: Request) -> _Call | None:
     if not isinstance(body, dict) or body.get("jsonrpc") != "2.0":
         return None
     method, call_id = body.get("method"), body.get("id")
-    if not isinstance(method, str) or method not in _PARAMS:
+    if not isinstance(method, str) or method not in _METHODS:
         return None
     if not isinstance(call_id, str | int) or isinstance(call_id, bool):
         return None
@@ -135,12 +142,12 @@ def _short_way(body: object, request: Request) -> _Call | None:
 def _parse_params(call: _Call) -> SendMessageRequest | SubscribeToTaskRequest | GetTaskRequest:
     if not isinstance(call.params, dict):
         raise InvalidParamsError("params must be an object")
-    params = _PARAMS[call.method]()
     try:
-        ParseDict(call.params, params, ignore_unknown_fields=True)
+        if call.method in _SENDING:
+            return parse_send(call.params)
+        return ParseDict(call.params, _PARAMS[call.method](), ignore_unknown_fields=True)
     except ParseError as error:
         raise InvalidParamsError(str(error)) from error
-    return params
 
 
 def _result(call: _Call, result: object) -> Response:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
-from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -28,6 +27,7 @@ from a2a_adapters.threads import ThreadPool
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import AsyncGenerator, Callable
 
     from a2a.server.cluster.task_store import VersionedTaskStore
     from a2a.server.tasks import TaskStore
@@ -103,7 +103,7 @@ def build_app(
     )
     card = CardEndpoint(about, url, trust_forwarded=options.trust_forwarded)
     routes = [
-        Route("/", JsonRpcEndpoint(runtime).handle, methods=["POST"]),
+        Route("/", JsonRpcEndpoint(runtime), methods=["POST"]),
         *card.routes(),
         *create_rest_routes(runtime, enable_v0_3_compat=True),
     ]

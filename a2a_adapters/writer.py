@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from a2a.server.events import Event, EventQueue
 from a2a.types import (
@@ -18,7 +18,9 @@ from a2a.types import (
     TaskStatusUpdateEvent,
 )
 from a2a.types import Part as ProtocolPart
+from google.protobuf.timestamp_pb2 import Timestamp
 
+from a2a_adapters import states
 from a2a_adapters.conversion import DURABLE, to_protocol, to_struct
 from a2a_adapters.events import (
     PROGRESS_EXTENSION,
@@ -31,6 +33,7 @@ from a2a_adapters.events import (
     ToolCall,
     ToolResult,
 )
+from a2a_adapters.ids import new_id
 from a2a_adapters.parts import JSON, Data, Part, Text
 
 if TYPE_CHECKING:
@@ -67,7 +70,7 @@ class TaskWriter:
         task = Task(
             id=self._task_id,
             context_id=self._context_id,
-            status=_status(state),
+            status=status(state),
             history=[message],
         )
         await self._send(task)
@@ -79,7 +82,7 @@ class TaskWriter:
         self._chunks.append(chunk)
         is_first = not self._artifact_id
         if is_first:
-            self._artifact_id = uuid4().hex
+            self._artifact_id = new_id()
         if self._text_queue:
             await self._text_queue.append_text(self._artifact_id, chunk, last=False)
         else:
@@ -106,7 +109,7 @@ class TaskWriter:
             return
         self.said.extend(output.parts)
         artifact = Artifact(
-            artifact_id=uuid4().hex,
+            artifact_id=new_id(),
             name=output.name,
             description=output.description,
             parts=to_protocol(output.parts),
@@ -123,7 +126,7 @@ class TaskWriter:
         """Send an event of the progress extension."""
         message = self._message(_progress_parts(event))
         message.extensions.append(PROGRESS_EXTENSION)
-        await self._status(TaskState.TASK_STATE_WORKING, message)
+        await self._status(states.WORKING, message)
 
     async def ask(self, event: InputRequired) -> None:
         """Leave the task waiting for its caller."""
@@ -135,9 +138,7 @@ class TaskWriter:
         if metadata:
             message.metadata.CopyFrom(to_struct(metadata))
         is_auth = isinstance(event, AuthRequired)
-        state = (
-            TaskState.TASK_STATE_AUTH_REQUIRED if is_auth else TaskState.TASK_STATE_INPUT_REQUIRED
-        )
+        state = states.AUTH_REQUIRED if is_auth else states.INPUT_REQUIRED
         await self._status(state, message)
 
     async def reply(self, reply: Reply) -> None:
@@ -150,7 +151,7 @@ class TaskWriter:
 
     async def working(self) -> None:
         """Say that the work has begun, or goes on."""
-        await self._status(TaskState.TASK_STATE_WORKING)
+        await self._status(states.WORKING)
 
     async def finish(self, state: TaskState, reason: str = "") -> None:
         """End the task, telling why where there is something to tell."""
@@ -162,7 +163,7 @@ class TaskWriter:
 
     async def _status(self, state: TaskState, message: Message | None = None) -> None:
         event = TaskStatusUpdateEvent(
-            task_id=self._task_id, context_id=self._context_id, status=_status(state, message)
+            task_id=self._task_id, context_id=self._context_id, status=status(state, message)
         )
         if self._metadata:
             event.metadata.CopyFrom(to_struct(self._metadata))
@@ -184,10 +185,11 @@ class TaskWriter:
         await self._queue.enqueue_event(event)
 
 
-def _status(state: TaskState, message: Message | None = None) -> TaskStatus:
-    status = TaskStatus(state=state, message=message)
-    status.timestamp.GetCurrentTime()
-    return status
+def status(state: TaskState, message: Message | None = None) -> TaskStatus:
+    """Return a status of now."""
+    seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
+    timestamp = Timestamp(seconds=seconds, nanos=nanoseconds // 1000 * 1000)
+    return TaskStatus(state=state, message=message, timestamp=timestamp)
 
 
 def _answer(artifact_id: str, text: str, *, named: bool = True) -> Artifact:
@@ -197,7 +199,7 @@ def _answer(artifact_id: str, text: str, *, named: bool = True) -> Artifact:
 
 def _agent_message(parts: Sequence[Part], context_id: str, task_id: str = "") -> Message:
     return Message(
-        message_id=uuid4().hex,
+        message_id=new_id(),
         role=Role.ROLE_AGENT,
         parts=to_protocol(parts),
         context_id=context_id,

@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator
-from contextlib import contextmanager
-from uuid import uuid4
+from typing import TYPE_CHECKING
 
 from a2a.utils.errors import A2AError, InternalError
+
+from a2a_adapters.ids import new_id
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 logger = logging.getLogger(__name__)
 
 
-@contextmanager
-def unexpected_errors_hidden(operation: str) -> Generator[None]:
-    """Log anything but an `A2AError` and raise an internal error with an id in its place.
+class UnexpectedErrorsHidden:
+    """A context that logs anything but an `A2AError`, and raises an internal error with an id.
 
     a2a-sdk's bindings send `str(error)` to the caller, whatever it holds.
     """
-    try:
-        yield
-    except A2AError:
-        raise
-    except Exception as error:
-        error_id = uuid4().hex[:12]
-        logger.exception("%s failed, error id %s", operation, error_id)
-        raise InternalError(f"Internal error. Error id: {error_id}") from error
+
+    __slots__ = ("_operation",)
+
+    def __init__(self, operation: str) -> None:
+        self._operation = operation
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, Exception) and not isinstance(error, A2AError):
+            error_id = new_id()
+            logger.error("%s failed, error id %s", self._operation, error_id, exc_info=error)
+            raise InternalError(f"Internal error. Error id: {error_id}") from error

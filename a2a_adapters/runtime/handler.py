@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
 from a2a.server.agent_execution import RequestContext
 from a2a.server.request_handlers.request_handler import validate_request_params
-from a2a.types import ListTasksResponse, Task, TaskState
+from a2a.types import ListTasksResponse, Task
 from a2a.utils.errors import (
     InternalError,
     InvalidParamsError,
@@ -17,9 +16,10 @@ from a2a.utils.errors import (
 )
 from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
 
+from a2a_adapters import states
 from a2a_adapters.events import PROGRESS_EXTENSION
 from a2a_adapters.limits import Limits
-from a2a_adapters.runtime.guard import unexpected_errors_hidden
+from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 from a2a_adapters.runtime.journal import Journal
 from a2a_adapters.runtime.registry import LiveTasks
 from a2a_adapters.runtime.requests import check_send
@@ -30,6 +30,8 @@ from a2a_adapters.runtime.subscription import Subscription
 from a2a_adapters.runtime.unoffered import UnofferedOperations
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
     from a2a.server.agent_execution import AgentExecutor
     from a2a.server.cluster.task_store import VersionedTaskStore
     from a2a.server.context import ServerCallContext
@@ -81,7 +83,7 @@ class Runtime(UnofferedOperations):
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> Task | Message:
         """Answer a message: wait until its task ends or waits, unless told not to."""
-        with unexpected_errors_hidden("SendMessage"):
+        with UnexpectedErrorsHidden("SendMessage"):
             run = await self._start(params, context)
             result = await run.wait(until_begun=params.configuration.return_immediately)
             if isinstance(result, Task):
@@ -92,7 +94,7 @@ class Runtime(UnofferedOperations):
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
         """Answer a message: yield the task and then its events until it ends or waits."""
-        with unexpected_errors_hidden("SendStreamingMessage"):
+        with UnexpectedErrorsHidden("SendStreamingMessage"):
             subscription = await self.open_stream(params, context)
             async for event in subscription.events():
                 if isinstance(event, Task):
@@ -104,7 +106,7 @@ class Runtime(UnofferedOperations):
         self, params: SubscribeToTaskRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
         """Yield the task as it is now and then its events until it ends or waits again."""
-        with unexpected_errors_hidden("SubscribeToTask"):
+        with UnexpectedErrorsHidden("SubscribeToTask"):
             subscription = await self.open_subscription(params, context)
             async for event in subscription.events():
                 yield event
@@ -144,7 +146,7 @@ class Runtime(UnofferedOperations):
     @validate_request_params
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
         """Return a task."""
-        with unexpected_errors_hidden("GetTask"):
+        with UnexpectedErrorsHidden("GetTask"):
             validate_history_length(params)
             live = await self._live.find(params.id, context)
             assert live.task is not None  # noqa: S101 - tasks are found once announced
@@ -155,7 +157,7 @@ class Runtime(UnofferedOperations):
         self, params: ListTasksRequest, context: ServerCallContext
     ) -> ListTasksResponse:
         """Return a page of the caller's tasks, newest first."""
-        with unexpected_errors_hidden("ListTasks"):
+        with UnexpectedErrorsHidden("ListTasks"):
             validate_history_length(params)
             if params.HasField("page_size"):
                 validate_page_size(params.page_size)
@@ -179,7 +181,7 @@ class Runtime(UnofferedOperations):
             TaskNotFoundError: The caller has no such task.
             TaskNotCancelableError: It has ended, or its executor cannot be stopped.
         """
-        with unexpected_errors_hidden("CancelTask"):
+        with UnexpectedErrorsHidden("CancelTask"):
             live = await self._live.find(params.id, context)
             if live.is_over:
                 raise TaskNotCancelableError
@@ -188,7 +190,7 @@ class Runtime(UnofferedOperations):
                 await self._cancel(live, context)
             finally:
                 self._live.release(live)
-            if live.state != TaskState.TASK_STATE_CANCELED or live.task is None:
+            if live.state != states.CANCELED or live.task is None:
                 raise TaskNotCancelableError
             return live.task
 
@@ -201,7 +203,7 @@ class Runtime(UnofferedOperations):
         except UnsupportedOperationError as error:
             raise TaskNotCancelableError from error
         if not live.is_over:
-            await live.apply(status_event(live, TaskState.TASK_STATE_CANCELED))
+            await live.apply(status_event(live, states.CANCELED))
         for run in live.runs:
             run.cancel()
 
@@ -251,7 +253,7 @@ class Runtime(UnofferedOperations):
         for run, live in running.items():
             if not run.done():
                 if not live.is_over and live.task is not None:
-                    await live.apply(status_event(live, TaskState.TASK_STATE_FAILED, _STOPPED))
+                    await live.apply(status_event(live, states.FAILED, _STOPPED))
                 run.cancel()
         await asyncio.gather(*running, return_exceptions=True)
         self._live.close()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from a2a.server.cluster.task_store import LegacyTaskStoreAdapter, VersionedTaskStore
 from a2a.server.cluster.version import TaskVersion
+
+from a2a_adapters.runtime.store import MemoryTaskStore
 
 if TYPE_CHECKING:
     from a2a.server.cluster.task_store import StoredTask
@@ -24,6 +27,7 @@ class Journal:
     """The task store, whichever of a2a-sdk's two interfaces it has."""
 
     def __init__(self, store: TaskStore | VersionedTaskStore) -> None:
+        self._memory = store if isinstance(store, MemoryTaskStore) else None
         self._store = (
             store if isinstance(store, VersionedTaskStore) else LegacyTaskStoreAdapter(store)
         )
@@ -38,14 +42,45 @@ class Journal:
 
     def page(self, context: ServerCallContext, stored: StoredTask | None = None) -> Page:
         """Return where one task's states are written."""
+        if self._memory is not None:
+            return MemoryPage(self._memory, context.user.user_name)
         version = stored.version if stored else TaskVersion.MISSING
-        return Page(self._store, context, version)
+        return StoredPage(self._store, context, version)
 
 
-class Page:
+class Page(ABC):
     """The place of one task in the journal."""
 
-    __slots__ = ("_context", "_lock", "_saved_at", "_store", "_version", "is_dirty")
+    is_dirty = False
+    """Whether there are changes that were not saved yet."""
+
+    @abstractmethod
+    def is_due(self) -> bool:
+        """Tell whether changes have waited long enough to be saved."""
+
+    @abstractmethod
+    async def save(self, task: Task, event: Event | None) -> None:
+        """Write the task as it is now; `event` is what changed it."""
+
+
+class MemoryPage(Page):
+    """A place in the memory store, which holds the live task itself."""
+
+    def __init__(self, store: MemoryTaskStore, owner: str) -> None:
+        self._store = store
+        self._owner = owner
+
+    def is_due(self) -> bool:
+        """Never: changes of the live task are in the store at once."""
+        return False
+
+    async def save(self, task: Task, event: Event | None) -> None:  # noqa: ARG002
+        """Put the task into the store."""
+        self._store.put(task, self._owner)
+
+
+class StoredPage(Page):
+    """A place in a store that takes its time, so saves come one after the other."""
 
     def __init__(
         self, store: VersionedTaskStore, context: ServerCallContext, version: TaskVersion
@@ -55,14 +90,13 @@ class Page:
         self._version = version
         self._lock = asyncio.Lock()
         self._saved_at = 0.0
-        self.is_dirty = False
 
     def is_due(self) -> bool:
-        """Tell whether changes have waited long enough to be saved."""
+        """Tell whether `SAVE_INTERVAL` has passed since the last save."""
         return time.monotonic() - self._saved_at > SAVE_INTERVAL
 
     async def save(self, task: Task, event: Event | None) -> None:
-        """Write the task as it is now; `event` is what changed it."""
+        """Write the task, under the version it was read at."""
         async with self._lock:
             self._saved_at = time.monotonic()
             self.is_dirty = False

@@ -17,8 +17,8 @@ from a2a.types import (
 )
 from a2a.utils.errors import InvalidAgentResponseError
 
+from a2a_adapters import states
 from a2a_adapters.events import PROGRESS_EXTENSION
-from a2a_adapters.runtime.states import SETTLED, TERMINAL
 from a2a_adapters.runtime.updates import AnyUpdate, TextStream, Update
 from a2a_adapters.writer import ANSWER
 
@@ -71,12 +71,12 @@ class LiveTask:
     @property
     def state(self) -> TaskState:
         """The state of the task; unspecified before it was announced."""
-        return self._task.status.state if self._task else TaskState.TASK_STATE_UNSPECIFIED
+        return self._task.status.state if self._task else states.UNSPECIFIED
 
     @property
     def is_over(self) -> bool:
         """Whether no event can follow."""
-        return self.reply is not None or self.state in TERMINAL
+        return self.reply is not None or self.state in states.TERMINAL
 
     def subscribe(self, subscriber: Subscriber) -> None:
         """Send the current task, if there is one, and then every update."""
@@ -117,16 +117,17 @@ class LiveTask:
             self._answer_by(event)
             return
         self._check_ids(event)
-        if isinstance(event, TaskStatusUpdateEvent) and _is_progress(event):
+        if isinstance(event, TaskStatusUpdateEvent) and _is_progress(event.status):
             self._publish(Update(event, is_progress=True))
             return
         self._fold(event)
         try:
             await self._save(event)
         finally:  # readers are told what is the case now, also when it could not be saved
-            self._publish(Update(event))
-            if self.state in SETTLED and not isinstance(event, TaskArtifactUpdateEvent):
-                self.close_subscribers()
+            if self._subscribers:
+                self._publish(Update(event))
+                if self.state in states.SETTLED and not isinstance(event, TaskArtifactUpdateEvent):
+                    self.close_subscribers()
 
     async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
         """Append to a text artifact, creating it with its first chunk."""
@@ -192,7 +193,7 @@ class LiveTask:
             self._task = Task(
                 id=self.task_id,
                 context_id=self.context_id,
-                status=TaskStatus(state=TaskState.TASK_STATE_SUBMITTED),
+                status=TaskStatus(state=states.SUBMITTED),
             )
         return self._task
 
@@ -232,8 +233,8 @@ class LiveTask:
                 self.show(subscriber)
 
 
-def _is_progress(event: TaskStatusUpdateEvent) -> bool:
-    return PROGRESS_EXTENSION in event.status.message.extensions
+def _is_progress(status: TaskStatus) -> bool:
+    return status.HasField("message") and PROGRESS_EXTENSION in status.message.extensions
 
 
 def _copy(task: Task) -> Task:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
-from a2a.types import TaskState
 from a2a.utils.errors import TaskNotFoundError
 
+from a2a_adapters import states
+from a2a_adapters.ids import new_id
 from a2a_adapters.runtime.live import LiveTask
 from a2a_adapters.runtime.run import status_event
-from a2a_adapters.runtime.states import INTERRUPTED
 
 if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
@@ -39,7 +38,7 @@ class LiveTasks:
         """Make room for a new task, in the given conversation or in one of its own."""
         page = self._journal.page(context)
         owner = context.user.user_name
-        live = LiveTask(str(uuid4()), context_id or str(uuid4()), owner, page)
+        live = LiveTask(new_id(), context_id or new_id(), owner, page)
         self._by_id[live.task_id] = live
         return live
 
@@ -72,7 +71,7 @@ class LiveTasks:
         """Let a task go once nothing runs on it, reads it or waits for its caller."""
         if live.runs:
             return
-        if live.state in INTERRUPTED:
+        if live.state in states.INTERRUPTED:
             self._expire_later(live)
         elif live.is_over or not live.has_subscribers:
             live.close_subscribers()
@@ -108,5 +107,5 @@ class LiveTasks:
 
     async def _end_waiting(self, live: LiveTask) -> None:
         del self._expiries[live.task_id]
-        await live.apply(status_event(live, TaskState.TASK_STATE_FAILED, _NO_ANSWER))
+        await live.apply(status_event(live, states.FAILED, _NO_ANSWER))
         self.release(live)

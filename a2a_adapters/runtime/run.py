@@ -5,22 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from a2a.types import (
     Message,
     Role,
     Task,
     TaskState,
-    TaskStatus,
     TaskStatusUpdateEvent,
 )
 from a2a.types import Part as ProtocolPart
 from a2a.utils.errors import A2AError, UnsupportedOperationError
 
-from a2a_adapters.runtime.guard import unexpected_errors_hidden
-from a2a_adapters.runtime.states import INTERRUPTED, SETTLED
-from a2a_adapters.writer import TextQueue
+from a2a_adapters import states
+from a2a_adapters.ids import new_id
+from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
+from a2a_adapters.writer import TextQueue, status
 
 if TYPE_CHECKING:
     from a2a.server.agent_execution import AgentExecutor, RequestContext
@@ -69,7 +68,7 @@ class Run:
     async def execute(self, executor: AgentExecutor, context: RequestContext) -> None:
         """Run the executor when it is this message's turn."""
         try:
-            with unexpected_errors_hidden("a run"):
+            with UnexpectedErrorsHidden("a run"):
                 async with self.live.turn:
                     await self._execute(executor, context)
         except A2AError as error:
@@ -121,33 +120,31 @@ class Run:
         if not self._begun.done():
             self._begun.set_result(None)
         live = self.live
-        if (live.reply is not None or live.state in SETTLED) and not self._settled.done():
+        if (live.reply is not None or live.state in states.SETTLED) and not self._settled.done():
             self._settled.set_result(None)
 
     async def _complete(self) -> None:
         """End what the executor left open."""
         await self.prepare(None)
         live = self.live
-        if not live.is_over and live.state not in INTERRUPTED:
-            await live.apply(status_event(live, TaskState.TASK_STATE_COMPLETED))
+        if not live.is_over and live.state not in states.INTERRUPTED:
+            await live.apply(status_event(live, states.COMPLETED))
 
     async def _fail(self, error: BaseException) -> None:
-        error_id = uuid4().hex[:12]
+        error_id = new_id()
         logger.error("task %s failed, error id %s", self.live.task_id, error_id, exc_info=error)
         await self.prepare(None)
         if not self.live.is_over:
             text = f"The agent failed. Error id: {error_id}"
-            await self.live.apply(status_event(self.live, TaskState.TASK_STATE_FAILED, text))
+            await self.live.apply(status_event(self.live, states.FAILED, text))
 
     def _new_task(self) -> Task:
-        task = Task(
+        return Task(
             id=self.live.task_id,
             context_id=self.live.context_id,
-            status=TaskStatus(state=TaskState.TASK_STATE_SUBMITTED),
+            status=status(states.SUBMITTED),
             history=[self._message],
         )
-        task.status.timestamp.GetCurrentTime()
-        return task
 
 
 class RunQueue(TextQueue):
@@ -177,18 +174,18 @@ class RunQueue(TextQueue):
 
 def status_event(live: LiveTask, state: TaskState, text: str = "") -> TaskStatusUpdateEvent:
     """Return a status of `live`, with `text` as the agent's message if there is any."""
-    status = TaskStatus(state=state)
-    status.timestamp.GetCurrentTime()
+    message = None
     if text:
         message = Message(
-            message_id=uuid4().hex,
+            message_id=new_id(),
             role=Role.ROLE_AGENT,
             parts=[ProtocolPart(text=text)],
             task_id=live.task_id,
             context_id=live.context_id,
         )
-        status.message.CopyFrom(message)
-    return TaskStatusUpdateEvent(task_id=live.task_id, context_id=live.context_id, status=status)
+    return TaskStatusUpdateEvent(
+        task_id=live.task_id, context_id=live.context_id, status=status(state, message)
+    )
 
 
 def over_error(live: LiveTask) -> UnsupportedOperationError:

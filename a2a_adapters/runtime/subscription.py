@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
     from a2a.server.events import Event
 
     from a2a_adapters.runtime.live import LiveTask

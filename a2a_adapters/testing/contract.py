@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,8 @@ from a2a_adapters.server import ServerOptions, build_app
 from a2a_adapters.testing.local import answer_of, connect, running, send, stream, user_message
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable
+
     from a2a.client import Client
     from starlette.types import ASGIApp
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -24,6 +23,8 @@ from starlette.authentication import AuthCredentials, AuthenticationBackend, Sim
 from starlette.middleware.authentication import AuthenticationMiddleware
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
     from a2a.client import Client
     from starlette.requests import HTTPConnection
     from starlette.types import ASGIApp

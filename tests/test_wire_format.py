@@ -1,0 +1,104 @@
+"""The hand-written conversions give what protobuf's own give."""
+
+from __future__ import annotations
+
+import pytest
+from a2a.types import Message, SendMessageRequest, Task
+from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from a2a_adapters.wire import message_to_dict, parse_send, task_to_dict
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
+STRUCT = st.dictionaries(TEXT, st.none() | st.booleans() | st.integers(-9, 9) | TEXT, max_size=2)
+PART = st.one_of(
+    st.fixed_dictionaries({"text": TEXT}, optional={"mediaType": TEXT, "metadata": STRUCT}),
+    st.fixed_dictionaries({"data": STRUCT | st.floats(-9, 9) | st.lists(st.integers(-9, 9))}),
+    st.fixed_dictionaries({"url": TEXT}, optional={"filename": TEXT}),
+    st.just({"raw": "AAEC", "mediaType": "image/png"}),
+    st.just({}),
+)
+PARTS = st.lists(PART, max_size=3)
+MESSAGE = st.fixed_dictionaries(
+    {},
+    optional={
+        "messageId": TEXT,
+        "contextId": TEXT,
+        "taskId": TEXT,
+        "role": st.sampled_from(["ROLE_USER", "ROLE_AGENT", "ROLE_UNSPECIFIED"]),
+        "parts": PARTS,
+        "metadata": STRUCT,
+        "extensions": st.lists(TEXT, max_size=2),
+        "referenceTaskIds": st.lists(TEXT, max_size=2),
+    },
+)
+STATUS = st.fixed_dictionaries(
+    {},
+    optional={
+        "state": st.sampled_from(["TASK_STATE_WORKING", "TASK_STATE_COMPLETED"]),
+        "message": MESSAGE,
+        "timestamp": st.sampled_from(["2026-01-01T00:00:00Z", "2026-01-01T00:00:00.123456Z"]),
+    },
+)
+ARTIFACT = st.fixed_dictionaries(
+    {},
+    optional={
+        "artifactId": TEXT,
+        "name": TEXT,
+        "description": TEXT,
+        "parts": PARTS,
+        "metadata": STRUCT,
+        "extensions": st.lists(TEXT, max_size=2),
+    },
+)
+TASK = st.fixed_dictionaries(
+    {},
+    optional={
+        "id": TEXT,
+        "contextId": TEXT,
+        "status": STATUS,
+        "artifacts": st.lists(ARTIFACT, max_size=2),
+        "history": st.lists(MESSAGE, max_size=2),
+        "metadata": STRUCT,
+    },
+)
+
+
+@given(TASK)
+def test_tasks(content):
+    task = ParseDict(content, Task())
+    assert task_to_dict(task) == MessageToDict(task)
+
+
+@given(MESSAGE)
+def test_messages(content):
+    message = ParseDict(content, Message())
+    assert message_to_dict(message) == MessageToDict(message)
+
+
+@given(st.fixed_dictionaries({"message": MESSAGE}, optional={"unknown": TEXT, "metadata": STRUCT}))
+def test_requests(params):
+    assert parse_send(params) == ParseDict(params, SendMessageRequest(), ignore_unknown_fields=True)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        3,
+        {"parts": 3},
+        {"parts": [3]},
+        {"parts": [{"text": 3}]},
+        {"messageId": 3},
+        {"role": []},
+        {"parts": [{"text": "a", "url": "b"}]},
+    ],
+)
+def test_wrong_requests_are_refused(message):
+    with pytest.raises(ParseError):
+        parse_send({"message": message})
+
+
+def test_snake_case_is_understood_too():
+    parsed = parse_send({"message": {"message_id": "m", "parts": [{"text": "x"}]}})
+    assert parsed.message.message_id == "m"
