@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict, deque
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     from a2a_adapters.adapter import Turn
     from a2a_adapters.limits import Limits
 
@@ -42,8 +39,7 @@ class Conversations:
         conversation = self._by_key.get(key)
         return conversation is not None and conversation.lock.locked()
 
-    @asynccontextmanager
-    async def turn(self, key: ConversationKey) -> AsyncGenerator[Conversation]:
+    def turn(self, key: ConversationKey) -> _ConversationTurn:
         """Wait until earlier requests of the conversation are answered, then hold it."""
         conversation = self._by_key.get(key)
         if conversation is None:
@@ -51,14 +47,11 @@ class Conversations:
         elif conversation.turns and self._is_stale(conversation):
             conversation.turns.clear()
         conversation.users += 1
-        try:
-            async with conversation.lock:
-                yield conversation
-        finally:
-            conversation.users -= 1
-            self._release(key, conversation)
+        return _ConversationTurn(self, key, conversation)
 
-    def _release(self, key: ConversationKey, conversation: Conversation) -> None:
+    def release(self, key: ConversationKey, conversation: Conversation) -> None:
+        """Let a request's conversation go."""
+        conversation.users -= 1
         conversation.last_used = time.monotonic()
         if conversation.users:
             return
@@ -80,3 +73,28 @@ class Conversations:
     def _is_stale(self, conversation: Conversation) -> bool:
         idle = time.monotonic() - conversation.last_used
         return not conversation.users and idle > self._limits.history_seconds
+
+
+class _ConversationTurn:
+    """The time in which one request has its conversation for itself."""
+
+    __slots__ = ("_conversation", "_conversations", "_key")
+
+    def __init__(
+        self, conversations: Conversations, key: ConversationKey, conversation: Conversation
+    ) -> None:
+        self._conversations = conversations
+        self._key = key
+        self._conversation = conversation
+
+    async def __aenter__(self) -> Conversation:
+        try:
+            await self._conversation.lock.acquire()
+        except BaseException:
+            self._conversations.release(self._key, self._conversation)
+            raise
+        return self._conversation
+
+    async def __aexit__(self, *_: object) -> None:
+        self._conversation.lock.release()
+        self._conversations.release(self._key, self._conversation)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from a2a.server.request_handlers.response_helpers import build_error_response
-from a2a.server.routes.common import DefaultServerCallContextBuilder, ServerCallContextBuilder
 from a2a.server.routes.jsonrpc_dispatcher import JsonRpcDispatcher
 from a2a.types import GetTaskRequest, SendMessageRequest, SubscribeToTaskRequest, Task
 from a2a.utils.errors import A2AError, InvalidParamsError
@@ -27,6 +26,7 @@ from a2a_adapters.wire import message_to_dict, parse_send, task_to_dict
 
 if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
+    from a2a.server.routes.common import ServerCallContextBuilder
     from starlette.types import Receive, Scope, Send
 
     from a2a_adapters.runtime import Runtime
@@ -59,11 +59,9 @@ class JsonRpcEndpoint:
         context_builder: Tells who is calling.
     """
 
-    def __init__(
-        self, runtime: Runtime, context_builder: ServerCallContextBuilder | None = None
-    ) -> None:
+    def __init__(self, runtime: Runtime, context_builder: ServerCallContextBuilder) -> None:
         self._runtime = runtime
-        self._context_builder = context_builder or DefaultServerCallContextBuilder()
+        self._context_builder = context_builder
         self._sdk = JsonRpcDispatcher(runtime, self._context_builder, enable_v0_3_compat=True)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

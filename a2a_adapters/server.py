@@ -16,6 +16,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from a2a_adapters.adapter import AgentDescription
+from a2a_adapters.caller import CallerContextBuilder
 from a2a_adapters.card import WELL_KNOWN_PATHS, CardEndpoint, build_card
 from a2a_adapters.errors import UnsafeHostError
 from a2a_adapters.executor import AdapterExecutor
@@ -102,10 +103,11 @@ def build_app(
         limits=options.limits,
     )
     card = CardEndpoint(about, url, trust_forwarded=options.trust_forwarded)
+    callers = CallerContextBuilder()
     routes = [
-        Route("/", JsonRpcEndpoint(runtime), methods=["POST"]),
+        Route("/", JsonRpcEndpoint(runtime, callers), methods=["POST"]),
         *card.routes(),
-        *create_rest_routes(runtime, enable_v0_3_compat=True),
+        *create_rest_routes(runtime, callers, enable_v0_3_compat=True),
     ]
     app = Starlette(routes=routes, lifespan=_lifespan(runtime, executor, options.limits))
     app.state.runtime = runtime

@@ -56,6 +56,10 @@ class LiveTask:
         self.runs: set[asyncio.Task[None]] = set()
         """Messages being answered or waiting for their turn."""
         self.reply: Message | None = None
+        self.state: TaskState = task.status.state if task else states.UNSPECIFIED
+        """The state of the task; unspecified before it was announced."""
+        self.is_over = self.state in states.TERMINAL
+        """Whether no event can follow."""
         self._task = task
         self._text: TextStream | None = None
         self._subscribers: list[Subscriber] = []
@@ -67,16 +71,6 @@ class LiveTask:
         if self._text is not None:
             self._text.settle()
         return self._task
-
-    @property
-    def state(self) -> TaskState:
-        """The state of the task; unspecified before it was announced."""
-        return self._task.status.state if self._task else states.UNSPECIFIED
-
-    @property
-    def is_over(self) -> bool:
-        """Whether no event can follow."""
-        return self.reply is not None or self.state in states.TERMINAL
 
     def subscribe(self, subscriber: Subscriber) -> None:
         """Send the current task, if there is one, and then every update."""
@@ -168,6 +162,7 @@ class LiveTask:
         if self._task is not None:
             raise InvalidAgentResponseError("the agent sent a message after it began a task")
         self.reply = message
+        self.is_over = True
         self._publish(Update(message))
         self.close_subscribers()
 
@@ -187,6 +182,9 @@ class LiveTask:
                 if self._text is not None and self._text.artifact_id == event.artifact.artifact_id:
                     self._end_text()
                 _fold_artifact(self._existing(), event)
+                return
+        self.state = event.status.state
+        self.is_over = self.state in states.TERMINAL
 
     def _existing(self) -> Task:
         if self._task is None:

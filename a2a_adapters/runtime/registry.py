@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from a2a.utils.errors import TaskNotFoundError
 
 from a2a_adapters import states
-from a2a_adapters.ids import new_id
+from a2a_adapters.ids import new_uuid
 from a2a_adapters.runtime.live import LiveTask
 from a2a_adapters.runtime.run import status_event
 
@@ -38,7 +38,7 @@ class LiveTasks:
         """Make room for a new task, in the given conversation or in one of its own."""
         page = self._journal.page(context)
         owner = context.user.user_name
-        live = LiveTask(new_id(), context_id or new_id(), owner, page)
+        live = LiveTask(new_uuid(), context_id or new_uuid(), owner, page)
         self._by_id[live.task_id] = live
         return live
 

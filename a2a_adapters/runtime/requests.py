@@ -30,16 +30,16 @@ def check_send(params: SendMessageRequest, card: AgentCard) -> None:
         validate_proto_required_fields(params)
     if message.role != Role.ROLE_USER:
         raise InvalidParamsError("a message to an agent has the role ROLE_USER")
-    states_media_type = False
+    has_media_type = False
     for part in message.parts:
         if part.WhichOneof("content") is None:
             raise InvalidParamsError("a part has one of text, raw, url, data")
-        states_media_type = states_media_type or bool(part.media_type)
+        has_media_type = has_media_type or bool(part.media_type)
     if not params.HasField("configuration"):
         pass
     elif params.configuration.HasField("task_push_notification_config"):
         raise PushNotificationNotSupportedError
     else:
         validate_history_length(params.configuration)
-    if states_media_type and _ANY not in card.default_input_modes:
+    if has_media_type and _ANY not in card.default_input_modes:
         validate_input_modes(message, card)

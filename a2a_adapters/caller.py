@@ -1,0 +1,37 @@
+"""Who is calling, and with what headers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a.auth.user import UnauthenticatedUser
+from a2a.extensions.common import HTTP_EXTENSION_HEADER, get_requested_extensions
+from a2a.server.context import ServerCallContext
+from a2a.server.routes.common import ServerCallContextBuilder, StarletteUser
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+_EXTENSIONS = HTTP_EXTENSION_HEADER.lower()
+_ANONYMOUS = UnauthenticatedUser()
+
+
+class CallerContextBuilder(ServerCallContextBuilder):
+    """Makes the same of a request as a2a-sdk's default builder, in half the time."""
+
+    def build(self, request: Request) -> ServerCallContext:
+        """Return the context of a call."""
+        scope = request.scope
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        state: dict[str, object] = {"headers": headers}
+        if "auth" in scope:
+            state["auth"] = scope["auth"]
+        return ServerCallContext(
+            state=state,
+            user=StarletteUser(scope["user"]) if "user" in scope else _ANONYMOUS,
+            requested_extensions=get_requested_extensions(request.headers.getlist(_EXTENSIONS))
+            if _EXTENSIONS in headers
+            else set(),
+        )
