@@ -1,0 +1,182 @@
+"""A lean HTTP/1.1 client over raw sockets, so that what is measured is the server.
+
+All traffic goes to 127.0.0.1, over kept-alive connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import re
+import socket
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+COMPLETED = re.compile(rb'"TASK_STATE_COMPLETED"')
+ACCEPTED = re.compile(rb'"TASK_STATE_(SUBMITTED|WORKING|COMPLETED)"')
+TIMEOUT = 120
+_LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
+_EVENT = b"data: {"
+_FIRST_WORD = b'"word0 "'
+_END_OF_CHUNKS = b"\r\n0\r\n\r\n"
+_HEAD = (
+    "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    "A2A-Version: 1.0\r\nContent-Length: {}\r\n\r\n"
+)
+_numbers = itertools.count(1)
+
+P = TypeVar("P", bound="_Connection")
+
+
+async def throughput(
+    port: int, seconds: float, connections: int, expect: re.Pattern[bytes]
+) -> float:
+    """Return how many `SendMessage` calls are answered with `expect` per second."""
+
+    def until() -> Iterator[bytes]:
+        deadline = time.perf_counter() + seconds
+        while time.perf_counter() < deadline:
+            yield _request("SendMessage", "hello")
+
+    started = time.perf_counter()
+    done = await _run(port, connections, until(), lambda: Sender(expect))
+    return sum(c.count for c in done) / (time.perf_counter() - started)
+
+
+async def send(port: int, count: int, connections: int, expect: re.Pattern[bytes]) -> float:
+    """Send `count` messages and return how long that took."""
+    requests = (_request("SendMessage", "hello") for _ in range(count))
+    started = time.perf_counter()
+    await _run(port, connections, requests, lambda: Sender(expect))
+    return time.perf_counter() - started
+
+
+async def stream_rate(port: int, streams: int, chunks: int) -> float:
+    """Return how many events per second arrive on `streams` streams at once."""
+    requests = [_request("SendStreamingMessage", str(chunks)) for _ in range(streams)]
+    started = time.perf_counter()
+    done = await _run(port, streams, requests, Reader)
+    took = time.perf_counter() - started
+    events = sum(c.events for c in done)
+    if events < streams * chunks:
+        raise RuntimeError(f"{events} events for {streams} x {chunks} chunks")
+    return events / took
+
+
+async def first_token(port: int, runs: int) -> list[float]:
+    """Return how long each of `runs` streams, one after the other, took to its first word."""
+    requests = [_request("SendStreamingMessage", "3") for _ in range(runs)]
+    (connection,) = await _run(port, 1, requests, Reader)
+    return connection.first
+
+
+async def _run(
+    port: int, connections: int, requests: Iterable[bytes], make: Callable[[], P]
+) -> list[P]:
+    """Let `connections` connections work through `requests`."""
+    loop = asyncio.get_running_loop()
+    shared = iter(requests)
+    protocols = []
+    async with asyncio.timeout(TIMEOUT):
+        for _ in range(connections):
+            _, protocol = await loop.create_connection(make, "127.0.0.1", port)
+            protocols.append(protocol)
+        for protocol in protocols:
+            protocol.start(shared)
+        await asyncio.gather(*(protocol.done for protocol in protocols))
+    return protocols
+
+
+def _request(method: str, text: str) -> bytes:
+    number = next(_numbers)
+    message = {"messageId": f"m{number}", "role": "ROLE_USER", "parts": [{"text": text}]}
+    call = {"jsonrpc": "2.0", "id": number, "method": method, "params": {"message": message}}
+    body = json.dumps(call)
+    return f"{_HEAD.format(len(body))}{body}".encode()
+
+
+class _Connection(asyncio.Protocol):
+    """Sends the next request when the answer to the last one is whole."""
+
+    def __init__(self) -> None:
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._buffer = b""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def start(self, requests: Iterator[bytes]) -> None:
+        self._requests = requests
+        self._next()
+
+    def _next(self) -> None:
+        request = next(self._requests, None)
+        if request is None:
+            self.done.set_result(None)
+            self._transport.close()
+        else:
+            self._sent = time.perf_counter()
+            self._transport.write(request)
+
+    def _fail(self, answer: bytes) -> None:
+        if not self.done.done():
+            self.done.set_exception(RuntimeError(f"unexpected answer: {answer[:2000]!r}"))
+        self._transport.close()
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        if not self.done.done():
+            self._fail(self._buffer or b"connection lost")
+
+
+class Sender(_Connection):
+    """Reads answers that tell their length."""
+
+    def __init__(self, expect: re.Pattern[bytes]) -> None:
+        super().__init__()
+        self.count = 0
+        self._expect = expect
+
+    def data_received(self, data: bytes) -> None:  # noqa: D102
+        self._buffer += data
+        head, separator, body = self._buffer.partition(b"\r\n\r\n")
+        if not separator:
+            return
+        length = _LENGTH.search(head)
+        if length is None:
+            self._fail(self._buffer)
+        elif len(body) >= int(length[1]):
+            if not self._expect.search(body):
+                self._fail(body)
+                return
+            self.count += 1
+            self._buffer = b""
+            self._next()
+
+
+class Reader(_Connection):
+    """Reads chunked streams of events; keeps how many came and when the first word did."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.events = 0
+        self.first: list[float] = []
+        self._waiting = True
+
+    def data_received(self, data: bytes) -> None:  # noqa: D102
+        seen = self._buffer + data
+        if self._waiting and _FIRST_WORD in seen:
+            self.first.append(time.perf_counter() - self._sent)
+            self._waiting = False
+        self.events += seen.count(_EVENT)
+        rest = seen.rpartition(_EVENT)[2]
+        if not rest.endswith(_END_OF_CHUNKS):
+            self._buffer = rest  # less than one event, which may go on
+            return
+        if self._waiting or not COMPLETED.search(rest):
+            self._fail(seen)
+            return
+        self._buffer, self._waiting = b"", True
+        self._next()

@@ -1,0 +1,122 @@
+"""Server processes, and environments for the peers that are not installed beside us."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+HERE = Path(__file__).parent
+DATA = HERE.parent / ".demo"
+PEERS = {
+    "a2a-adapter": ("a2a_adapter", "a2a-adapter==0.2.14"),
+    "fasta2a": ("fasta2a", "fasta2a>=2.1"),
+}
+SAME = ["a2a-sdk", "httptools", "pydantic", "starlette", "uvicorn", "uvloop"]
+START_SECONDS = 60
+STOP_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Process:
+    """A running server."""
+
+    popen: subprocess.Popen[bytes]
+    port: int
+
+    def rss(self) -> int:
+        """Return the bytes of memory it holds."""
+        pages = int(Path(f"/proc/{self.popen.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+@contextlib.contextmanager
+def start(name: str, agent: str) -> Iterator[Process]:
+    """Run a server until the block ends."""
+    port = _free_port()
+    command = [interpreter(name), str(HERE / "servers.py"), name, agent, str(port)]
+    with (DATA / f"bench-{name}-{agent}.log").open("wb") as log:
+        popen = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        _wait(popen, port, log.name)
+        yield Process(popen, port)
+    finally:
+        popen.terminate()
+        try:
+            popen.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            popen.kill()
+            popen.wait()
+
+
+def _wait(popen: subprocess.Popen[bytes], port: int, log: str) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and popen.poll() is None:
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        time.sleep(0.05)
+    raise RuntimeError(f"a server did not start, see {log}")
+
+
+def _free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+@cache
+def interpreter(name: str) -> str:
+    """Return the Python that has the server's package, "" if it cannot be installed.
+
+    A peer may need versions that we do not, so it gets an environment of its own if it is
+    not in ours; what both have is of the same version there.
+    """
+    module, requirement = PEERS.get(name, ("", ""))
+    if not module or find_spec(module):
+        return sys.executable
+    folder = DATA / f"bench-{name}"
+    python = folder / "bin" / "python"
+    if python.exists() and _has(python, module):
+        return str(python)
+    print(f"installing {requirement} into {folder}", file=sys.stderr)
+    pins = [f"{package}=={version(package)}" for package in SAME]
+    try:
+        _install(folder, python, [requirement, *pins])
+    except subprocess.CalledProcessError as error:
+        print(f"{name} is left out: {error}", file=sys.stderr)
+        return ""
+    return str(python)
+
+
+def installed_version(name: str) -> str:
+    """Return the version of a peer's package, wherever it is installed."""
+    code = f"from importlib.metadata import version; print(version({name!r}))"
+    command = [interpreter(name), "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _has(python: Path, module: str) -> bool:
+    command = [python, "-c", f"import {module}"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def _install(folder: Path, python: Path, requirements: list[str]) -> None:
+    uv = shutil.which("uv") or shutil.which("uv", path=Path(sys.executable).parent)
+    if uv:
+        subprocess.run([uv, "venv", "-q", "--clear", "-p", sys.executable, folder], check=True)
+        install = [uv, "pip", "install", "-q", "-p", python]
+    else:
+        subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+        install = [python, "-m", "pip", "install", "-q"]
+    subprocess.run([*install, *requirements], check=True)

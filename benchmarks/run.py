@@ -1,0 +1,139 @@
+"""Compares a2a-adapters with its peers: `python benchmarks/run.py [--write docs/benchmarks.md]`.
+
+Every server is a process of its own on 127.0.0.1. The rounds are interleaved (A B C, A B C),
+so that a machine that gets slower or faster does so for all of them. Takes some minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import os
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Coroutine, Iterator
+from pathlib import Path
+from statistics import median
+from typing import TypeVar
+
+import load
+import report
+import uvloop
+from processes import DATA, Process, interpreter, start
+
+T = TypeVar("T")
+
+CONNECTIONS = 16
+STREAMS, CHUNKS = 16, 1000
+FIRST_TOKENS = 50
+WARM_UP_TASKS, STORED_TASKS = 500, 5000
+BLOCKING_RUNS = 8
+HELP = "import sys; from a2a_adapters.cli import main; sys.argv[1:] = ['--help']; main()"
+IMPORT = "import time; t = time.perf_counter(); import a2a_adapters; print(time.perf_counter() - t)"
+
+
+def main() -> None:
+    options = parse()
+    names = [name for name in options.servers if interpreter(name)]
+    figures: report.Figures = defaultdict(list)
+    DATA.mkdir(parents=True, exist_ok=True)
+    gc.disable()  # the client's own pauses are not the server's
+    with running(names, "echo") as echo, running(names, "stream") as stream:
+        for number in range(options.rounds):
+            say(f"round {number + 1} of {options.rounds}")
+            for name in names:
+                speed(figures, name, echo[name], stream[name], options.seconds)
+    for number in range(options.memory_rounds):
+        say(f"memory round {number + 1} of {options.memory_rounds}")
+        for name in names:
+            figures["memory", name].append(memory(name))
+    say("this project alone")
+    alone(figures, options.rounds)
+    text = report.render(figures, names)
+    print(text)
+    if options.write:
+        options.write.write_text(text, encoding="utf-8")
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--memory-rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=2, help="of SendMessage in each round")
+    parser.add_argument("--servers", nargs="+", default=list(report.LABELS))
+    parser.add_argument("--write", type=Path, metavar="FILE")
+    return parser.parse_args()
+
+
+def speed(
+    figures: report.Figures, name: str, echo: Process, stream: Process, seconds: float
+) -> None:
+    """Measure one server once."""
+    figures["send", name].append(
+        run(load.throughput(echo.port, seconds, CONNECTIONS, expected(name)))
+    )
+    figures["stream", name].append(run(load.stream_rate(stream.port, STREAMS, CHUNKS)))
+    first = run(load.first_token(stream.port, FIRST_TOKENS))
+    figures["first", name].append(median(first) * 1e3)
+
+
+def memory(name: str) -> float:
+    """Return how many KiB a new server grows for each task it has finished."""
+    with start(name, "echo") as server:
+        run(load.send(server.port, WARM_UP_TASKS, CONNECTIONS, expected(name)))
+        before = server.rss()
+        run(load.send(server.port, STORED_TASKS, CONNECTIONS, expected(name)))
+        return (server.rss() - before) / STORED_TASKS / 1024
+
+
+def alone(figures: report.Figures, rounds: int) -> None:
+    """Measure what has no counterpart: blocking runnables, import and start of the command."""
+    try:
+        with start("ours", "sleep") as server:
+            for _ in range(rounds):
+                took = run(load.send(server.port, BLOCKING_RUNS, BLOCKING_RUNS, load.COMPLETED))
+                figures["blocking", "ours"].append(took * 1e3)
+    except RuntimeError as error:
+        say(f"not measured: {error}")
+    for _ in range(rounds):
+        figures["import", "ours"].append(float(python(IMPORT)))
+        started = time.perf_counter()
+        python(HELP)
+        figures["help", "ours"].append(time.perf_counter() - started)
+
+
+def expected(name: str):
+    """Return what an answer must hold; fasta2a answers before the task is done."""
+    return load.ACCEPTED if name == "fasta2a" else load.COMPLETED
+
+
+def run(coroutine: Coroutine[None, None, T]) -> T:
+    gc.collect()
+    return uvloop.run(coroutine)
+
+
+def python(code: str) -> str:
+    command = [sys.executable, "-c", code]
+    environment = {**os.environ, "COLUMNS": "100"}
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True, timeout=60
+    )
+    return done.stdout
+
+
+@contextlib.contextmanager
+def running(names: list[str], agent: str) -> Iterator[dict[str, Process]]:
+    """Run one agent on every server."""
+    with contextlib.ExitStack() as stack:
+        yield {name: stack.enter_context(start(name, agent)) for name in names}
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+"""The servers that are compared, one function each: `python servers.py NAME AGENT PORT`.
+
+Every server runs the same three agents: `echo` answers with the text it got, `stream` with as
+many words as the text says, `sleep` (a LangChain runnable) after 0.2 s in a blocking call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import AsyncGenerator
+
+import uvicorn
+
+
+async def echo(text: str) -> str:
+    """Say what was said."""
+    return text
+
+
+async def stream(text: str) -> AsyncGenerator[str]:
+    """Say as many words as asked for, and let others run after each, as a model's client does."""
+    for number in range(int(text)):
+        yield f"word{number} "
+        await asyncio.sleep(0)
+
+
+def ours(agent: str):
+    from a2a_adapters import build_app
+
+    return build_app(
+        sleeping_runnable() if agent == "sleep" else {"echo": echo, "stream": stream}[agent]
+    )
+
+
+def sleeping_runnable():
+    from langchain_core.runnables import RunnableLambda
+
+    return RunnableLambda(lambda text: time.sleep(0.2) or text)
+
+
+def sdk(agent: str):
+    """a2a-sdk as its documentation shows it: the default handler and the JSON-RPC routes."""
+    from a2a.helpers import new_task_from_user_message
+    from a2a.server.agent_execution import AgentExecutor
+    from a2a.server.request_handlers import DefaultRequestHandler
+    from a2a.server.routes import create_jsonrpc_routes
+    from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
+    from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Part
+    from starlette.applications import Starlette
+
+    class Executor(AgentExecutor):
+        async def execute(self, context, event_queue):
+            task = new_task_from_user_message(context.message)
+            task.id, task.context_id = context.task_id, context.context_id
+            await event_queue.enqueue_event(task)
+            updater = TaskUpdater(event_queue, task.id, task.context_id)
+            text = context.get_user_input()
+            if agent == "echo":
+                await updater.add_artifact([Part(text=await echo(text))], artifact_id="answer")
+            else:
+                append = False
+                async for word in stream(text):
+                    parts = [Part(text=word)]
+                    await updater.add_artifact(parts, artifact_id="answer", append=append)
+                    append = True
+            await updater.complete()
+
+        async def cancel(self, context, event_queue):
+            raise NotImplementedError
+
+    url = "http://127.0.0.1/"
+    card = AgentCard(
+        name=agent,
+        description="An agent that is measured.",
+        version="1.0.0",
+        supported_interfaces=[AgentInterface(url=url, protocol_binding="JSONRPC")],
+        skills=[AgentSkill(id=agent, name=agent, description=agent, tags=[agent])],
+        capabilities=AgentCapabilities(streaming=True),
+        default_input_modes=["text/plain"],
+        default_output_modes=["text/plain"],
+    )
+    handler = DefaultRequestHandler(Executor(), InMemoryTaskStore(), card)
+    return Starlette(routes=create_jsonrpc_routes(handler, "/"))
+
+
+def a2a_adapter(agent: str):
+    from a2a_adapter import CallableAdapter, to_a2a
+
+    async def answer(inputs: dict) -> str:
+        return await echo(inputs["message"])
+
+    async def words(inputs: dict) -> AsyncGenerator[str]:
+        async for word in stream(inputs["message"]):
+            yield word
+
+    if agent == "echo":
+        return to_a2a(CallableAdapter(answer, name=agent))
+    return to_a2a(CallableAdapter(words, streaming=True, name=agent))
+
+
+def fasta2a(agent: str):
+    from contextlib import asynccontextmanager
+
+    from fasta2a import FastA2A, Worker
+    from fasta2a.broker import InMemoryBroker
+    from fasta2a.storage import InMemoryStorage
+
+    class EchoWorker(Worker):
+        async def run_task(self, params):
+            task, context, text = params["id"], params["context_id"], read(params)
+            await self.storage.update_task(task, state="working")
+            answer = await echo(text) if agent == "echo" else ""
+            if agent == "stream":
+                async for word in stream(text):
+                    chunk = artifact(word)
+                    await self.publish_artifact(task, context, chunk, append=True, last_chunk=False)
+                    answer += word
+            done = [artifact(answer)]
+            await self.storage.update_task(task, state="completed", new_artifacts=done)
+
+        async def cancel_task(self, params):
+            raise NotImplementedError
+
+        def build_message_history(self, history):
+            return history
+
+        def build_artifacts(self, result):
+            return [artifact(result)]
+
+    def read(params) -> str:
+        return params["message"]["parts"][0]["text"]
+
+    def artifact(text: str) -> dict:
+        return {"artifact_id": "answer", "parts": [{"text": text}]}
+
+    @asynccontextmanager
+    async def lifespan(app):
+        async with app.task_manager, worker.run():
+            yield
+
+    storage, broker = InMemoryStorage(), InMemoryBroker()
+    worker = EchoWorker(storage=storage, broker=broker)
+    return FastA2A(storage=storage, broker=broker, lifespan=lifespan)
+
+
+def starlette(agent: str):
+    """No protocol at all: parse the request, send the JSON that an A2A server sends."""
+    from starlette.applications import Starlette
+    from starlette.responses import JSONResponse, StreamingResponse
+    from starlette.routing import Route
+
+    async def answer(request):
+        call = json.loads(await request.body())
+        message = call["params"]["message"]
+        text = message["parts"][0]["text"]
+        if agent == "echo":
+            return JSONResponse(result(call["id"], task=finished(message, await echo(text))))
+        return StreamingResponse(events(call["id"], text), media_type="text/event-stream")
+
+    async def events(request_id, text):
+        status = {"state": "TASK_STATE_WORKING", "timestamp": TIME}
+        yield event(request_id, task={**IDS, "status": status})
+        ids = {"taskId": TASK, "contextId": CONTEXT}
+        async for word in stream(text):
+            chunk = {"artifactId": "answer", "parts": [{"text": word}]}
+            yield event(request_id, artifactUpdate={**ids, "artifact": chunk, "append": True})
+        status = {"state": "TASK_STATE_COMPLETED", "timestamp": TIME}
+        yield event(request_id, statusUpdate={**ids, "status": status})
+
+    def finished(message, text):
+        return {
+            **IDS,
+            "status": {"state": "TASK_STATE_COMPLETED", "timestamp": TIME},
+            "artifacts": [{"artifactId": "answer", "parts": [{"text": text}]}],
+            "history": [{**message, "taskId": TASK, "contextId": CONTEXT}],
+        }
+
+    def result(request_id, **payload):
+        return {"jsonrpc": "2.0", "id": request_id, "result": payload}
+
+    def event(request_id, **payload) -> str:
+        return f"data: {json.dumps(result(request_id, **payload))}\n\n"
+
+    return Starlette(routes=[Route("/", answer, methods=["POST"])])
+
+
+TASK = "6f1c1a4e-5f0e-4f63-9a63-0d4f3d0a7b11"
+CONTEXT = "0b5f8a52-7d6c-4c1b-8b0e-5a6f1d2c3e44"
+IDS = {"id": TASK, "contextId": CONTEXT}
+TIME = "2025-01-01T00:00:00.000000Z"
+
+SERVERS = {
+    "ours": ours,
+    "sdk": sdk,
+    "a2a-adapter": a2a_adapter,
+    "fasta2a": fasta2a,
+    "starlette": starlette,
+}
+
+
+def main(name: str, agent: str, port: str) -> None:
+    app = SERVERS[name](agent)
+    uvicorn.run(
+        app,
+        host="127.0.0.1",
+        port=int(port),
+        loop="uvloop",
+        http="httptools",
+        log_level="warning",
+        access_log=False,
+    )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
