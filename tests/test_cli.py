@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -11,8 +12,9 @@ import time
 
 import httpx
 import pytest
+from starlette.responses import JSONResponse
 
-from a2a_adapters.testing import answer_of, connect, send, user_message
+from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.processes import serving
 
 APP = '''
@@ -114,3 +116,46 @@ def test_ctrl_c_ends_a_server_whose_function_never_ends(folder):
     assert time.monotonic() - began < 25
     assert "blocking call" in errors
     assert "Traceback" not in errors
+
+
+def run_on_a_terminal(*arguments):
+    """Run the command line on a terminal of its own and return what it shows."""
+    master, slave = os.openpty()
+    environment = {**os.environ, "COLUMNS": "200", "TERM": "dumb"}
+    command = [sys.executable, "-m", "a2a_adapters", *arguments]
+    process = subprocess.Popen(command, stdout=slave, stderr=slave, env=environment)
+    os.close(slave)
+    shown = b""
+    try:
+        while chunk := os.read(master, 65536):
+            shown += chunk
+    except OSError:  # what Linux says when the other side is closed
+        pass
+    os.close(master)
+    assert process.wait(timeout=30) == 0
+    return shown.decode()
+
+
+def test_a_terminal_gets_tables(folder):
+    shown = run_on_a_terminal("card", "app:shout")
+    assert "Say it louder." in shown
+    assert "HTTP+JSON 0.3" in shown
+    assert "{" not in shown
+    assert "a2a_adapters_functions" in run_on_a_terminal("plugins")
+
+
+def test_plugins_that_are_not_loaded_are_told_by_the_exit_code(folder, monkeypatch):
+    monkeypatch.setenv("A2A_ADAPTERS_DISABLE_PLUGINS", "functions")
+    result = run("plugins")
+    assert result.returncode == 1
+    assert "disabled by" in result.stdout
+
+
+async def test_what_is_no_card(folder):
+    async def answer(scope, receive, send):
+        await JSONResponse([1])(scope, receive, send)
+
+    async with running(answer) as url:
+        result = await asyncio.to_thread(run, "card", url)
+    assert result.returncode == 3
+    assert "is not an agent card" in result.stderr

@@ -1,0 +1,101 @@
+"""News of a run, for clients that follow it: tool calls, their results and steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from pydantic_core import to_jsonable_python
+
+from a2a_adapters import JSON, Progress, ProgressEvent, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from langchain_core.runnables.schema import StreamEvent
+
+Namespace = tuple[str, ...]
+"""Where in nested graphs something happened: a `node:task` per level."""
+
+
+def runnable_news(event: StreamEvent) -> list[ProgressEvent]:
+    """Return what an event of `astream_events` tells of tools and the code's own events."""
+    data: Mapping[str, Any] = event["data"]
+    call_id, name = event["run_id"], event["name"]
+    match event["event"]:
+        case "on_tool_start":
+            return [ToolCall(call_id, name, _json(data.get("input")))]
+        case "on_tool_end":
+            return [_result(call_id, name, data.get("output"))]
+        case "on_tool_error":
+            return [ToolResult(call_id, name, is_error=True)]
+        case "on_retriever_start":
+            return [Progress(f"retrieving: {name}")]
+        case "on_custom_event":
+            return [Progress(name, _json(data))]
+    return []
+
+
+class GraphNews:
+    """What one run of a graph tells, each tool call and result once."""
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[type[ProgressEvent], str]] = set()
+        self._parents: set[Namespace] = set()
+
+    def custom(self, news: object) -> Progress:
+        """Return what a node or tool said by `get_stream_writer`."""
+        return Progress(news) if isinstance(news, str) else Progress(data=_json(news))
+
+    def updates(self, namespace: Namespace, updates: Mapping[str, Any]) -> Iterator[ProgressEvent]:
+        """Yield the steps that were made and the tool messages in them."""
+        self._parents.add(_names(namespace))
+        for node, update in updates.items():
+            path = (*_names(namespace), node)
+            yield Progress(f"finished: {'/'.join(path)}")
+            if path not in self._parents:  # a graph repeats what its inner graphs have told
+                for message in _messages(update):
+                    yield from self._news(message)
+
+    def _news(self, message: BaseMessage) -> Iterator[ProgressEvent]:
+        events: list[ToolCall | ToolResult] = []
+        if isinstance(message, AIMessage):
+            calls = message.tool_calls
+            events += [
+                ToolCall(call["id"] or "", call["name"], _json(call["args"])) for call in calls
+            ]
+        elif isinstance(message, ToolMessage):
+            events.append(_result(message.tool_call_id, message.name or "", message))
+        for event in events:
+            if (key := (type(event), event.id)) not in self._seen:
+                self._seen.add(key)
+                yield event
+
+
+def _result(call_id: str, name: str, output: object) -> ToolResult:
+    if isinstance(output, ToolMessage):
+        is_error = output.status == "error"
+        return ToolResult(call_id, name, _json(output.content), is_error)
+    return ToolResult(call_id, name, _json(output))
+
+
+def _names(namespace: Namespace) -> Namespace:
+    return tuple(step.partition(":")[0] for step in namespace)
+
+
+def _messages(update: object) -> Iterator[BaseMessage]:
+    """Yield the messages of a node's update, whatever keys hold them."""
+    match update:
+        case BaseMessage():
+            yield update
+        case Mapping():
+            for value in update.values():
+                yield from _messages(value)
+        case list() | tuple():
+            for value in update:
+                if isinstance(value, (BaseMessage, Mapping)):
+                    yield from _messages(value)
+
+
+def _json(value: object) -> JSON:
+    """Return what of a value can be sent; objects of any kind may come here."""
+    return cast("JSON", to_jsonable_python(value, serialize_unknown=True, inf_nan_mode="null"))

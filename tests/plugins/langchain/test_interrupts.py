@@ -1,0 +1,415 @@
+from __future__ import annotations
+
+import operator
+from inspect import signature
+from typing import Annotated, Any
+
+import pytest
+from a2a_adapters_langchain import adapt
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.func import entrypoint
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import interrupt
+from pydantic import BaseModel
+from typing_extensions import TypedDict
+
+from a2a_adapters import Data, File, InputRequired, Output, Rejected, TargetError, TaskMetadata
+from tests.plugins.langchain.support import (
+    USAGE,
+    Scripted,
+    answer,
+    ask,
+    call,
+    calling,
+    kinds,
+    only,
+    reply,
+    run,
+)
+
+
+class Trip(TypedDict):
+    city: str
+    notes: Annotated[list[str], operator.add]
+
+
+class Age(BaseModel):
+    years: int
+
+
+HAS_SCHEMAS = "response_schema" in signature(interrupt).parameters
+HAS_MODES = "interrupt_mode" in signature(HumanInTheLoopMiddleware).parameters
+MODES = [{}, {"interrupt_mode": "per_call"}] if HAS_MODES else [{}]
+
+sent: list[str] = []
+
+
+@tool
+def send(to: str) -> str:
+    """Send a letter."""
+    sent.append(to)
+    return f"sent to {to}"
+
+
+@tool
+def question(text: str) -> str:
+    """Ask the user."""
+    return str(interrupt(text))
+
+
+@pytest.fixture(autouse=True)
+def nothing_sent():
+    sent.clear()
+
+
+def asking(*payloads: Any, **options: Any):
+    """A graph that asks these questions one after the other and repeats the answers."""
+
+    def node(state):
+        return {"messages": [AIMessage(repr([interrupt(payload) for payload in payloads]))]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("ask", node)
+    builder.add_edge(START, "ask")
+    return builder.compile(**options)
+
+
+def asking_at_once(**options: Any):
+    """A graph with two nodes that ask at the same time."""
+    builder = StateGraph(Trip)
+    builder.add_node("where", lambda _: {"notes": [f"where={interrupt('Where?')}"]})
+    builder.add_node("when", lambda _: {"notes": [f"when={interrupt('When?')}"]})
+    builder.add_node("end", lambda state: {"city": ", ".join(sorted(state["notes"]))})
+    for node in ("where", "when"):
+        builder.add_edge(START, node)
+    builder.add_edge(["where", "when"], "end")
+    return builder.compile(**options)
+
+
+async def asked(adapter, *parts, **fields) -> InputRequired:
+    events = await ask(adapter, *parts, **fields)
+    assert isinstance(events[-1], InputRequired)
+    return events[-1]
+
+
+async def test_a_question_is_text_and_data_and_the_text_reply_goes_on():
+    adapter = adapt(asking("Which city?"))
+    first = await asked(adapter, "book")
+    assert first.prompt == "Which city?"
+    assert first.durable
+    (data,) = first.parts
+    (interrupt_id,) = first.metadata["interrupts"]
+    assert data.value == {"interrupt_id": interrupt_id, "value": "Which city?"}
+    assert answer(await run(adapter, reply(first, "Rome"))) == "['Rome']"
+    assert answer(await ask(adapter, "book")) == ""
+
+
+@pytest.mark.parametrize(
+    ("payload", "prompt"),
+    [
+        ({"question": "Sure?", "cost": 3}, "Sure?"),
+        ({"cost": 3}, '{"cost": 3}'),
+        ([1, 2], "[1, 2]"),
+    ],
+)
+async def test_payloads_become_text(payload, prompt):
+    first = await asked(adapt(asking(payload)), "go")
+    assert first.prompt == prompt
+    assert first.parts[0].value["value"] == payload
+
+
+async def test_a_data_reply_arrives_as_it_is():
+    adapter = adapt(asking("Where?"))
+    first = await asked(adapter, "book")
+    assert answer(await run(adapter, reply(first, Data({"city": "Rome"})))) == "[{'city': 'Rome'}]"
+
+
+async def test_several_data_parts_are_a_list():
+    adapter = adapt(asking("Where?"))
+    first = await asked(adapter, "book")
+    assert answer(await run(adapter, reply(first, Data(1), Data("b")))) == "[[1, 'b']]"
+
+
+async def test_questions_in_turn():
+    adapter = adapt(asking("Where?", "When?"))
+    first = await asked(adapter, "book")
+    second = (await run(adapter, reply(first, "Rome")))[-1]
+    assert second.prompt == "When?"
+    assert answer(await run(adapter, reply(second, "May"))) == "['Rome', 'May']"
+
+
+async def test_of_several_questions_text_answers_the_one_in_the_prompt():
+    adapter = adapt(asking_at_once())
+    first = await asked(adapter, Data({"city": ""}))
+    assert len(first.parts) == len(first.metadata["interrupts"]) == 2
+    second = (await run(adapter, reply(first, "A")))[-1]
+    assert isinstance(second, InputRequired)
+    assert {first.prompt, second.prompt} == {"Where?", "When?"}
+    assert len(second.parts) == 1
+    events = await run(adapter, reply(second, "B"))
+    first_key, second_key = (q.prompt.strip("?").lower() for q in (first, second))
+    assert answer(events) == ""
+    made = only(events, Output).parts[0].value
+    assert made["city"] == ", ".join(sorted([f"{first_key}=A", f"{second_key}=B"]))
+
+
+async def test_of_several_questions_a_mapping_answers_all_it_names():
+    adapter = adapt(asking_at_once())
+    first = await asked(adapter, Data({"city": ""}))
+    answers = {part.value["interrupt_id"]: part.value["value"][:-1] for part in first.parts}
+    events = await run(adapter, reply(first, Data(answers)))
+    assert only(events, Output).parts[0].value["city"] == "when=When, where=Where"
+
+
+async def test_a_new_task_does_not_drop_the_question():
+    adapter = adapt(asking("Where?"))
+    first = await asked(adapter, "book")
+    (event,) = await ask(adapter, "something else")
+    assert isinstance(event, Rejected)
+    assert "waits for an answer" in event.reason
+    assert answer(await ask(adapter, "x", context_id="other")) == ""
+    assert answer(await run(adapter, reply(first, "Rome"))) == "['Rome']"
+
+
+async def test_a_stale_answer_is_rejected():
+    adapter = adapt(asking("Where?"))
+    first = await asked(adapter, "book")
+    await run(adapter, reply(first, "Rome"))
+    (event,) = await run(adapter, reply(first, "Paris"))
+    assert isinstance(event, Rejected)
+    (event,) = await run(adapt(asking("Where?")), reply(first, "Paris"))
+    assert isinstance(event, Rejected)
+
+
+async def test_an_empty_reply_is_asked_again():
+    adapter = adapt(asking("Where?"))
+    first = await asked(adapter, "book")
+    (again,) = await run(adapter, reply(first, File(content=b"x")))
+    assert again.prompt.endswith("Where?")
+    assert "reply with text or data" in again.prompt
+    assert answer(await run(adapter, reply(again, "Rome"))) == "['Rome']"
+
+
+async def test_the_wait_survives_a_restart(tmp_path):
+    file = str(tmp_path / "state.db")
+    async with AsyncSqliteSaver.from_conn_string(file) as saver:
+        first = await asked(adapt(asking("Where?", checkpointer=saver)), "book")
+    async with AsyncSqliteSaver.from_conn_string(file) as saver:
+        adapter = adapt(asking("Where?", checkpointer=saver))
+        assert answer(await run(adapter, reply(first, "Rome"))) == "['Rome']"
+        (event,) = await run(adapter, reply(first, "Rome"))
+        assert isinstance(event, Rejected)
+
+
+@pytest.mark.skipif(not HAS_SCHEMAS, reason="this LangGraph has no response schemas")
+async def test_response_schema_is_told_and_kept():
+    def node(_):
+        return {"messages": [AIMessage(repr(interrupt("How old?", response_schema=Age)))]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("ask", node)
+    builder.add_edge(START, "ask")
+    adapter = adapt(builder.compile())
+    first = await asked(adapter, "hi")
+    assert first.parts[0].value["response_schema"]["properties"].keys() == {"years"}
+    (again,) = await run(adapter, reply(first, Data({"years": "many"})))
+    assert isinstance(again, InputRequired)
+    assert again.prompt.startswith("years: Input should be a valid integer")
+    assert answer(await run(adapter, reply(again, Data({"years": 7})))) == "Age(years=7)"
+
+
+async def test_an_interrupt_without_any_memory_fails_clearly():
+    with pytest.raises(TargetError, match="takes a checkpointer"):
+        await ask(adapt(asking("Where?", checkpointer=False)), "book")
+
+
+async def test_entrypoints_can_ask():
+    @entrypoint()
+    async def book(text: str) -> str:
+        return f"{text} {interrupt('Where?')}"
+
+    adapter = adapt(book)
+    first = await asked(adapter, "to")
+    assert answer(await run(adapter, reply(first, "Rome"))) == "to Rome"
+
+
+async def test_a_tool_of_an_agent_can_ask_and_usage_counts_on():
+    model = Scripted(script=[calling(call("question", text="Name?")), "hello Bob"])
+    adapter = adapt(create_agent(model, tools=[question]))
+    events = await ask(adapter, "hi")
+    assert events[-1].prompt == "Name?"
+    events = await run(adapter, reply(events[-1], "Bob"))
+    assert answer(events) == "hello Bob"
+    double = {key: 2 * count for key, count in USAGE.items()}
+    assert only(events, TaskMetadata).values == {"usage": double}
+    assert kinds(model.seen[-1]) == "human,ai,tool"
+
+
+async def test_interrupt_inside_of_a_subgraph():
+    builder = StateGraph(MessagesState)
+    builder.add_node("inner", asking("Where?"))
+    builder.add_edge(START, "inner")
+    adapter = adapt(builder.compile())
+    first = await asked(adapter, "book")
+    assert answer(await run(adapter, reply(first, "Rome"))) == "['Rome']"
+
+
+def stopping(**where: Any):
+    model = Scripted(script=[calling(call("send", to="Ann")), "done"])
+    return adapt(create_agent(model, tools=[send], **where)), model
+
+
+async def test_a_breakpoint_waits_for_a_yes():
+    adapter, _ = stopping(interrupt_before=["tools"])
+    first = await asked(adapter, "write")
+    assert first.prompt == "Go on with tools?"
+    shown = {"next": ["tools"], "tool_calls": [{"name": "send", "args": {"to": "Ann"}}]}
+    assert first.parts[0].value == shown
+    (blocked,) = await ask(adapter, "other")
+    assert isinstance(blocked, Rejected)
+    (again,) = await run(adapter, reply(first, "why?"))
+    assert again.prompt == "Please reply with yes or no.\n\nGo on with tools?"
+    assert sent == []
+    assert answer(await run(adapter, reply(again, "Yes."))) == "done"
+    assert sent == ["Ann"]
+
+
+async def test_a_no_at_a_breakpoint_ends_the_task_and_leaves_the_conversation_usable():
+    adapter, model = stopping(interrupt_before=["tools"])
+    first = await asked(adapter, "write")
+    (event,) = await run(adapter, reply(first, "no"))
+    assert isinstance(event, Rejected)
+    assert sent == []
+    assert answer(await ask(adapter, "then?")) == "done"
+    assert kinds(model.seen[-1]) == "human,ai,tool,human"
+
+
+async def test_interrupt_after_a_node():
+    adapter, _ = stopping(interrupt_after=["model"])
+    first = await asked(adapter, "write")
+    assert first.prompt == "Go on with tools?"
+    assert answer(await run(adapter, reply(first, "yes"))) == "done"
+    assert sent == ["Ann"]
+
+
+def approving(calls: int = 1, **options: Any):
+    letters = [call("send", f"c{n}", to=f"Ann{n}") for n in range(calls)]
+    model = Scripted(script=[calling(*letters), "done"])
+    middleware = HumanInTheLoopMiddleware(interrupt_on={"send": True}, **options)
+    return adapt(create_agent(model, tools=[send], middleware=[middleware])), model
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("text", ["approve", "Yes!", " ok "])
+async def test_an_approval_by_text(mode, text):
+    adapter, _ = approving(**mode)
+    first = await asked(adapter, "write")
+    assert "Tool: send" in first.prompt
+    assert "approve, reject and a reason" in first.prompt
+    assert answer(await run(adapter, reply(first, text))) == "done"
+    assert sent == ["Ann0"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("text", ["reject: too early", "No, because too early"])
+async def test_a_rejection_by_text_tells_the_reason(mode, text):
+    adapter, model = approving(**mode)
+    first = await asked(adapter, "write")
+    assert answer(await run(adapter, reply(first, text))) == "done"
+    assert sent == []
+    assert model.seen[-1][-1].text.endswith("too early")
+
+
+@pytest.mark.parametrize("text", ["yes, but to Bob", "maybe", "approve it if you think so"])
+async def test_anything_else_is_no_approval(text):
+    adapter, _ = approving()
+    first = await asked(adapter, "write")
+    (again,) = await run(adapter, reply(first, text))
+    assert again.prompt.startswith("That is none of the decisions")
+    assert sent == []
+    assert answer(await run(adapter, reply(again, "approve"))) == "done"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"decisions": [{"type": "approve"}, {"type": "reject"}]},
+        [{"type": "approve"}, {"type": "reject"}],
+    ],
+)
+async def test_decisions_by_data_are_one_for_each_action(data):
+    adapter, _ = approving(2)
+    first = await asked(adapter, "write")
+    (again,) = await run(adapter, reply(first, Data({"type": "approve"})))
+    assert "2 decisions" in again.prompt
+    (again,) = await run(adapter, reply(first, Data([{"type": "approve"}, {"type": "delete"}])))
+    assert "decisions of type: approve, edit, reject, respond" in again.prompt
+    assert answer(await run(adapter, reply(again, Data(data)))) == "done"
+    assert sent == ["Ann0"]
+
+
+async def test_text_approves_all_actions_of_a_question():
+    adapter, _ = approving(2)
+    first = await asked(adapter, "write")
+    await run(adapter, reply(first, "approve"))
+    assert sorted(sent) == ["Ann0", "Ann1"]
+
+
+async def test_a_decision_may_be_text_in_a_data_part():
+    adapter, _ = approving()
+    first = await asked(adapter, "write")
+    assert answer(await run(adapter, reply(first, Data("approve")))) == "done"
+    assert sent == ["Ann0"]
+
+
+async def test_an_edit_by_data():
+    adapter, _ = approving()
+    first = await asked(adapter, "write")
+    edit = {"type": "edit", "edited_action": {"name": "send", "args": {"to": "Bob"}}}
+    await run(adapter, reply(first, Data(edit)))
+    assert sent == ["Bob"]
+
+
+@pytest.mark.skipif(not HAS_MODES, reason="this LangChain asks for all calls at once")
+async def test_approvals_per_call_are_asked_one_by_one():
+    adapter, _ = approving(2, interrupt_mode="per_call")
+    first = await asked(adapter, "write")
+    second = (await run(adapter, reply(first, "approve")))[-1]
+    assert isinstance(second, InputRequired)
+    assert answer(await run(adapter, reply(second, "reject"))) == "done"
+    assert len(sent) == 1
+
+
+async def test_a_tool_that_only_a_human_answers_takes_any_text():
+    middleware = HumanInTheLoopMiddleware(
+        interrupt_on={"question": {"allowed_decisions": ["respond"]}}
+    )
+    model = Scripted(script=[calling(call("question", text="Name?")), "hello"])
+    adapter = adapt(create_agent(model, tools=[question], middleware=[middleware]))
+    first = await asked(adapter, "hi")
+    assert "your answer" in first.prompt
+    assert answer(await run(adapter, reply(first, "no idea"))) == "hello"
+    assert model.seen[-1][-1].text == "no idea"
+
+
+async def test_a_decision_that_is_not_allowed_is_asked_again():
+    middleware = HumanInTheLoopMiddleware(interrupt_on={"send": {"allowed_decisions": ["reject"]}})
+    model = Scripted(script=[calling(call("send", to="Ann")), "done"])
+    adapter = adapt(create_agent(model, tools=[send], middleware=[middleware]))
+    first = await asked(adapter, "write")
+    (again,) = await run(adapter, reply(first, "approve"))
+    assert isinstance(again, InputRequired)
+    assert sent == []
+
+
+async def test_an_answer_to_a_question_nobody_asked_is_rejected():
+    builder = StateGraph(MessagesState)
+    builder.add_node("say", lambda _: {"messages": [AIMessage("hi")]})
+    builder.add_edge(START, "say")
+    unknown = InputRequired("?", metadata={"interrupts": ["x"]})
+    (rejected,) = await run(adapt(builder.compile()), reply(unknown, "yes"))
+    assert isinstance(rejected, Rejected)

@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from typing import Annotated
+
+import pytest
+from a2a_adapters_langchain import GraphAdapter, adapt
+from langchain.agents import create_agent
+from langchain_core.chat_history import InMemoryChatMessageHistory
+from langchain_core.messages import AIMessage
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from langchain_core.runnables import ConfigurableFieldSpec, RunnableLambda
+from langchain_core.runnables.history import RunnableWithMessageHistory
+from langgraph.channels.delta import DeltaChannel
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, MessagesState, StateGraph
+from typing_extensions import TypedDict
+
+from a2a_adapters import Data, File, Limits, TargetError, Text, Turn
+from tests.plugins.langchain.support import Scripted, answer, ask, kinds, request, run
+
+HISTORY = [
+    Turn("user", (Text("hi"),)),
+    Turn("agent", (Text("hello"), Data({"n": 1}), File(content=b"PNG", media_type="image/png"))),
+]
+
+
+def transcript(messages):
+    return " / ".join(message.text for message in messages if message.type != "system")
+
+
+def echo_graph(**options):
+    """A graph that answers with all it knows of the conversation."""
+
+    async def say(state):
+        await asyncio.sleep(0)
+        return {"messages": [AIMessage(transcript(state["messages"]))]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node(say)
+    builder.add_edge(START, "say")
+    return builder.compile(**options)
+
+
+async def test_models_get_the_earlier_turns():
+    model = Scripted(script=[kinds])
+    adapter = adapt(model)
+    assert adapter.uses_history
+    assert answer(await ask(adapter, "again", history=HISTORY)) == "human,ai,human"
+    ((_, said, _),) = model.seen
+    assert [block["type"] for block in said.content] == ["text", "text", "image"]
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        ([("system", "s"), MessagesPlaceholder("messages")], "human,ai,human"),
+        (
+            [("system", "s"), MessagesPlaceholder("chat_history"), ("human", "{input}")],
+            "human,ai,human",
+        ),
+        (
+            [MessagesPlaceholder("history", optional=True), ("human", "{input}")],
+            "human,ai,human",
+        ),
+    ],
+)
+async def test_prompts_get_the_earlier_turns_where_they_have_a_place(messages, expected):
+    adapter = adapt(ChatPromptTemplate.from_messages(messages) | Scripted(script=[kinds]))
+    assert adapter.uses_history
+    said = answer(await ask(adapter, "again", history=HISTORY))
+    assert said.removeprefix("system,") == expected
+
+
+@pytest.mark.parametrize(
+    "runnable",
+    [
+        RunnableLambda(lambda text: text),
+        ChatPromptTemplate.from_template("{x}") | Scripted(script=["x"]),
+        echo_graph(),
+    ],
+)
+def test_others_need_no_history(runnable):
+    assert not adapt(runnable).uses_history
+
+
+async def test_graph_without_checkpointer_remembers_each_conversation():
+    graph = echo_graph()
+    adapter = adapt(graph)
+    assert answer(await ask(adapter, "a")) == "a"
+    assert answer(await ask(adapter, "b")) == "a / a / b"
+    assert answer(await ask(adapter, "c", context_id="other")) == "c"
+    assert answer(await ask(adapter, "d", owner="ann")) == "d"
+    assert graph.checkpointer is None
+
+
+async def test_owner_and_context_are_never_confused():
+    adapter = adapt(echo_graph())
+    pairs = [("a", "b"), ("", "ab"), ("ab", ""), ("a\x00b", ""), ('a", "b', ""), ("", "\ud800")]
+    for owner, context in pairs:
+        assert answer(await ask(adapter, "x", owner=owner, context_id=context)) == "x"
+    for owner, context in pairs:
+        said = answer(await ask(adapter, "y", owner=owner, context_id=context))
+        assert said == "x / x / y"
+
+
+async def test_graph_with_a_checkpointer_uses_it():
+    saver = InMemorySaver()
+    adapter = adapt(echo_graph(checkpointer=saver))
+    await ask(adapter, "a")
+    assert answer(await ask(adapter, "b")) == "a / a / b"
+    assert len(saver.storage) == 1
+
+
+async def test_graph_with_checkpointer_false_remembers_nothing():
+    adapter = adapt(echo_graph(checkpointer=False))
+    await ask(adapter, "a")
+    assert answer(await ask(adapter, "b")) == "b"
+
+
+@pytest.mark.parametrize("make", [lambda: Scripted(script=[transcript]), echo_graph])
+async def test_twenty_conversations_at_once_do_not_mix(make):
+    adapter = adapt(make())
+
+    async def converse(number: int) -> list[str]:
+        said = []
+        history: list[Turn] = []
+        for turn in range(3):
+            text = f"{number}.{turn}"
+            asked = request(
+                text,
+                context_id=f"c{number % 10}",
+                owner=f"o{number // 10}",
+                history=history if adapter.uses_history else (),
+            )
+            said.append(answer(await run(adapter, asked)))
+            history += [Turn("user", (Text(text),)), Turn("agent", (Text(said[-1]),))]
+        return said
+
+    for number, said in enumerate(await asyncio.gather(*(converse(n) for n in range(20)))):
+        first, second, third = (f"{number}.{turn}" for turn in range(3))
+        assert said[0] == first
+        assert said[1] == f"{first} / {first} / {second}"
+        assert said[2] == f"{first} / {first} / {second} / {said[1]} / {third}"
+
+
+async def test_memory_keeps_the_latest_conversations_only():
+    adapter = adapt(echo_graph(), limits=Limits(conversations=2))
+    for context in ("a", "b", "c"):
+        await ask(adapter, "x", context_id=context)
+    assert answer(await ask(adapter, "y", context_id="c")) == "x / x / y"
+    assert answer(await ask(adapter, "y", context_id="a")) == "y"
+
+
+async def test_memory_forgets_idle_conversations():
+    adapter = adapt(echo_graph(), limits=Limits(history_seconds=0))
+    await ask(adapter, "x")
+    assert answer(await ask(adapter, "y")) == "y"
+
+
+async def test_memory_never_drops_a_conversation_in_use():
+    adapter = adapt(echo_graph(), limits=Limits(conversations=1))
+    await ask(adapter, "x", context_id="a")
+    contexts = ["a", "b", "c", "d"]
+    said = await asyncio.gather(*(ask(adapter, "y", context_id=c) for c in contexts))
+    assert [answer(events) for events in said] == ["x / x / y", "y", "y", "y"]
+
+
+async def test_memory_of_a_long_conversation_holds_one_state():
+    adapter = adapt(echo_graph())
+    assert isinstance(adapter, GraphAdapter)
+    for _ in range(5):
+        await ask(adapter, "x")
+    ((_, saver),) = adapter._memory._idle.values()
+    (namespaces,) = saver.storage.values()
+    assert [len(checkpoints) for checkpoints in namespaces.values()] == [1]
+    assert len(saver.blobs) < 10
+
+
+async def test_memory_of_subgraphs_that_are_over_is_dropped():
+    inner = echo_graph()
+    builder = StateGraph(MessagesState)
+    builder.add_node("inner", inner)
+    builder.add_edge(START, "inner")
+    adapter = adapt(builder.compile())
+    await ask(adapter, "a")
+    assert answer(await ask(adapter, "b")) == "a / a / b"
+    ((_, saver),) = adapter._memory._idle.values()
+    (namespaces,) = saver.storage.values()
+    assert list(namespaces) == [""]
+
+
+async def test_states_that_are_kept_as_changes_survive():
+    class Notes(TypedDict):
+        notes: Annotated[list[str], DeltaChannel(lambda old, new: sum(new, old))]
+        last: str
+
+    async def note(state):
+        count = len(state.get("notes", []))
+        return {"notes": [str(count)], "last": f"{count} before"}
+
+    builder = StateGraph(Notes)
+    builder.add_node(note)
+    builder.add_edge(START, "note")
+    adapter = adapt(builder.compile(), input=lambda _: {"notes": ["asked"]})
+    await ask(adapter, "a")
+    assert "3 before" in str(await ask(adapter, "b"))
+
+
+async def test_nodes_can_look_into_the_memory_and_clear_it():
+    seen: list[int] = []
+
+    async def look(state, config):
+        thread = {"configurable": {"thread_id": config["configurable"]["thread_id"]}}
+        seen.append(len([item async for item in graph.aget_state_history(thread)]))
+        await graph.checkpointer.adelete_thread(thread["configurable"]["thread_id"])
+        seen.append(len([item async for item in graph.aget_state_history(thread)]))
+        return {}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node(look)
+    builder.add_edge(START, "look")
+    adapter = adapt(builder.compile())
+    graph = adapter._graph
+    await ask(adapter, "a")
+    assert seen == [2, 0]
+
+
+async def test_aclose_forgets_what_only_this_process_knows():
+    adapter = adapt(echo_graph())
+    await ask(adapter, "a")
+    await adapter.aclose()
+    assert answer(await ask(adapter, "b")) == "b"
+
+
+def test_blocking_checkpointers_are_refused_at_build_time():
+    saver = SqliteSaver(sqlite3.connect(":memory:"))
+    with pytest.raises(TargetError, match="AsyncSqliteSaver"):
+        adapt(echo_graph(checkpointer=saver))
+    saver.conn.close()
+
+
+async def test_agents_remember_tool_free_turns():
+    agent = create_agent(Scripted(script=[kinds]), tools=[], system_prompt="Be kind.")
+    adapter = adapt(agent)
+    await ask(adapter, "a")
+    assert answer(await ask(adapter, "b")) == "system,human,ai,human"
+
+
+with_history = pytest.mark.filterwarnings("ignore:RunnableWithMessageHistory is deprecated")
+
+
+@with_history
+@pytest.mark.filterwarnings("ignore:.*InMemoryChatMessageHistory.*")
+async def test_message_history_gets_a_session_per_caller_and_conversation():
+    sessions: dict[str, InMemoryChatMessageHistory] = {}
+    prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("past"), ("human", "{input}")])
+    runnable = RunnableWithMessageHistory(
+        prompt | Scripted(script=[kinds]),
+        lambda session_id: sessions.setdefault(session_id, InMemoryChatMessageHistory()),
+        input_messages_key="input",
+        history_messages_key="past",
+    )
+    adapter = adapt(runnable)
+    assert not adapter.uses_history
+    assert answer(await ask(adapter, "a")) == "human"
+    assert answer(await ask(adapter, "b")) == "human,ai,human"
+    assert answer(await ask(adapter, "c", owner="ann")) == "human"
+    assert len(sessions) == 2
+
+
+@with_history
+@pytest.mark.filterwarnings("ignore:.*InMemoryChatMessageHistory.*")
+async def test_message_history_of_messages_within_a_chain():
+    sessions: dict[tuple[str, str], InMemoryChatMessageHistory] = {}
+
+    def session(user_id: str, conversation_id: str) -> InMemoryChatMessageHistory:
+        return sessions.setdefault((user_id, conversation_id), InMemoryChatMessageHistory())
+
+    runnable = RunnableWithMessageHistory(
+        Scripted(script=[kinds]),
+        session,
+        history_factory_config=[
+            ConfigurableFieldSpec(id="user_id", annotation=str),
+            ConfigurableFieldSpec(id="conversation_id", annotation=str),
+        ],
+    )
+    adapter = adapt(runnable | RunnableLambda(lambda message: message.text))
+    assert not adapter.uses_history
+    await ask(adapter, "a", owner="ann")
+    assert answer(await ask(adapter, "b", owner="ann")) == "human,ai,human"
+    ((owner, _),) = sessions
+    assert owner == "ann"
+
+
+@with_history
+def test_message_history_that_wants_what_nobody_knows_is_refused():
+    runnable = RunnableWithMessageHistory(
+        Scripted(script=["x"]),
+        lambda tenant: InMemoryChatMessageHistory(),
+        history_factory_config=[ConfigurableFieldSpec(id="tenant", annotation=str)],
+    )
+    with pytest.raises(TargetError, match="tenant"):
+        adapt(runnable)

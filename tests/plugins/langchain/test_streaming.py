@@ -1,0 +1,358 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Literal
+
+import pytest
+from a2a_adapters_langchain import adapt
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
+from langchain_core.language_models import FakeStreamingListLLM
+from langchain_core.messages import AIMessage
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import ConfigurableField, RunnableGenerator, RunnableLambda
+from langchain_core.tools import tool
+from langgraph.func import entrypoint, task
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import Command
+from typing_extensions import TypedDict
+
+from a2a_adapters import Data, Output, TargetError, Text, TextDelta
+from tests.plugins.langchain.support import (
+    Scripted,
+    Whole,
+    answer,
+    ask,
+    call,
+    calling,
+    deltas,
+    only,
+    request,
+)
+
+WORDS = ["one", " two", " three"]
+
+
+class Joke(TypedDict):
+    topic: str
+    joke: str
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+def speaker(*lines):
+    """A node that says the next line of the script."""
+    model = Scripted(script=list(lines))
+
+    async def speak(state):
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    return speak
+
+
+def line(*nodes):
+    """A graph of these nodes, one after the other."""
+    builder = StateGraph(MessagesState)
+    builder.add_sequence(nodes)
+    builder.add_edge(START, nodes[0][0])
+    builder.add_edge(nodes[-1][0], END)
+    return builder
+
+
+async def shout(chunks):
+    async for chunk in chunks:
+        yield chunk.upper()
+
+
+MODEL = Scripted(script=["one two three"])
+CHAIN = ChatPromptTemplate.from_template("{x}") | MODEL | StrOutputParser()
+
+
+@pytest.mark.parametrize(
+    "runnable",
+    [
+        MODEL,
+        MODEL.bind(stop=["."]),
+        MODEL.with_retry(),
+        MODEL.with_fallbacks([MODEL]),
+        CHAIN,
+        RunnableLambda(lambda _: MODEL),
+        create_agent(MODEL, tools=[]),
+    ],
+)
+async def test_tokens_come_one_by_one_and_once(runnable):
+    events = await ask(adapt(runnable), "hi")
+    assert deltas(events) == WORDS
+    assert not [event for event in events if isinstance(event, Output)]
+
+
+async def test_generators_and_llms_stream():
+    assert deltas(await ask(adapt(CHAIN | RunnableGenerator(shout)), "hi")) == [
+        "ONE",
+        " TWO",
+        " THREE",
+    ]
+    assert deltas(await ask(adapt(FakeStreamingListLLM(responses=["abc"])), "hi")) == [
+        "a",
+        "b",
+        "c",
+    ]
+
+
+@pytest.mark.parametrize(
+    "runnable",
+    [
+        Whole(script=["one two three"]),
+        CHAIN | RunnableLambda(lambda text: text),
+        create_agent(Whole(script=["one two three"]), tools=[]),
+        line(("say", lambda _: {"messages": [AIMessage("one two three")]})).compile(),
+    ],
+)
+async def test_an_answer_that_comes_whole_is_one_output(runnable):
+    outputs = [e for e in await ask(adapt(runnable), "hi") if isinstance(e, TextDelta | Output)]
+    assert [(tuple(o.parts), o.name) for o in outputs] == [((Text("one two three"),), "answer")]
+
+
+@pytest.mark.parametrize("make", [lambda model: model, lambda model: create_agent(model, tools=[])])
+async def test_no_chunk_is_held_back(make):
+    gate = asyncio.Event()
+    adapter = adapt(make(Scripted(script=["one two three"], gate=gate)))
+    events = adapter.stream(request("hi"))
+    assert await anext(events) == TextDelta("one")
+    gate.set()
+    assert deltas([event async for event in events]) == WORDS[1:]
+
+
+async def test_text_beside_tool_calls_is_set_apart_from_the_answer():
+    model = Scripted(script=[calling(call("add", a=1, b=2), text="let me see"), "it is 3"])
+    assert answer(await ask(adapt(create_agent(model, tools=[add])), "1+2")) == (
+        "let me see\n\nit is 3"
+    )
+
+
+async def test_only_the_last_node_speaks():
+    graph = line(("classify", speaker("billing")), ("reply", speaker("one two three")))
+    events = await ask(adapt(graph.compile()), "hi")
+    assert deltas(events) == WORDS
+
+
+async def test_a_branch_that_may_end_speaks_and_one_that_never_does_not():
+    def route(_) -> Literal["left", "right"]:
+        return "right"
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("router", speaker("to the right"))
+    builder.add_node("left", speaker("left"))
+    builder.add_node("right", speaker("right it is"))
+    builder.add_edge(START, "router")
+    builder.add_conditional_edges("router", route)
+    builder.add_edge("left", END)
+    builder.add_edge("right", END)
+    assert answer(await ask(adapt(builder.compile()), "hi")) == "right it is"
+
+
+async def test_an_unannotated_branch_speaks_if_no_other_node_surely_ends():
+    builder = StateGraph(MessagesState)
+    builder.add_node("model", speaker("one two three"))
+    builder.add_edge(START, "model")
+    builder.add_conditional_edges("model", lambda _: END)
+    assert deltas(await ask(adapt(builder.compile()), "hi")) == WORDS
+
+
+async def test_nodes_that_choose_by_command_speak_if_annotated_to_end():
+    say = Scripted(script=["planned", "one two three"])
+
+    async def plan(state) -> Command[Literal["write"]]:
+        said = await say.ainvoke(state["messages"])
+        return Command(goto="write", update={"messages": [said]})
+
+    async def write(state) -> Command[Literal["__end__"]]:
+        return Command(goto=END, update={"messages": [await say.ainvoke(state["messages"])]})
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("plan", plan)
+    builder.add_node("write", write)
+    builder.add_edge(START, "plan")
+    assert deltas(await ask(adapt(builder.compile()), "hi")) == WORDS
+
+
+async def test_the_rule_holds_inside_of_subgraphs():
+    inner = line(("draft", speaker("a draft")), ("polish", speaker("one two three"))).compile()
+    outer = line(("team", inner)).compile()
+    assert deltas(await ask(adapt(outer), "hi")) == WORDS
+
+
+async def test_models_inside_of_tools_and_middleware_do_not_speak():
+    helper = Scripted(script=["inner words"])
+
+    @tool
+    async def consult(question: str) -> str:
+        """Ask a helper."""
+        return (await helper.ainvoke(question)).text
+
+    class Chatty(AgentMiddleware):
+        async def abefore_model(self, state, runtime):
+            await helper.ainvoke(state["messages"])
+
+    model = Scripted(script=[calling(call("consult", question="?")), "one two three"])
+    agent = create_agent(
+        model,
+        tools=[consult],
+        middleware=[Chatty(), HumanInTheLoopMiddleware(interrupt_on={"other": True})],
+    )
+    assert deltas(await ask(adapt(agent), "hi")) == WORDS
+    assert len(helper.seen) == 3
+
+
+async def test_stream_nodes_chooses():
+    graph = line(("draft", speaker("a draft")), ("polish", speaker("one two three"))).compile()
+    both = await ask(adapt(graph, stream_nodes=["draft", "polish"]), "hi")
+    assert answer(both) == "a draft\n\none two three"
+    none = await ask(adapt(graph, stream_nodes=[]), "hi")
+    assert (deltas(none), answer(none)) == ([], "one two three")
+    outer = line(("team", graph)).compile()
+    assert answer(await ask(adapt(outer, stream_nodes=["draft"]), "hi")) == (
+        "a draft\n\none two three"
+    )
+    with pytest.raises(TargetError, match="no node writer"):
+        adapt(graph, stream_nodes=["writer"])
+    with pytest.raises(TargetError, match="no nodes"):
+        adapt(MODEL, stream_nodes=["model"])
+
+
+async def test_what_differs_from_the_streamed_text_arrives_too():
+    model = Scripted(script=["one two three"])
+
+    async def censor(state):
+        said = await model.ainvoke(state["messages"])
+        return {"messages": [AIMessage(said.text.replace("two", "***"))]}
+
+    events = await ask(adapt(line(("censor", censor)).compile()), "hi")
+    assert answer(events) == "one two three\n\none *** three"
+
+
+async def test_nodes_that_speak_at_once_do_not_mix_their_words():
+    slow, fast, begun = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    first = Scripted(script=["a b c"], gate=slow)
+    second = Scripted(script=[lambda _: begun.set() or "d e f"], gate=fast)
+
+    async def left(state):
+        return {"messages": [await first.ainvoke(state["messages"])]}
+
+    async def right(state):
+        return {"messages": [await second.ainvoke(state["messages"])]}
+
+    builder = StateGraph(MessagesState)
+    for node in (left, right):
+        builder.add_node(node)
+        builder.add_edge(START, node.__name__)
+        builder.add_edge(node.__name__, END)
+    events = adapt(builder.compile()).stream(request("hi"))
+    assert await anext(events) == TextDelta("a")
+    fast.set()
+    await begun.wait()
+    slow.set()
+    rest = "".join(deltas([event async for event in events]))
+    assert "a" + rest == "a b c\n\nd e f"
+
+
+async def test_a_node_that_waited_goes_on_from_where_it_is():
+    slow, fast = asyncio.Event(), asyncio.Event()
+    first = Scripted(script=["a b"], gate=slow)
+    second = Scripted(script=["d e f"], gate=fast)
+
+    async def left(state):
+        return {"messages": [await first.ainvoke(state["messages"])]}
+
+    async def right(state):
+        return {"messages": [await second.ainvoke(state["messages"])]}
+
+    builder = StateGraph(MessagesState)
+    for node in (left, right):
+        builder.add_node(node)
+        builder.add_edge(START, node.__name__)
+        builder.add_edge(node.__name__, END)
+    events = adapt(builder.compile()).stream(request("hi"))
+    assert await anext(events) == TextDelta("a")
+    slow.set()
+    assert await anext(events) == TextDelta(" b")
+    assert await anext(events) == TextDelta("\n\nd")
+    fast.set()
+    assert deltas([event async for event in events]) == [" e", " f"]
+
+
+async def test_chunks_of_other_types_are_joined_as_langchain_does():
+    async def lists(_):
+        yield [1]
+        yield [2]
+
+    async def snapshots(_):
+        yield {"a": 1}
+        yield {"a": 1, "b": 2}
+
+    (event,) = await ask(adapt(RunnableLambda(lists)), "hi")
+    assert event.parts == (Data([1, 2]),)
+    (event,) = await ask(adapt(RunnableLambda(snapshots)), "hi")
+    assert event.parts == (Data({"a": 1, "b": 2}),)
+
+
+async def test_configurable_models_stream():
+    model = MODEL.configurable_fields(script=ConfigurableField(id="script"))
+    assert deltas(await ask(adapt(model), "hi")) == WORDS
+
+
+async def test_text_of_a_state_without_messages_is_streamed_once():
+    model = Scripted(script=["one two three"])
+
+    async def tell(state):
+        return {"joke": (await model.ainvoke(state["topic"])).text}
+
+    builder = StateGraph(Joke)
+    builder.add_node("tell", tell)
+    builder.add_edge(START, "tell")
+    builder.add_edge("tell", END)
+    events = await ask(adapt(builder.compile()), Data({"topic": "cats"}))
+    assert deltas(events) == WORDS
+    assert answer(events) == "one two three"
+
+
+async def test_an_entrypoint_speaks_itself_but_not_its_tasks():
+    model = Scripted(script=["planning", "one two three"])
+
+    @task
+    async def plan(text: str) -> str:
+        return (await model.ainvoke(text)).text
+
+    @entrypoint()
+    async def flow(text: str) -> str:
+        return (await model.ainvoke(await plan(text))).text
+
+    assert deltas(await ask(adapt(flow), "hi")) == WORDS
+    assert answer(await ask(adapt(flow, stream_nodes=["plan"]), "hi")) == (
+        "planning\n\none two three"
+    )
+
+
+async def test_a_second_turn_does_not_repeat_the_first_answer():
+    def quiet(state):
+        return {"messages": [AIMessage("once")]} if len(state["messages"]) == 1 else {}
+
+    adapter = adapt(line(("quiet", quiet)).compile())
+    assert answer(await ask(adapter, "hi")) == "once"
+    assert answer(await ask(adapter, "hi again")) == ""
+
+
+async def test_output_callable_gets_the_whole_result():
+    def shout(result):
+        return str(result.text).upper()
+
+    events = await ask(adapt(MODEL, output=shout), "hi")
+    assert (deltas(events), answer(events)) == ([], "ONE TWO THREE")
+    agent = create_agent(MODEL, tools=[])
+    events = await ask(adapt(agent, output=lambda state: {"n": len(state["messages"])}), "hi")
+    assert (deltas(events), only(events, Output)) == ([], Output((Data({"n": 2}),)))
