@@ -145,5 +145,12 @@ class Adapter(ABC):
             InvalidInputError: The message cannot be used; its text is sent to the caller.
         """
 
+    async def abandon(self, request: AgentRequest) -> None:  # noqa: B027 - most store nothing
+        """Give up a durable question that will not be answered.
+
+        Called when a task is cancelled, or has waited too long, after an `InputRequired` with
+        `durable` set. `request` has no parts; it is the conversation's turn.
+        """
+
     async def aclose(self) -> None:  # noqa: B027 - most adapters hold nothing
         """Release what the adapter holds. Called once, when serving ends."""

@@ -136,8 +136,19 @@ class AdapterExecutor(AgentExecutor):
             parked.expiry.cancel()
             parked.cancelled.set()
             await parked.events.aclose()
+        elif is_durable_question(context.current_task):
+            await self._abandon(context)
         writer = TaskWriter(event_queue, task_id, context.context_id or "")
         await writer.finish(states.CANCELED)
+
+    async def _abandon(self, context: RequestContext) -> None:
+        request = agent_request(context, context.context_id or "", CancelFlag())
+        request.cancelled.set()
+        async with self._conversations.turn((request.owner, request.context_id)):
+            try:
+                await self.adapter.abandon(request)
+            except Exception:  # the task is cancelled all the same
+                logger.exception("a question of task %s was not given up", request.task_id)
 
     async def aclose(self) -> None:
         """Release every parked run and the adapter."""

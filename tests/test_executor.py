@@ -7,7 +7,7 @@ import logging
 
 import pytest
 from a2a.server.context import ServerCallContext
-from a2a.types import CancelTaskRequest, GetTaskRequest, TaskState
+from a2a.types import CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest, TaskState
 
 from a2a_adapters import (
     Adapter,
@@ -253,3 +253,28 @@ async def test_the_stored_text_is_one_part(chunks):
     [part] = artifact.parts
     assert part.text == "".join(f"{n} " for n in range(chunks))
     assert await runtime.on_get_task(GetTaskRequest(id=task.id), CALLER) == task
+
+
+class Durable(Scripted):
+    def __init__(self):
+        super().__init__(self.ask)
+        self.abandoned = []
+
+    async def ask(self, request):
+        yield InputRequired("?", durable=True)
+
+    async def abandon(self, request):
+        self.abandoned.append(request.context_id)
+        raise RuntimeError("this must not keep the task from ending")
+
+
+async def test_durable_questions_are_given_up_when_cancelled_or_too_late():
+    adapter = Durable()
+    runtime = runtime_of(adapter, Limits(input_seconds=0.05))
+    cancelled = await runtime.on_message_send(user_message("go", context_id="a"), CALLER)
+    await runtime.on_cancel_task(CancelTaskRequest(id=cancelled.id), CALLER)
+    late = await runtime.on_message_send(user_message("go", context_id="b"), CALLER)
+    events = runtime.on_subscribe_to_task(SubscribeToTaskRequest(id=late.id), CALLER)
+    last = [event async for event in events][-1]
+    assert last.status.state == TaskState.TASK_STATE_FAILED
+    assert adapter.abandoned == ["a", "b"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING
 
 from a2a.server.agent_execution import RequestContext
+from a2a.server.context import ServerCallContext
 from a2a.server.request_handlers.request_handler import validate_request_params
 from a2a.types import ListTasksResponse, Task
 from a2a.utils.errors import (
@@ -23,7 +25,7 @@ from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 from a2a_adapters.runtime.journal import Journal
 from a2a_adapters.runtime.registry import LiveTasks
 from a2a_adapters.runtime.requests import check_send
-from a2a_adapters.runtime.run import Run, RunQueue, over_error, status_event
+from a2a_adapters.runtime.run import DeafQueue, Run, RunQueue, over_error, status_event
 from a2a_adapters.runtime.store import MemoryTaskStore
 from a2a_adapters.runtime.subscriber import Subscriber
 from a2a_adapters.runtime.subscription import Subscription
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
 
     from a2a.server.agent_execution import AgentExecutor
     from a2a.server.cluster.task_store import VersionedTaskStore
-    from a2a.server.context import ServerCallContext
     from a2a.server.events import Event
     from a2a.server.tasks import TaskStore
     from a2a.types import (
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
     from a2a_adapters.runtime.live import LiveTask
 
 _STOPPED = "The server was stopped."
+_NO_ANSWER = "The task ended because no answer came in time."
+
+logger = logging.getLogger(__name__)
 
 
 class Runtime(UnofferedOperations):
@@ -76,7 +80,7 @@ class Runtime(UnofferedOperations):
         self._card = card
         self._limits = limits or Limits()
         self._journal = Journal(task_store or MemoryTaskStore(self._limits))
-        self._live = LiveTasks(self._journal, self._limits)
+        self._live = LiveTasks(self._journal, self._limits, self._give_up)
         self._is_closing = False
 
     async def on_message_send(
@@ -206,6 +210,18 @@ class Runtime(UnofferedOperations):
             await live.apply(status_event(live, states.CANCELED))
         for run in live.runs:
             run.cancel()
+
+    async def _give_up(self, live: LiveTask) -> None:
+        """End a task whose caller did not answer in time; the executor is told by a cancel."""
+        context = ServerCallContext(user=live.user)
+        request = RequestContext(
+            context, task_id=live.task_id, context_id=live.context_id, task=live.task
+        )
+        try:
+            await self._executor.cancel(request, DeafQueue())
+        except Exception:  # the task ends all the same
+            logger.exception("task %s could not be given up", live.task_id)
+        await live.apply(status_event(live, states.FAILED, _NO_ANSWER))
 
     async def _start(
         self,

@@ -23,6 +23,7 @@ from a2a_adapters.runtime.updates import AnyUpdate, TextStream, Update
 from a2a_adapters.writer import ANSWER
 
 if TYPE_CHECKING:
+    from a2a.auth.user import User
     from a2a.server.events import Event
 
     from a2a_adapters.runtime.journal import Page
@@ -39,17 +40,18 @@ class LiveTask:
     Args:
         task_id: The task's id.
         context_id: Its conversation.
-        owner: Whose task it is.
+        user: Whose task it is.
         page: Where its states are saved.
         task: Its stored state, if it has one.
     """
 
     def __init__(
-        self, task_id: str, context_id: str, owner: str, page: Page, task: Task | None = None
+        self, task_id: str, context_id: str, user: User, page: Page, task: Task | None = None
     ) -> None:
         self.task_id = task_id
         self.context_id = context_id
-        self.owner = owner
+        self.user = user
+        self.owner = user.user_name
         self.page = page
         self.turn = asyncio.Lock()
         """Held by the message that is being answered: messages are answered in order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from a2a.utils.errors import TaskNotFoundError
@@ -10,7 +11,6 @@ from a2a.utils.errors import TaskNotFoundError
 from a2a_adapters import states
 from a2a_adapters.ids import new_uuid
 from a2a_adapters.runtime.live import LiveTask
-from a2a_adapters.runtime.run import status_event
 
 if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
@@ -18,18 +18,24 @@ if TYPE_CHECKING:
     from a2a_adapters.limits import Limits
     from a2a_adapters.runtime.journal import Journal
 
-_NO_ANSWER = "The task ended because no answer came in time."
-
 
 class LiveTasks:
     """Holds a task while it runs, waits for its caller or has subscribers.
 
     Every other task is only in the store, and comes back when it is asked for.
+
+    Args:
+        journal: Where tasks are stored.
+        limits: How long a task may wait for its caller.
+        give_up: Ends a task that has waited too long.
     """
 
-    def __init__(self, journal: Journal, limits: Limits) -> None:
+    def __init__(
+        self, journal: Journal, limits: Limits, give_up: Callable[[LiveTask], Awaitable[None]]
+    ) -> None:
         self._journal = journal
         self._limits = limits
+        self._give_up = give_up
         self._by_id: dict[str, LiveTask] = {}
         self._expiries: dict[str, asyncio.TimerHandle] = {}
         self._expiring: set[asyncio.Task[None]] = set()
@@ -37,8 +43,7 @@ class LiveTasks:
     def begin(self, context_id: str, context: ServerCallContext) -> LiveTask:
         """Make room for a new task, in the given conversation or in one of its own."""
         page = self._journal.page(context)
-        owner = context.user.user_name
-        live = LiveTask(new_uuid(), context_id or new_uuid(), owner, page)
+        live = LiveTask(new_uuid(), context_id or new_uuid(), context.user, page)
         self._by_id[live.task_id] = live
         return live
 
@@ -59,7 +64,7 @@ class LiveTasks:
             return await self.find(task_id, context)
         page = self._journal.page(context, stored)
         task = stored.task
-        return LiveTask(task.id, task.context_id, context.user.user_name, page, task)
+        return LiveTask(task.id, task.context_id, context.user, page, task)
 
     def hold(self, live: LiveTask) -> None:
         """Keep a task alive until it is released."""
@@ -107,5 +112,5 @@ class LiveTasks:
 
     async def _end_waiting(self, live: LiveTask) -> None:
         del self._expiries[live.task_id]
-        await live.apply(status_event(live, states.FAILED, _NO_ANSWER))
+        await self._give_up(live)
         self.release(live)

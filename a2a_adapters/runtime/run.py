@@ -6,6 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from a2a.server.events import EventQueue
 from a2a.types import (
     Message,
     Role,
@@ -170,6 +171,13 @@ class RunQueue(TextQueue):
     async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
         """Append `text` to the text artifact, which the first chunk creates."""
         await self._live.append_text(artifact_id, text, last=last)
+
+
+class DeafQueue(EventQueue):
+    """Takes the events of a cancellation that ends otherwise than its executor says."""
+
+    async def enqueue_event(self, event: Event) -> None:
+        """Drop an event."""
 
 
 def status_event(live: LiveTask, state: TaskState, text: str = "") -> TaskStatusUpdateEvent:

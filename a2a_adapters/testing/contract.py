@@ -215,6 +215,15 @@ class InputRequiredContract(_Served, ABC):
             late = stream(client, user_message("Paris", task_id=waiting.id))
             await _expect(UnsupportedOperationError, late)
 
+    async def test_a_conversation_goes_on_after_an_unanswered_question(self) -> None:
+        async with self.client(self.asking()) as client:
+            unanswered = await send(client, user_message("book", context_id="one"))
+            await client.cancel_task(CancelTaskRequest(id=unanswered.id))
+            waiting = await send(client, user_message("book", context_id="one"))
+            assert waiting.status.state == TaskState.TASK_STATE_INPUT_REQUIRED
+            done = await send(client, user_message("Rome", task_id=waiting.id))
+        assert "Rome" in answer_of(done)
+
 
 async def _begin(client: Client, context_id: str = "") -> str:
     """Send a message, leave its stream once the task is there, and return the task's id."""

@@ -107,6 +107,12 @@ class GraphAdapter(Adapter):
         value = None if request.resuming else self._input(request)
         return self._answer(value, request)
 
+    async def abandon(self, request: AgentRequest) -> None:
+        """Close the conversation's open question, so that it can go on."""
+        thread = conversation_key(request)
+        with self._memory.use(thread) if self._memory else nullcontext():
+            await self._repair({"configurable": {"thread_id": thread}})
+
     async def aclose(self) -> None:
         """Forget all conversations that only this process remembers."""
         if self._memory:

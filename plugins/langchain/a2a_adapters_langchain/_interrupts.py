@@ -38,8 +38,8 @@ _IDS = "interrupts"
 _TEXT_KEYS = ("question", "prompt", "message", "description")
 
 STILL_WAITING = Rejected(
-    "Another task of this conversation waits for an answer. Answer that one, or use "
-    "another conversation."
+    "Another task of this conversation waits for an answer. Answer or cancel that one, or "
+    "use another conversation."
 )
 NO_LONGER_OPEN = Rejected("This question is no longer open; please start a new task.")
 DECLINED = Rejected("Stopped, because the step was not approved.")
