@@ -8,6 +8,10 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+UV = Path(sys.executable).with_name("uv")
+"""The installer, which the test group brings."""
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from a2a_adapters.testing import answer_of, connect, send, user_message
-from tests.processes import serving
+from tests.processes import UV, serving
 
 ROOT = Path(__file__).parents[1]
 
@@ -20,10 +19,9 @@ ROOT = Path(__file__).parents[1]
 def environment(tmp_path_factory):
     """Install the plugin beside a2a-adapters; return an environment that sees both."""
     folder = tmp_path_factory.mktemp("plugin")
-    uv = shutil.which("uv", path=Path(sys.executable).parent) or "uv"
     plugin = ROOT / "examples" / "echo_plugin"
     subprocess.run(
-        [uv, "pip", "install", "--quiet", "--no-deps", "--target", folder, plugin], check=True
+        [UV, "pip", "install", "--quiet", "--no-deps", "--target", folder, plugin], check=True
     )
     return {**os.environ, "PYTHONPATH": str(folder)}
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.processes import UV
+
 ROOT = Path(__file__).parents[1]
-UV = shutil.which("uv", path=Path(sys.executable).parent) or "uv"
 
 pytestmark = [pytest.mark.install, pytest.mark.timeout(300)]
 

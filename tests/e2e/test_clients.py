@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 from a2a.types import TaskState
 
 from a2a_adapters.testing import answer_of, connect, send, stream, user_message
-from tests.processes import serving
+from tests.processes import UV, serving
 
 pytestmark = [pytest.mark.install, pytest.mark.timeout(180)]
 
@@ -35,12 +34,11 @@ def agent(request):
 @pytest.fixture(scope="module")
 def old_python(tmp_path_factory):
     """Return the interpreter of an environment with a2a-sdk 0.3."""
-    uv = shutil.which("uv", path=Path(sys.executable).parent) or "uv"
     environment = tmp_path_factory.mktemp("v03") / "venv"
     python = environment / "bin" / "python"
-    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, environment], check=True)
+    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, environment], check=True)
     sdk = "a2a-sdk[http-server]>=0.3.26,<0.4"
-    subprocess.run([uv, "pip", "install", "--quiet", "--python", python, sdk], check=True)
+    subprocess.run([UV, "pip", "install", "--quiet", "--python", python, sdk], check=True)
     return str(python)
 
 
