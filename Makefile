@@ -27,8 +27,12 @@ tests: $(VENV)/.test
 lowest: $(LOWEST)/.test ## the floors of pyproject.toml hold
 	$(LOWEST)/bin/python -m pytest -m "not model and not install" --quiet
 
-bench: $(VENV)/.bench ## compare with other servers; writes docs/benchmarks.md
-	$(VENV)/bin/python benchmarks/run.py
+bench: $(VENV)/.test ## compare with other servers; writes docs/benchmarks.md
+	$(VENV)/bin/python benchmarks/run.py --write docs/benchmarks.md
+
+docs: $(VENV)/.venv ## the documentation as a site
+	$(call INSTALL,$(VENV)) --group docs
+	$(VENV)/bin/mkdocs build --strict --site-dir .demo/site
 
 format: $(VENV)/.test
 	$(VENV)/bin/ruff check --fix
@@ -48,10 +52,6 @@ $(VENV)/.demo: $(VENV)/.venv pyproject.toml constraints.txt
 
 $(VENV)/.test: $(VENV)/.demo
 	$(call INSTALL,$(VENV)) -c constraints.txt -e '.[all]' --group lint --group test
-	@touch $@
-
-$(VENV)/.bench: $(VENV)/.test
-	$(call INSTALL,$(VENV)) -c constraints.txt --group bench
 	@touch $@
 
 $(LOWEST)/.test: $(VENV)/.venv pyproject.toml
