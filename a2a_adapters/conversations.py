@@ -32,64 +32,74 @@ class Conversations:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._by_key: OrderedDict[ConversationKey, Conversation] = OrderedDict()
+        self._busy: dict[ConversationKey, Conversation] = {}
+        self._idle: OrderedDict[ConversationKey, Conversation] = OrderedDict()
 
     def is_busy(self, key: ConversationKey) -> bool:
         """Tell whether a request of this conversation is being answered."""
-        conversation = self._by_key.get(key)
-        return conversation is not None and conversation.lock.locked()
+        return key in self._busy
 
     def turn(self, key: ConversationKey) -> _ConversationTurn:
-        """Wait until earlier requests of the conversation are answered, then hold it."""
-        conversation = self._by_key.get(key)
+        """Wait until earlier requests of the conversation are answered, then hold it.
+
+        Raises:
+            TimeoutError: An earlier request took longer than it may, and goes on.
+        """
+        conversation = self._busy.get(key)
         if conversation is None:
-            conversation = self._by_key[key] = Conversation(self._limits.history_messages)
-        elif conversation.turns and self._is_stale(conversation):
-            conversation.turns.clear()
+            self._forget_old()
+            new = Conversation(self._limits.history_messages)
+            conversation = self._busy[key] = self._idle.pop(key, new)
         conversation.users += 1
-        return _ConversationTurn(self, key, conversation)
+        return _ConversationTurn(self, key, conversation, self._limits.run_seconds)
 
     def release(self, key: ConversationKey, conversation: Conversation) -> None:
         """Let a request's conversation go."""
         conversation.users -= 1
-        conversation.last_used = time.monotonic()
         if conversation.users:
             return
-        if not conversation.turns:
-            del self._by_key[key]
-            return
-        self._by_key.move_to_end(key)
-        self._forget_old()
+        del self._busy[key]
+        if conversation.turns:
+            conversation.last_used = time.monotonic()
+            self._idle[key] = conversation
+            self._forget_old()
 
     def _forget_old(self) -> None:
         """Drop idle conversations from the least recently used end."""
-        while self._by_key:
-            key, oldest = next(iter(self._by_key.items()))
-            too_many = len(self._by_key) > self._limits.conversations
-            if oldest.users or not (too_many or self._is_stale(oldest)):
+        oldest_kept = time.monotonic() - self._limits.history_seconds
+        while self._idle:
+            key, oldest = next(iter(self._idle.items()))
+            too_many = len(self._idle) > self._limits.conversations
+            if not too_many and oldest.last_used > oldest_kept:
                 return
-            del self._by_key[key]
-
-    def _is_stale(self, conversation: Conversation) -> bool:
-        idle = time.monotonic() - conversation.last_used
-        return not conversation.users and idle > self._limits.history_seconds
+            del self._idle[key]
 
 
 class _ConversationTurn:
     """The time in which one request has its conversation for itself."""
 
-    __slots__ = ("_conversation", "_conversations", "_key")
+    __slots__ = ("_conversation", "_conversations", "_key", "_seconds")
 
     def __init__(
-        self, conversations: Conversations, key: ConversationKey, conversation: Conversation
+        self,
+        conversations: Conversations,
+        key: ConversationKey,
+        conversation: Conversation,
+        seconds: float,
     ) -> None:
+        self._seconds = seconds
         self._conversations = conversations
         self._key = key
         self._conversation = conversation
 
     async def __aenter__(self) -> Conversation:
+        lock = self._conversation.lock
         try:
-            await self._conversation.lock.acquire()
+            if lock.locked():
+                async with asyncio.timeout(self._seconds):
+                    await lock.acquire()
+            else:
+                await lock.acquire()
         except BaseException:
             self._conversations.release(self._key, self._conversation)
             raise

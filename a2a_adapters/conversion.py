@@ -25,6 +25,7 @@ DURABLE = "a2a_adapters.durable"
 
 _SCHEMA_KEY = "json_schema"
 _JSON_MEDIA_TYPE = "application/json"
+_EXACT = 2.0**53
 
 
 def agent_request(context: RequestContext, context_id: str, cancelled: CancelFlag) -> AgentRequest:
@@ -160,7 +161,8 @@ def from_value(value: struct_pb2.Value) -> Any:
             return [from_value(item) for item in value.list_value.values]
         case "number_value":
             number = value.number_value
-            return int(number) if number.is_integer() else number
+            is_exact = abs(number) <= _EXACT and number.is_integer()
+            return int(number) if is_exact else number
         case "string_value":
             return value.string_value
         case "bool_value":

@@ -30,10 +30,11 @@ from a2a_adapters.events import (
 )
 from a2a_adapters.ids import new_id
 from a2a_adapters.limits import Limits
+from a2a_adapters.parking import AdapterEvents, ParkedRuns
 from a2a_adapters.writer import TaskWriter
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import Callable
 
     from a2a.server.events import EventQueue
     from a2a.types import Task, TaskState
@@ -42,8 +43,6 @@ __all__ = ["AdapterExecutor", "Redact"]
 
 Redact: TypeAlias = "Callable[[ProgressEvent], ProgressEvent | None]"
 """Changes a progress event before it is sent; None drops it."""
-
-_Events: TypeAlias = "AsyncGenerator[AgentEvent, AgentRequest | None]"
 
 _NO_LONGER_WAITING = (
     "The agent no longer waits for this answer: it took too long or the agent was restarted. "
@@ -54,21 +53,12 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Parked:
-    """A generator that waits at `answer = yield InputRequired(...)`."""
-
-    events: _Events
-    cancelled: CancelFlag
-    expiry: asyncio.TimerHandle
-
-
-@dataclass(slots=True)
 class _Run:
     """One execution: a message being answered."""
 
     request: AgentRequest
     writer: TaskWriter
-    events: _Events | None = None
+    events: AdapterEvents | None = None
     answers_parked: bool = False
     announced: bool = False
     parked: bool = False
@@ -97,8 +87,7 @@ class AdapterExecutor(AgentExecutor):
         self._redact = redact
         self._conversations = Conversations(self._limits)
         self._running: dict[str, CancelFlag] = {}
-        self._parked: dict[str, _Parked] = {}
-        self._closing: set[asyncio.Task[None]] = set()
+        self._parked = ParkedRuns(self._limits.input_seconds)
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Answer one message.
@@ -114,13 +103,13 @@ class AdapterExecutor(AgentExecutor):
             if not run.writer.has_written:
                 raise InvalidParamsError(str(error)) from error
             await run.writer.finish(states.REJECTED, str(error))
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, GeneratorExit):
             run.request.cancelled.set()
             raise
         except _TimeLimitError as error:
             reason = f"The agent was stopped after {self._limits.run_seconds:g} s."
             await self._fail(run, error, reason)
-        except Exception as error:  # whatever a framework raises must not reach the wire
+        except BaseException as error:  # nothing may reach the wire, nor sys.exit() end the server
             await self._fail(run, error, "The agent failed.")
         finally:
             del self._running[run.request.task_id]
@@ -132,30 +121,23 @@ class AdapterExecutor(AgentExecutor):
         task_id = context.task_id or ""
         if task_id in self._running:
             self._running[task_id].set()
-        if parked := self._parked.pop(task_id, None):
-            parked.expiry.cancel()
-            parked.cancelled.set()
-            await parked.events.aclose()
-        elif is_durable_question(context.current_task):
-            await self._abandon(context)
+        waits = is_durable_question(context.current_task)
         writer = TaskWriter(event_queue, task_id, context.context_id or "")
         await writer.finish(states.CANCELED)
+        # The user's code has the last word in its own time, it cannot keep the task from ending.
+        self._parked.drop(task_id)
+        if waits:
+            self._parked.in_background(self._abandon(context))
 
     async def _abandon(self, context: RequestContext) -> None:
         request = agent_request(context, context.context_id or "", CancelFlag())
         request.cancelled.set()
         async with self._conversations.turn((request.owner, request.context_id)):
-            try:
-                await self.adapter.abandon(request)
-            except Exception:  # the task is cancelled all the same
-                logger.exception("a question of task %s was not given up", request.task_id)
+            await self.adapter.abandon(request)
 
     async def aclose(self) -> None:
         """Release every parked run and the adapter."""
-        for task_id in list(self._parked):
-            self._expire(task_id)
-        if self._closing:
-            await asyncio.gather(*self._closing, return_exceptions=True)
+        await self._parked.aclose(self._limits.shutdown_seconds)
         await self.adapter.aclose()
 
     def _begin(self, context: RequestContext, queue: EventQueue) -> _Run:
@@ -163,9 +145,7 @@ class AdapterExecutor(AgentExecutor):
         task_id = context.task_id or ""
         # a2a-sdk 1.3 makes up a context id for a follow-up that names only its task.
         context_id = task.context_id if task else context.context_id or ""
-        parked = self._parked.pop(task_id, None)
-        if parked:
-            parked.expiry.cancel()
+        parked = self._parked.take(task_id)
         cancelled = parked.cancelled if parked else CancelFlag()
         request = agent_request(context, context_id, cancelled)
         run = _Run(request, TaskWriter(queue, task_id, context_id), announced=task is not None)
@@ -195,7 +175,7 @@ class AdapterExecutor(AgentExecutor):
                 conversation.turns.append(Turn("user", request.parts))
                 conversation.turns.append(Turn("agent", tuple(run.writer.said)))
 
-    async def _pump_in_time(self, run: _Run, events: _Events) -> None:
+    async def _pump_in_time(self, run: _Run, events: AdapterEvents) -> None:
         try:
             async with asyncio.timeout(self._limits.run_seconds) as limit:
                 await self._pump(run, events)
@@ -204,7 +184,7 @@ class AdapterExecutor(AgentExecutor):
                 raise _TimeLimitError from error
             raise
 
-    async def _pump(self, run: _Run, events: _Events) -> None:
+    async def _pump(self, run: _Run, events: AdapterEvents) -> None:
         """Write every event until the adapter ends or waits for its caller."""
         writer, cancelled = run.writer, run.request.cancelled
         if run.answers_parked:
@@ -274,23 +254,12 @@ class AdapterExecutor(AgentExecutor):
 
     def _park(self, run: _Run) -> None:
         assert run.events is not None  # noqa: S101 - it has just yielded the question
-        task_id = run.request.task_id
-        loop = asyncio.get_running_loop()
-        expiry = loop.call_later(self._limits.input_seconds, self._expire, task_id)
-        self._parked[task_id] = _Parked(run.events, run.request.cancelled, expiry)
+        self._parked.park(run.request.task_id, run.events, run.request.cancelled)
         run.parked = True
 
-    def _expire(self, task_id: str) -> None:
-        parked = self._parked.pop(task_id)
-        parked.expiry.cancel()
-        parked.cancelled.set()
-        closing = asyncio.ensure_future(parked.events.aclose())
-        self._closing.add(closing)
-        closing.add_done_callback(self._closing.discard)
-
-    async def _fail(self, run: _Run, error: Exception, reason: str) -> None:
+    async def _fail(self, run: _Run, error: BaseException, reason: str) -> None:
         if run.parked:
-            self._expire(run.request.task_id)
+            self._parked.drop(run.request.task_id)
         run.request.cancelled.set()  # threads of this run have no one to work for any more
         error_id = new_id()
         logger.error("task %s failed, error id %s", run.request.task_id, error_id, exc_info=error)

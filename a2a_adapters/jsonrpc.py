@@ -17,10 +17,11 @@ from a2a.types import GetTaskRequest, SendMessageRequest, SubscribeToTaskRequest
 from a2a.utils.errors import A2AError, InvalidParamsError
 from google.protobuf.json_format import ParseDict, ParseError
 from pydantic_core import from_json, to_json
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
+from a2a_adapters.runtime.updates import one_line
 from a2a_adapters.sse import EventStream
 from a2a_adapters.wire import message_to_dict, parse_send, task_to_dict
 
@@ -66,7 +67,10 @@ class JsonRpcEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
-        response = await self._handle(Request(scope, receive, send))
+        try:
+            response = await self._handle(Request(scope, receive, send))
+        except ClientDisconnect:
+            return
         await response(scope, receive, send)
 
     async def _handle(self, request: Request) -> Response:
@@ -115,7 +119,7 @@ class JsonRpcEndpoint:
         except BaseException:
             subscription.close()
             raise
-        head = b'data: {"jsonrpc":"2.0","id":' + to_json(call.id) + b',"result":'
+        head = b'data: {"jsonrpc":"2.0","id":' + one_line(call.id) + b',"result":'
 
         def frame(update: AnyUpdate) -> bytes:
             return head + update.json() + b"}\n\n"
@@ -144,7 +148,7 @@ def _parse_params(call: _Call) -> SendMessageRequest | SubscribeToTaskRequest | 
         if call.method in _SENDING:
             return parse_send(call.params)
         return ParseDict(call.params, _PARAMS[call.method](), ignore_unknown_fields=True)
-    except ParseError as error:
+    except (ParseError, OverflowError) as error:
         raise InvalidParamsError(str(error)) from error
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,23 +41,40 @@ def busy_threads() -> int:
     return sum(thread.is_alive() for thread in threads)
 
 
+class _Call(Generic[T]):
+    """A blocking call that knows whether it is running, and raises nothing asyncio chokes on."""
+
+    def __init__(self, function: Callable[[], T]) -> None:
+        self._function = function
+        self.is_running = False
+
+    def __call__(self) -> T:
+        self.is_running = True
+        try:
+            return self._function()
+        except StopIteration as error:  # a future cannot hold one
+            raise RuntimeError("a blocking call raised StopIteration") from error
+        except Exception:
+            raise
+        except BaseException as error:  # sys.exit() in an agent must not end the server
+            raise RuntimeError(f"a blocking call raised {type(error).__name__}") from error
+        finally:
+            self.is_running = False
+
+
 async def run_in_thread(function: Callable[[], T], task_id: str) -> T:
     """Run blocking code in the event loop's thread pool and return its result.
 
     A thread cannot be stopped from outside. When the task `task_id` is cancelled, this ends
-    at once, the thread's result is dropped, and the log says that it is still running; code
-    that should end sooner looks at `AgentRequest.cancelled`.
+    at once: a call that had to wait for a thread is not made, and of one that runs the result
+    is dropped and the log says that it goes on. Code that should end sooner looks at
+    `AgentRequest.cancelled`.
     """
-    work = asyncio.ensure_future(asyncio.to_thread(function))
+    call = _Call(function)
+    loop = asyncio.get_running_loop()
     try:
-        return await asyncio.shield(work)
+        return await loop.run_in_executor(None, contextvars.copy_context().run, call)
     except asyncio.CancelledError:
-        if not work.done():
+        if call.is_running:
             logger.warning("a thread of task %s goes on after the task was cancelled", task_id)
-            work.add_done_callback(_drop)
         raise
-
-
-def _drop(work: asyncio.Task[T]) -> None:
-    if not work.cancelled() and (error := work.exception()) is not None:
-        logger.debug("a dropped thread failed", exc_info=error)

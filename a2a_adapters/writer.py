@@ -79,6 +79,8 @@ class TaskWriter:
         """Append to the answer."""
         if not chunk:
             return
+        if not chunk.isascii():  # halves of surrogate pairs cannot be sent
+            chunk = chunk.encode("utf-8", "replace").decode()
         self._chunks.append(chunk)
         is_first = not self._artifact_id
         if is_first:
@@ -119,7 +121,12 @@ class TaskWriter:
         await self._artifact(artifact, append=False, last=True)
 
     def add_metadata(self, values: dict[str, JSON]) -> None:
-        """Send task metadata with the next status."""
+        """Send task metadata with the next status.
+
+        Raises:
+            ValueError: It cannot be expressed as JSON.
+        """
+        to_struct(values)
         self._metadata.update(values)
 
     async def progress(self, event: ProgressEvent) -> None:

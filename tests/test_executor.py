@@ -127,6 +127,7 @@ async def test_cancel_of_a_parked_run_closes_it():
     runtime = runtime_of(script)
     task = await runtime.on_message_send(user_message("go"), CALLER)
     await runtime.on_cancel_task(CancelTaskRequest(id=task.id), CALLER)
+    await asyncio.sleep(0)
     assert ended == [True]
 
 

@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 _STOPPED = "The server was stopped."
 _NO_ANSWER = "The task ended because no answer came in time."
 
+_LAST_SECONDS = 1.0
+"""How long cancelled runs may take to end when the server stops."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -137,14 +140,15 @@ class Runtime(UnofferedOperations):
             TaskNotFoundError: The caller has no such task.
             UnsupportedOperationError: The task has ended.
         """
+        if not params.id:
+            raise InvalidParamsError("the id of a task is missing")
         live = await self._live.find(params.id, context)
         if live.is_over:
             raise over_error(live)
         subscriber = self._subscriber(context)
         live.subscribe(subscriber)
         live.show(subscriber)
-        self._live.hold(live)
-        self._live.release(live)
+        self._live.watch(live)
         return Subscription(subscriber, live, on_close=self._live.release)
 
     @validate_request_params
@@ -214,14 +218,17 @@ class Runtime(UnofferedOperations):
     async def _give_up(self, live: LiveTask) -> None:
         """End a task whose caller did not answer in time; the executor is told by a cancel."""
         context = ServerCallContext(user=live.user)
-        request = RequestContext(
-            context, task_id=live.task_id, context_id=live.context_id, task=live.task
-        )
-        try:
-            await self._executor.cancel(request, DeafQueue())
-        except Exception:  # the task ends all the same
-            logger.exception("task %s could not be given up", live.task_id)
-        await live.apply(status_event(live, states.FAILED, _NO_ANSWER))
+        async with live.turn:
+            if live.state not in states.INTERRUPTED:
+                return  # an answer came at the last moment
+            request = RequestContext(
+                context, task_id=live.task_id, context_id=live.context_id, task=live.task
+            )
+            try:
+                await self._executor.cancel(request, DeafQueue())
+            except Exception:  # the task ends all the same
+                logger.exception("task %s could not be given up", live.task_id)
+            await live.apply(status_event(live, states.FAILED, _NO_ANSWER))
 
     async def _start(
         self,
@@ -271,5 +278,8 @@ class Runtime(UnofferedOperations):
                 if not live.is_over and live.task is not None:
                     await live.apply(status_event(live, states.FAILED, _STOPPED))
                 run.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        if running:
+            _, stuck = await asyncio.wait(running, timeout=_LAST_SECONDS)
+            for run in stuck:
+                logger.error("task %s does not end, left behind", running[run].task_id)
         self._live.close()

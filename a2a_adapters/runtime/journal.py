@@ -76,6 +76,7 @@ class MemoryPage(Page):
 
     async def save(self, task: Task, event: Event | None) -> None:  # noqa: ARG002
         """Put the task into the store."""
+        self.is_dirty = False
         self._store.put(task, self._owner)
 
 
@@ -96,10 +97,18 @@ class StoredPage(Page):
         return time.monotonic() - self._saved_at > SAVE_INTERVAL
 
     async def save(self, task: Task, event: Event | None) -> None:
-        """Write the task, under the version it was read at."""
+        """Write the task, under the version it was read at.
+
+        A cancelled caller does not stop the write: the version it results in must be known.
+        """
+        self.is_dirty = True
+        await asyncio.shield(self._write(task, event))
+
+    async def _write(self, task: Task, event: Event | None) -> None:
         async with self._lock:
+            if event is None and not self.is_dirty:
+                return  # an earlier writer has saved this as well
             self._saved_at = time.monotonic()
-            self.is_dirty = False
             self._version = await self._store.save(
                 task,
                 event=event,
@@ -107,3 +116,4 @@ class StoredPage(Page):
                 prev_version=self._version,
                 context=self._context,
             )
+            self.is_dirty = False

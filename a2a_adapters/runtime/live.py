@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from a2a.types import (
@@ -114,16 +115,22 @@ class LiveTask:
             return
         self._check_ids(event)
         if isinstance(event, TaskStatusUpdateEvent) and _is_progress(event.status):
-            self._publish(Update(event, is_progress=True))
+            self._publish(Update(event, is_progress=True), self._subscribers)
+            await self._let_others_run()
             return
+        if self._text is not None and _ends_task(event):
+            self._publish(self._text.next("", last=True), self._subscribers)
         self._fold(event)
+        # Who subscribes while this is saved is shown a task that holds the event already.
+        readers = tuple(self._subscribers)
         try:
             await self._save(event)
         finally:  # readers are told what is the case now, also when it could not be saved
-            if self._subscribers:
-                self._publish(Update(event))
-                if self.state in states.SETTLED and not isinstance(event, TaskArtifactUpdateEvent):
-                    self.close_subscribers()
+            if readers:
+                self._publish(Update(event), readers)
+            if self.state in states.SETTLED and not isinstance(event, TaskArtifactUpdateEvent):
+                self.close_subscribers()
+        await self._let_others_run()
 
     async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
         """Append to a text artifact, creating it with its first chunk."""
@@ -141,12 +148,18 @@ class LiveTask:
         if last:
             self._end_text()
         self.page.is_dirty = True
-        self._publish(update)
+        self._publish(update, self._subscribers)
+        await self._let_others_run()
+
+    async def _let_others_run(self) -> None:
+        """Now and then give up the loop, and save what is due.
+
+        A generator that never waits would otherwise keep its readers from reading.
+        """
         self._updates += 1
         if self._updates % _UPDATES_PER_TURN == 0:
-            # A generator that never waits would otherwise keep its readers from reading.
             await asyncio.sleep(0)
-            if self.page.is_due():
+            if self.page.is_dirty and self.page.is_due():
                 await self.save()
 
     async def save(self) -> None:
@@ -165,7 +178,7 @@ class LiveTask:
             raise InvalidAgentResponseError("the agent sent a message after it began a task")
         self.reply = message
         self.is_over = True
-        self._publish(Update(message))
+        self._publish(Update(message), self._subscribers)
         self.close_subscribers()
 
     def _check_ids(self, event: Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent) -> None:
@@ -224,13 +237,17 @@ class LiveTask:
         else:
             await self.page.save(task, event)
 
-    def _publish(self, update: AnyUpdate) -> None:
-        for subscriber in self._subscribers:
+    def _publish(self, update: AnyUpdate, readers: Iterable[Subscriber]) -> None:
+        for subscriber in readers:
             if subscriber.has_begun or isinstance(update.event, Task | Message):
                 subscriber.has_begun = True
                 subscriber.push(update)
             else:
                 self.show(subscriber)
+
+
+def _ends_task(event: Event) -> bool:
+    return isinstance(event, TaskStatusUpdateEvent) and event.status.state in states.TERMINAL
 
 
 def _is_progress(status: TaskStatus) -> bool:

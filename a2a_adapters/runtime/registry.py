@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING
 
 from a2a.utils.errors import TaskNotFoundError
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 
     from a2a_adapters.limits import Limits
     from a2a_adapters.runtime.journal import Journal
+
+_PAUSES = (0.1, 1.0, 5.0, 30.0)
+"""Seconds between attempts to save the last state of a task."""
+
+logger = logging.getLogger(__name__)
 
 
 class LiveTasks:
@@ -38,7 +44,8 @@ class LiveTasks:
         self._give_up = give_up
         self._by_id: dict[str, LiveTask] = {}
         self._expiries: dict[str, asyncio.TimerHandle] = {}
-        self._expiring: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Task[None]] = set()
+        self._loading: dict[tuple[str, str], asyncio.Task[LiveTask | None]] = {}
 
     def begin(self, context_id: str, context: ServerCallContext) -> LiveTask:
         """Make room for a new task, in the given conversation or in one of its own."""
@@ -56,31 +63,62 @@ class LiveTasks:
         live = self._by_id.get(task_id)
         if live is not None and live.task is not None and live.owner == context.user.user_name:
             return live
-        stored = None if live else await self._journal.load(task_id, context)
-        if stored is None:
+        if live is not None:
             raise TaskNotFoundError(f"Task {task_id} not found")
-        # Two callers may come here at once: both must get the same object.
-        if task_id in self._by_id:
-            return await self.find(task_id, context)
+        key = (context.user.user_name, task_id)
+        loading = self._loading.get(key)
+        if loading is None:  # callers that come at once must get the same object
+            loading = self._loading[key] = asyncio.ensure_future(self._load(task_id, context))
+            loading.add_done_callback(lambda _: self._loading.pop(key))
+        loaded = await asyncio.shield(loading)
+        if loaded is None:
+            raise TaskNotFoundError(f"Task {task_id} not found")
+        return self._by_id.get(task_id, loaded)
+
+    async def _load(self, task_id: str, context: ServerCallContext) -> LiveTask | None:
+        stored = await self._journal.load(task_id, context)
+        if stored is None:
+            return None
         page = self._journal.page(context, stored)
         task = stored.task
         return LiveTask(task.id, task.context_id, context.user, page, task)
 
+    def watch(self, live: LiveTask) -> None:
+        """Keep a task alive for a reader, as long as it may still change."""
+        self._by_id[live.task_id] = live
+        self.release(live)
+
     def hold(self, live: LiveTask) -> None:
-        """Keep a task alive until it is released."""
+        """Keep a task alive until it is released, and stop the clock of its waiting."""
         self._by_id[live.task_id] = live
         if expiry := self._expiries.pop(live.task_id, None):
             expiry.cancel()
 
     def release(self, live: LiveTask) -> None:
-        """Let a task go once nothing runs on it, reads it or waits for its caller."""
+        """Let a task go once nothing runs on it and it does not wait for its caller."""
         if live.runs:
             return
         if live.state in states.INTERRUPTED:
             self._expire_later(live)
-        elif live.is_over or not live.has_subscribers:
-            live.close_subscribers()
+            return
+        live.close_subscribers()
+        if live.is_over and live.page.is_dirty:
+            self._in_background(self._save_again(live))
+        else:
             self._by_id.pop(live.task_id, None)
+
+    async def _save_again(self, live: LiveTask) -> None:
+        """Save what could not be saved when the task ended; until then it stays in memory."""
+        for pause in _PAUSES:
+            await asyncio.sleep(pause)
+            try:
+                await live.save()
+            except Exception:
+                logger.warning("task %s could not be saved again", live.task_id, exc_info=True)
+            else:
+                self._by_id.pop(live.task_id, None)
+                return
+        logger.error("task %s was never saved in its last state", live.task_id)
 
     def of(self, owner: str) -> list[LiveTask]:
         """Return the live tasks of one owner."""
@@ -96,6 +134,8 @@ class LiveTasks:
             live.close_subscribers()
         for expiry in self._expiries.values():
             expiry.cancel()
+        for task in self._background:
+            task.cancel()
         self._by_id.clear()
         self._expiries.clear()
 
@@ -106,11 +146,14 @@ class LiveTasks:
             self._expiries[live.task_id] = expiry
 
     def _expire(self, live: LiveTask) -> None:
-        expiring = asyncio.ensure_future(self._end_waiting(live))
-        self._expiring.add(expiring)
-        expiring.add_done_callback(self._expiring.discard)
+        self._in_background(self._end_waiting(live))
+
+    def _in_background(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
     async def _end_waiting(self, live: LiveTask) -> None:
-        del self._expiries[live.task_id]
+        self._expiries.pop(live.task_id, None)
         await self._give_up(live)
         self.release(live)

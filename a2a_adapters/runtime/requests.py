@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from a2a.types import Role
@@ -9,6 +10,7 @@ from a2a.utils.errors import InvalidParamsError, PushNotificationNotSupportedErr
 from a2a.utils.input_mode_validator import validate_input_modes
 from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import validate_history_length
+from google.protobuf.struct_pb2 import Value
 
 if TYPE_CHECKING:
     from a2a.types import AgentCard, SendMessageRequest
@@ -35,6 +37,12 @@ def check_send(params: SendMessageRequest, card: AgentCard) -> None:
         if part.WhichOneof("content") is None:
             raise InvalidParamsError("a part has one of text, raw, url, data")
         has_media_type = has_media_type or bool(part.media_type)
+        if part.HasField("data") or part.HasField("metadata"):
+            _refuse_non_finite(part.data, Value(struct_value=part.metadata))
+    if message.HasField("metadata") or params.HasField("metadata"):
+        _refuse_non_finite(
+            Value(struct_value=message.metadata), Value(struct_value=params.metadata)
+        )
     if not params.HasField("configuration"):
         pass
     elif params.configuration.HasField("task_push_notification_config"):
@@ -43,3 +51,14 @@ def check_send(params: SendMessageRequest, card: AgentCard) -> None:
         validate_history_length(params.configuration)
     if has_media_type and _ANY not in card.default_input_modes:
         validate_input_modes(message, card)
+
+
+def _refuse_non_finite(*values: Value) -> None:
+    """Refuse numbers that no JSON can hold: they could never be sent again."""
+    todo = list(values)
+    while todo:
+        value = todo.pop()
+        todo += value.struct_value.fields.values()
+        todo += value.list_value.values
+        if not math.isfinite(value.number_value):
+            raise InvalidParamsError("a number is too large")

@@ -11,6 +11,7 @@ from a2a.types import (
     Message,
     Role,
     Task,
+    TaskArtifactUpdateEvent,
     TaskState,
     TaskStatusUpdateEvent,
 )
@@ -50,7 +51,10 @@ class Run:
         self._message = message
         self._subscriber = subscriber
         self._has_events = False
+        self._asks = False
         self._begun: asyncio.Future[None] = loop.create_future()
+        if live.runs:  # a message that has to wait for its turn finds a task that has begun
+            self._begun.set_result(None)
         self._settled: asyncio.Future[None] = loop.create_future()
 
     async def wait(self, *, until_begun: bool) -> Task | Message:
@@ -81,6 +85,8 @@ class Run:
             if not future.done():
                 future.set_result(None)
         if self._subscriber:
+            if not self._subscriber.has_begun and self.error is None:
+                self.live.show(self._subscriber)  # cancelled while it waited for its turn
             self.live.unsubscribe(self._subscriber)
             self._subscriber.close()
 
@@ -99,16 +105,20 @@ class Run:
                 await self._fail(error)
             else:
                 self.error = error
+        except GeneratorExit:
+            raise
         except asyncio.CancelledError as error:
             if not self.live.is_over:
                 await self._fail(error)
             raise
-        except Exception as error:  # an executor may raise anything; it must not reach the caller
+        except (
+            BaseException
+        ) as error:  # an executor may raise anything; it must not reach the caller
             await self._fail(error)
 
     async def prepare(self, event: Event | None) -> None:
         """Make the task ready for the first event of this run; None is a chunk of text."""
-        if self._has_events:
+        if self._has_events or self.live.is_over:
             return
         self._has_events = True
         if self.live.task is not None:
@@ -116,19 +126,21 @@ class Run:
         elif not isinstance(event, Task | Message):
             await self.live.apply(self._new_task())
 
-    def advance(self) -> None:
-        """Release who waits for the first event, or for the task to end or wait."""
+    def advance(self, event: Event) -> None:
+        """Release who waits for the first event, or for this run to end the task or ask."""
         if not self._begun.done():
             self._begun.set_result(None)
-        live = self.live
-        if (live.reply is not None or live.state in states.SETTLED) and not self._settled.done():
+        if isinstance(event, TaskArtifactUpdateEvent):
+            return
+        self._asks = self.live.state in states.INTERRUPTED
+        if (self._asks or self.live.is_over) and not self._settled.done():
             self._settled.set_result(None)
 
     async def _complete(self) -> None:
         """End what the executor left open."""
         await self.prepare(None)
         live = self.live
-        if not live.is_over and live.state not in states.INTERRUPTED:
+        if not live.is_over and not self._asks:
             await live.apply(status_event(live, states.COMPLETED))
 
     async def _fail(self, error: BaseException) -> None:
@@ -166,7 +178,7 @@ class RunQueue(TextQueue):
             return
         await self._run.prepare(event)
         await self._live.apply(event)
-        self._run.advance()
+        self._run.advance(event)
 
     async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
         """Append `text` to the text artifact, which the first chunk creates."""

@@ -43,7 +43,7 @@ class Update:
     def json(self) -> bytes:
         """Return the event as the JSON of a `StreamResponse`."""
         if self._json is None:
-            self._json = _one_line({_KEYS[type(self.event)]: MessageToDict(self.event)})
+            self._json = one_line({_KEYS[type(self.event)]: MessageToDict(self.event)})
         return self._json
 
 
@@ -57,10 +57,10 @@ class TextStream:
         self._chunks: list[str] = []
         self._ids = (task_id, context_id)
         head = {"taskId": task_id, "contextId": context_id}
-        artifact_id = to_json(artifact.artifact_id)
+        artifact_id = one_line(artifact.artifact_id)
         self._head = (
             b'{"artifactUpdate":'
-            + to_json(head)[:-1]
+            + one_line(head)[:-1]
             + b',"artifact":{"artifactId":'
             + artifact_id
             + b',"parts":[{"text":'
@@ -106,7 +106,7 @@ class TextStream:
 
     def to_json(self, text: str) -> bytes:
         """Return a chunk that is not the last one as JSON."""
-        return self._head + _one_line(text) + self._tail
+        return self._head + one_line(text) + self._tail
 
 
 class TextUpdate:
@@ -131,7 +131,7 @@ class TextUpdate:
         """Return the chunk as the JSON of a `StreamResponse`."""
         if self._json is None:
             self._json = (
-                _one_line({"artifactUpdate": MessageToDict(self.event)})
+                one_line({"artifactUpdate": MessageToDict(self.event)})
                 if self.is_last
                 else self._stream.to_json(self._text)
             )
@@ -141,7 +141,7 @@ class TextUpdate:
 AnyUpdate = Update | TextUpdate
 
 
-def _one_line(value: object) -> bytes:
+def one_line(value: object) -> bytes:
     """Return `value` as JSON that is one line for everyone.
 
     Clients that read streams by lines often take Unicode's separators for line ends, as

@@ -78,7 +78,7 @@ class FunctionAdapter(Adapter):
             case Kind.COROUTINE:
                 return _from_coroutine(self._function, argument)
             case Kind.PLAIN:
-                return _from_call(self._function, argument, request.task_id)
+                return _from_call(self._function, argument, request)
 
 
 def _text(request: AgentRequest) -> str:
@@ -92,8 +92,17 @@ async def _from_coroutine(function: Callable[..., Any], argument: object) -> _Ev
         yield event
 
 
-async def _from_call(function: Callable[..., Any], argument: object, task_id: str) -> _Events:
-    for event in returned_events(await run_in_thread(partial(function, argument), task_id)):
+async def _from_call(
+    function: Callable[..., Any], argument: object, request: AgentRequest
+) -> _Events:
+    def call() -> object:
+        # It may have been cancelled while it waited for a thread.
+        return None if request.cancelled else function(argument)
+
+    result = await run_in_thread(call, request.task_id)
+    if inspect.isawaitable(result):  # a wrapper around an async function
+        result = await result
+    for event in returned_events(result):
         yield event
 
 
@@ -113,6 +122,8 @@ async def _from_generator(values: Generator[Any, Any, Any], request: AgentReques
     """Take each step of a blocking generator in a thread, never two at once."""
 
     def step(answer: AgentRequest | None) -> object:
+        if request.cancelled:
+            return _END
         try:
             return values.send(answer)
         except StopIteration:

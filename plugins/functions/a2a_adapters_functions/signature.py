@@ -38,10 +38,10 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     """
     name = getattr(function, "__name__", repr(function))
     required = [p for p in inspect.signature(function).parameters.values() if _is_required(p)]
-    if len(required) != 1:
+    if len(required) != 1 or required[0].kind is inspect.Parameter.KEYWORD_ONLY:
         raise TargetError(
-            f"{name} takes {len(required)} required arguments; a served function takes one: "
-            "the text as str, or the whole AgentRequest"
+            f"{name}{inspect.signature(function)}: a served function takes one argument by "
+            "position, the text as str or the whole AgentRequest"
         )
     hints = _hints(function)
     hint = hints.get(required[0].name)
@@ -67,7 +67,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         function = function.func
     try:
         return get_type_hints(function)
-    except NameError:  # annotations only a type checker can resolve say nothing here
+    except Exception:  # annotations only a type checker can resolve say nothing here
         return {}
 
 

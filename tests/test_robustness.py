@@ -1,0 +1,412 @@
+"""What hostile or careless agents, callers and stores must not be able to do."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+
+import httpx
+import pytest
+from a2a.server.agent_execution import AgentExecutor
+from a2a.server.context import ServerCallContext
+from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
+from a2a.types import (
+    CancelTaskRequest,
+    GetTaskRequest,
+    ListTasksRequest,
+    Part,
+    SubscribeToTaskRequest,
+    Task,
+    TaskState,
+    TaskStatus,
+)
+from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
+from a2a_adapters_functions import FunctionAdapter
+
+from a2a_adapters import (
+    AgentRequest,
+    InputRequired,
+    Limits,
+    Output,
+    ServerOptions,
+    TargetError,
+    TaskMetadata,
+    Text,
+    TextDelta,
+    as_executor,
+    build_app,
+)
+from a2a_adapters.card import build_card
+from a2a_adapters.runtime import Runtime
+from a2a_adapters.testing import answer_of, running, user_message
+
+CALLER = ServerCallContext()
+V1 = {"A2A-Version": "1.0"}
+
+
+def runtime_of(target, *, store=None, limits=None):
+    is_executor = isinstance(target, AgentExecutor)
+    options = ServerOptions(limits=limits or Limits())
+    executor = target if is_executor else as_executor(target, options)
+    about = as_executor(lambda text: text).adapter.describe()
+    return Runtime(executor, build_card(about, "http://x"), task_store=store, limits=limits)
+
+
+def leaves():
+    sys.exit("hunter2")
+
+
+def interrupts():
+    raise KeyboardInterrupt
+
+
+def stops():
+    return next(iter(()))
+
+
+@pytest.mark.parametrize("harm", [leaves, interrupts, stops])
+async def test_an_agent_cannot_end_or_hang_the_server(harm):
+    def blocking(text: str) -> str:
+        return harm()
+
+    async def asynchronous(text: str) -> str:
+        return harm()
+
+    def generator(text: str):
+        yield "begun"
+        harm()
+
+    for function in (blocking, asynchronous, generator):
+        task = await runtime_of(function).on_message_send(user_message("go"), CALLER)
+        assert task.status.state == TaskState.TASK_STATE_FAILED
+        assert "hunter2" not in str(task)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        '{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}],"metadata":{"a":1e400}}',
+        '{"messageId":"m","role":"ROLE_USER","parts":[{"data":[{"a":-1e400}]}]}',
+        '{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x","metadata":{"a":1e400}}]}',
+        '{"messageId":"m","role":"ROLE_USER","parts":[{"data":' + "9" * 400 + "}]}",
+    ],
+)
+async def test_numbers_no_json_can_hold_are_refused(message):
+    def anything(request: AgentRequest) -> str:
+        return "x"
+
+    async with (
+        running(build_app(anything)) as url,
+        httpx.AsyncClient(base_url=url, headers=V1) as http,
+    ):
+        params = f'{{"message":{message}}}'
+        call = f'{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{params}}}'
+        answer = (await http.post("/", content=call)).json()
+        assert answer["error"]["code"] == -32602
+        await http.post("/message:send", content=params)
+        listed = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}}
+        assert (await http.post("/", json=listed)).json()["result"]["tasks"] == []
+
+
+class FailingOnce(InMemoryTaskStore):
+    """Loses its disk for the moment in which a task completes."""
+
+    failures = 1
+
+    async def save(self, task, context):
+        if task.status.state == TaskState.TASK_STATE_COMPLETED and self.failures:
+            self.failures -= 1
+            raise OSError
+        await super().save(task, context)
+
+
+async def test_a_last_state_that_could_not_be_saved_is_saved_later():
+    store = FailingOnce()
+    runtime = runtime_of(lambda text: text, store=store)
+    task = await runtime.on_message_send(user_message("go"), CALLER)
+    async with asyncio.timeout(10):
+        while True:
+            stored = await store.get(task.id, CALLER)
+            if stored.status.state == TaskState.TASK_STATE_COMPLETED:
+                break
+            shown = await runtime.on_get_task(GetTaskRequest(id=task.id), CALLER)
+            assert shown.status.state == TaskState.TASK_STATE_COMPLETED
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("how", ["raises", "goes on", "takes its time"])
+async def test_a_waiting_run_cannot_keep_its_task_from_being_cancelled(how):
+    async def stubborn(text: str):
+        try:
+            yield InputRequired("?")
+        except GeneratorExit:
+            if how == "goes on":
+                yield "no"
+            if how == "takes its time":
+                await asyncio.Event().wait()
+            raise RuntimeError from None
+
+    runtime = runtime_of(stubborn, limits=Limits(shutdown_seconds=0.1))
+    task = await runtime.on_message_send(user_message("go"), CALLER)
+    async with asyncio.timeout(5):
+        await runtime.on_cancel_task(CancelTaskRequest(id=task.id), CALLER)
+        await runtime._executor.aclose()
+    stored = await runtime.on_get_task(GetTaskRequest(id=task.id), CALLER)
+    assert stored.status.state == TaskState.TASK_STATE_CANCELED
+
+
+async def test_an_agent_that_ignores_its_cancellation_blocks_neither_others_nor_the_end(caplog):
+    release = asyncio.Event()
+
+    async def deaf(text: str):
+        while not release.is_set():
+            try:
+                await release.wait()
+            except asyncio.CancelledError:
+                continue
+        return text
+
+    runtime = runtime_of(deaf, limits=Limits(run_seconds=0.3, shutdown_seconds=0.1))
+    request = user_message("go", context_id="c")
+    request.configuration.return_immediately = True
+    task = await runtime.on_message_send(request, CALLER)
+    await runtime.on_cancel_task(CancelTaskRequest(id=task.id), CALLER)
+    async with asyncio.timeout(5):
+        after = await runtime.on_message_send(user_message("go", context_id="c"), CALLER)
+        assert after.status.state == TaskState.TASK_STATE_FAILED
+        await runtime.aclose()
+    assert "does not end" in caplog.text
+    release.set()
+
+
+class Asking(AgentExecutor):
+    """An a2a-sdk executor that asks, and then goes on with an artifact first."""
+
+    async def execute(self, context, event_queue):
+        writer = TaskUpdater(event_queue, context.task_id, context.context_id)
+        if context.current_task is None:
+            status = TaskStatus(state=TaskState.TASK_STATE_SUBMITTED)
+            task = Task(id=context.task_id, context_id=context.context_id, status=status)
+            await event_queue.enqueue_event(task)
+            await writer.requires_input()
+        else:
+            await writer.add_artifact([Part(text="answered")])
+            await asyncio.sleep(0.01)
+
+    async def cancel(self, context, event_queue):
+        raise UnsupportedOperationError
+
+
+async def test_an_sdk_executor_that_goes_on_is_waited_for():
+    runtime = runtime_of(Asking())
+    task = await runtime.on_message_send(user_message("go"), CALLER)
+    done = await runtime.on_message_send(user_message("x", task_id=task.id), CALLER)
+    assert answer_of(done) == "answered"
+    assert done.status.state == TaskState.TASK_STATE_COMPLETED
+
+
+async def test_any_kind_of_event_lets_readers_read():
+    async def busy(text: str):
+        for _ in range(300):
+            yield Output((Text("x"),))
+
+    runtime = runtime_of(busy, limits=Limits(subscriber_events=100))
+    events = [e async for e in runtime.on_message_send_stream(user_message("go"), CALLER)]
+    assert events[-1].status.state == TaskState.TASK_STATE_COMPLETED
+
+
+class SlowStore(InMemoryTaskStore):
+    async def save(self, task, context):
+        await asyncio.sleep(0.01)
+        await super().save(task, context)
+
+    async def get(self, task_id, context):
+        task = await super().get(task_id, context)
+        await asyncio.sleep(0.05)
+        return task
+
+
+async def test_who_subscribes_while_an_event_is_saved_gets_it_once():
+    class Slow(Asking):
+        async def execute(self, context, event_queue):
+            writer = TaskUpdater(event_queue, context.task_id, context.context_id)
+            status = TaskStatus(state=TaskState.TASK_STATE_WORKING)
+            task = Task(id=context.task_id, context_id=context.context_id, status=status)
+            await event_queue.enqueue_event(task)
+            for n in range(4):
+                await writer.add_artifact([Part(text=f"{n} ")], artifact_id="a", append=n > 0)
+                await writer.start_work()
+            await writer.complete()
+
+    runtime = runtime_of(Slow(), store=SlowStore())
+    request = user_message("go")
+    request.configuration.return_immediately = True
+    task = await runtime.on_message_send(request, CALLER)
+
+    async def read():
+        text = ""
+        async for e in runtime.on_subscribe_to_task(SubscribeToTaskRequest(id=task.id), CALLER):
+            if isinstance(e, Task):
+                text = "".join(p.text for a in e.artifacts for p in a.parts)
+            elif hasattr(e, "artifact"):
+                text += e.artifact.parts[0].text
+        return text
+
+    readers = []
+    for _ in range(3):
+        readers.append(asyncio.ensure_future(read()))
+        await asyncio.sleep(0.01)
+    assert set(await asyncio.gather(*readers)) == {"0 1 2 3 "}
+
+
+async def test_two_answers_at_once_after_a_restart_are_answered_once():
+    calls = []
+
+    async def ask(request: AgentRequest):
+        if not request.resuming:
+            return InputRequired("?")
+        calls.append(request.text)
+        return request.text
+
+    store = SlowStore()
+    task = await runtime_of(ask, store=store).on_message_send(user_message("go"), CALLER)
+    restarted = runtime_of(ask, store=store)
+    answers = [
+        restarted.on_message_send(user_message(text, task_id=task.id), CALLER) for text in "ab"
+    ]
+    results = await asyncio.gather(*answers, return_exceptions=True)
+    assert len(calls) == 1
+    assert sorted(type(r).__name__ for r in results) == ["Task", "UnsupportedOperationError"]
+
+
+async def test_a_task_of_a_dead_process_can_be_looked_at():
+    store = InMemoryTaskStore()
+    status = TaskStatus(state=TaskState.TASK_STATE_WORKING)
+    await store.save(Task(id="orphan", context_id="c", status=status), CALLER)
+    runtime = runtime_of(lambda text: text, store=store)
+    subscribed = runtime.on_subscribe_to_task(SubscribeToTaskRequest(id="orphan"), CALLER)
+    assert [e.id async for e in subscribed] == ["orphan"]
+
+
+async def test_queued_work_that_is_cancelled_is_never_done():
+    release, done = threading.Event(), []
+
+    def work(request: AgentRequest) -> str:
+        release.wait(10)
+        done.append(request.text)
+        return request.text
+
+    app = build_app(work, options=ServerOptions(limits=Limits(threads=1)))
+    async with app.router.lifespan_context(app):
+        runtime = app.state.runtime
+        tasks = []
+        for text in "abc":
+            request = user_message(text)
+            request.configuration.return_immediately = True
+            tasks.append(await runtime.on_message_send(request, CALLER))
+        for task in tasks[1:]:
+            await runtime.on_cancel_task(CancelTaskRequest(id=task.id), CALLER)
+        with pytest.raises(TaskNotCancelableError):
+            await runtime.on_cancel_task(CancelTaskRequest(id=tasks[1].id), CALLER)
+        release.set()
+        last = runtime.on_subscribe_to_task(SubscribeToTaskRequest(id=tasks[0].id), CALLER)
+        assert [e async for e in last][-1].status.state == TaskState.TASK_STATE_COMPLETED
+    assert done == ["a"]
+
+
+async def test_half_characters_and_text_that_is_none_do_not_break_the_stream():
+    async def halves(text: str):
+        yield "ok "
+        yield "\ud83d"
+
+    async def number(text: str):
+        yield "ok"
+        yield TextDelta(5)
+
+    task = await runtime_of(halves).on_message_send(user_message("go"), CALLER)
+    assert answer_of(task) == "ok ?"
+    task = await runtime_of(number).on_message_send(user_message("go"), CALLER)
+    assert task.status.state == TaskState.TASK_STATE_FAILED
+    assert answer_of(task) == "ok"
+
+
+async def test_the_text_is_closed_when_its_task_is_cancelled():
+    begun = asyncio.Event()
+
+    async def halting(text: str):
+        yield "begun"
+        begun.set()
+        await asyncio.Event().wait()
+
+    runtime = runtime_of(halting)
+    events = runtime.on_message_send_stream(user_message("go"), CALLER)
+    task = await anext(events)
+    await begun.wait()
+    await runtime.on_cancel_task(CancelTaskRequest(id=task.id), CALLER)
+    *_, closing, cancelled = [e async for e in events]
+    assert closing.last_chunk
+    assert cancelled.status.state == TaskState.TASK_STATE_CANCELED
+
+
+async def test_metadata_that_cannot_be_sent_fails_the_task():
+    async def odd(text: str):
+        yield TaskMetadata({"x": object()})
+
+    task = await runtime_of(odd).on_message_send(user_message("go"), CALLER)
+    assert task.status.state == TaskState.TASK_STATE_FAILED
+
+
+async def test_busy_conversations_do_not_keep_the_others():
+    release = asyncio.Event()
+
+    async def remember(request: AgentRequest) -> str:
+        if request.text == "wait":
+            await release.wait()
+        return str(len(request.history))
+
+    runtime = runtime_of(remember, limits=Limits(conversations=2))
+    waiting = asyncio.ensure_future(
+        runtime.on_message_send(user_message("wait", context_id="first"), CALLER)
+    )
+    for n in range(10):
+        await runtime.on_message_send(user_message("x", context_id=f"c{n}"), CALLER)
+    assert len(runtime._executor._conversations._idle) == 2
+    release.set()
+    await waiting
+
+
+def test_functions_without_a_positional_argument_are_refused():
+    def keyword(*, text):
+        return text
+
+    with pytest.raises(TargetError, match="by position"):
+        FunctionAdapter(keyword)
+
+
+async def test_a_wrapper_around_an_async_function_is_awaited():
+    async def inner(text):
+        return text.upper()
+
+    def wrapper(text: str):
+        return inner(text)
+
+    task = await runtime_of(wrapper).on_message_send(user_message("go"), CALLER)
+    assert answer_of(task) == "GO"
+
+
+async def test_listing_while_cancelling_is_fine():
+    async def endless(text: str):
+        yield "begun"
+        await asyncio.Event().wait()
+
+    runtime = runtime_of(endless, store=SlowStore())
+    request = user_message("go")
+    request.configuration.return_immediately = True
+    task = await runtime.on_message_send(request, CALLER)
+    cancelled, listed = await asyncio.gather(
+        runtime.on_cancel_task(CancelTaskRequest(id=task.id), CALLER),
+        runtime.on_list_tasks(ListTasksRequest(), CALLER),
+    )
+    assert cancelled.status.state == TaskState.TASK_STATE_CANCELED
+    assert listed.total_size == 1
