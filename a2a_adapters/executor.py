@@ -162,9 +162,9 @@ class AdapterExecutor(AgentExecutor):
             if request.resuming and run.events is None and not is_durable_question(task):
                 await run.writer.finish(states.FAILED, _NO_LONGER_WAITING)
                 return
+            if self.adapter.uses_history:
+                request = run.request = replace(request, history=tuple(conversation.turns))
             if run.events is None:
-                if self.adapter.uses_history:
-                    request = replace(request, history=tuple(conversation.turns))
                 run.events = self.adapter.stream(request)
             if run.announced:
                 await run.writer.working()

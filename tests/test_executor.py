@@ -216,6 +216,17 @@ async def recall(request):
     yield TextDelta(",".join(turn.text for turn in request.history))
 
 
+async def test_the_answer_to_a_question_knows_what_was_said():
+    async def script(request):
+        answer = yield InputRequired("where?")
+        yield TextDelta(" ".join(turn.text for turn in answer.history))
+
+    runtime = runtime_of(Remembering(script))
+    task = await runtime.on_message_send(user_message("fly"), CALLER)
+    task = await runtime.on_message_send(user_message("Rome", task_id=task.id), CALLER)
+    assert answer_of(task) == "fly where?"
+
+
 async def test_history_is_bounded_and_skips_failures():
     runtime = runtime_of(Remembering(recall), Limits(history_messages=4))
     heard = []

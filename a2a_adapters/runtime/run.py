@@ -105,19 +105,17 @@ class Run:
                 await self._fail(error)
             else:
                 self.error = error
-        except GeneratorExit:
+        except GeneratorExit:  # this coroutine itself is closed: the loop is gone
             raise
         except asyncio.CancelledError as error:
             if not self.live.is_over:
                 await self._fail(error)
             raise
-        except (
-            BaseException
-        ) as error:  # an executor may raise anything; it must not reach the caller
+        except BaseException as error:  # whatever it is, it must neither get out nor end the server
             await self._fail(error)
 
     async def prepare(self, event: Event | None) -> None:
-        """Make the task ready for the first event of this run; None is a chunk of text."""
+        """Make the task ready for the first event of this run, or for the lack of one."""
         if self._has_events or self.live.is_over:
             return
         self._has_events = True
