@@ -90,11 +90,6 @@ class LiveTask:
         if subscriber in self._subscribers:
             self._subscribers.remove(subscriber)
 
-    @property
-    def has_subscribers(self) -> bool:
-        """Whether anyone is reading."""
-        return bool(self._subscribers)
-
     def add_message(self, message: Message) -> None:
         """Add the caller's follow-up to the history (A2A 1.0, section 3.4.3)."""
         if self._task is not None:
@@ -120,6 +115,7 @@ class LiveTask:
             return
         if self._text is not None and _ends_task(event):
             self._publish(self._text.next("", last=True), self._subscribers)
+            self._end_text()
         self._fold(event)
         # Who subscribes while this is saved is shown a task that holds the event already.
         readers = tuple(self._subscribers)

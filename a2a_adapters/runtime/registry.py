@@ -60,19 +60,22 @@ class LiveTasks:
         Raises:
             TaskNotFoundError: The caller has no such task.
         """
-        live = self._by_id.get(task_id)
-        if live is not None and live.task is not None and live.owner == context.user.user_name:
-            return live
-        if live is not None:
+        if task_id not in self._by_id:
+            live = await self._loaded(task_id, context)
+        else:
+            live = self._by_id[task_id]
+        if live is None or live.task is None or live.owner != context.user.user_name:
             raise TaskNotFoundError(f"Task {task_id} not found")
+        return live
+
+    async def _loaded(self, task_id: str, context: ServerCallContext) -> LiveTask | None:
+        """Return a stored task; callers that come at once get the same object."""
         key = (context.user.user_name, task_id)
         loading = self._loading.get(key)
-        if loading is None:  # callers that come at once must get the same object
+        if loading is None:
             loading = self._loading[key] = asyncio.ensure_future(self._load(task_id, context))
             loading.add_done_callback(lambda _: self._loading.pop(key))
         loaded = await asyncio.shield(loading)
-        if loaded is None:
-            raise TaskNotFoundError(f"Task {task_id} not found")
         return self._by_id.get(task_id, loaded)
 
     async def _load(self, task_id: str, context: ServerCallContext) -> LiveTask | None:

@@ -41,8 +41,6 @@ class FunctionAdapter(Adapter):
         TargetError: The function does not take exactly one argument.
     """
 
-    uses_history = True
-
     def __init__(
         self,
         function: Callable[..., Any],
