@@ -42,8 +42,10 @@ from a2a_adapters.plugins import Plugins, PluginStatus, installed_plugins
 from a2a_adapters.threads import run_in_thread
 
 if TYPE_CHECKING:
+    from a2a_adapters.app import as_executor, build_app
     from a2a_adapters.executor import AdapterExecutor
-    from a2a_adapters.server import ServerOptions, as_executor, build_app, serve, serve_runnable
+    from a2a_adapters.options import ServerOptions
+    from a2a_adapters.server import serve, serve_runnable
 
 __all__ = [
     "JSON",
@@ -94,9 +96,9 @@ __all__ = [
 # These import the server half of a2a-sdk, which costs over a second: loaded on first use.
 _LAZY = {
     "AdapterExecutor": "a2a_adapters.executor",
-    "ServerOptions": "a2a_adapters.server",
-    "as_executor": "a2a_adapters.server",
-    "build_app": "a2a_adapters.server",
+    "ServerOptions": "a2a_adapters.options",
+    "as_executor": "a2a_adapters.app",
+    "build_app": "a2a_adapters.app",
     "serve": "a2a_adapters.server",
     "serve_runnable": "a2a_adapters.server",
 }

@@ -51,7 +51,9 @@ def serve(
     ] = False,
 ) -> None:
     """Serve MODULE:ATTRIBUTE as an A2A agent until interrupted."""
-    from a2a_adapters import server  # noqa: PLC0415 - costs a second that --help need not wait
+    # These cost a second that --help need not wait.
+    from a2a_adapters import server  # noqa: PLC0415
+    from a2a_adapters.options import ServerOptions  # noqa: PLC0415
 
     server.serve(
         load_target(target),
@@ -60,7 +62,7 @@ def serve(
         name=name,
         description=description,
         url=url,
-        options=server.ServerOptions(trust_forwarded=trust_forwarded),
+        options=ServerOptions(trust_forwarded=trust_forwarded),
         allow_unauthenticated=allow_unauthenticated,
     )
     if left := busy_threads():
@@ -137,8 +139,8 @@ def _fail(message: str, code: int) -> NoReturn:
 def _make_card(path: str) -> dict[str, object]:
     from a2a.server.request_handlers.response_helpers import agent_card_to_dict  # noqa: PLC0415
 
+    from a2a_adapters.app import as_executor  # noqa: PLC0415
     from a2a_adapters.card import build_card  # noqa: PLC0415
-    from a2a_adapters.server import as_executor  # noqa: PLC0415
 
     description = as_executor(load_target(path)).adapter.describe()
     return agent_card_to_dict(build_card(description, "http://127.0.0.1:8000"))

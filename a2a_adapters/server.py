@@ -1,117 +1,27 @@
-"""From a target to a running A2A server."""
+"""Serve a target until interrupted."""
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import logging
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import uvicorn
-from a2a.server.agent_execution import AgentExecutor
-from a2a.server.routes import create_rest_routes
-from starlette.applications import Starlette
-from starlette.routing import Route
 
-from a2a_adapters.adapter import AgentDescription
-from a2a_adapters.caller import CallerContextBuilder
-from a2a_adapters.card import WELL_KNOWN_PATHS, CardEndpoint, build_card
+from a2a_adapters.app import build_app
+from a2a_adapters.card import WELL_KNOWN_PATHS
 from a2a_adapters.errors import UnsafeHostError
-from a2a_adapters.executor import AdapterExecutor
-from a2a_adapters.jsonrpc import JsonRpcEndpoint
-from a2a_adapters.limits import Limits
-from a2a_adapters.plugins import installed_plugins
-from a2a_adapters.runtime import Runtime
-from a2a_adapters.threads import ThreadPool
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import AsyncGenerator, Callable
 
-    from a2a.server.cluster.task_store import VersionedTaskStore
-    from a2a.server.tasks import TaskStore
-
-    from a2a_adapters.executor import Redact
+    from a2a_adapters.options import ServerOptions
 
 # The logger whose lines uvicorn shows.
 logger = logging.getLogger("uvicorn.error")
 
-__all__ = ["ServerOptions", "as_executor", "build_app", "serve", "serve_runnable"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerOptions:
-    """How an agent is run. The defaults suit an agent on one's own machine.
-
-    Attributes:
-        limits: What the agent may use.
-        task_store: Where tasks are kept; by default in memory.
-        redact: Changes or drops events of the progress extension before they are sent.
-        trust_forwarded: Whether the card's address follows `X-Forwarded-*` headers; only
-            behind a proxy that sets them.
-    """
-
-    limits: Limits = field(default_factory=Limits)
-    task_store: TaskStore | VersionedTaskStore | None = None
-    redact: Redact | None = None
-    trust_forwarded: bool = False
-
-
-def as_executor(target: object, options: ServerOptions | None = None) -> AdapterExecutor:
-    """Return `target` as an `AgentExecutor` for an a2a-sdk server of your own.
-
-    Raises:
-        NoAdapterError: No plugin can serve the target.
-        TargetError: A plugin knows its type, but cannot serve this object.
-    """
-    options = options or ServerOptions()
-    adapter = installed_plugins().adapt(target)
-    return AdapterExecutor(adapter, options.limits, options.redact)
-
-
-def build_app(
-    target: object,
-    *,
-    name: str | None = None,
-    description: str | None = None,
-    url: str | None = None,
-    options: ServerOptions | None = None,
-) -> Starlette:
-    """Return an ASGI application that serves `target` as an A2A agent.
-
-    Args:
-        target: A LangChain runnable, a LangGraph graph, a function, anything a plugin knows;
-            an `Adapter`; or an a2a-sdk `AgentExecutor`.
-        name: The agent's name in its card, in place of the target's own.
-        description: What the card says the agent does.
-        url: The public address in the card; by default the one a client used.
-        options: Limits, storage and the like.
-
-    Raises:
-        NoAdapterError: No plugin can serve the target.
-        TargetError: A plugin knows its type, but cannot serve this object.
-    """
-    options = options or ServerOptions()
-    executor = target if isinstance(target, AgentExecutor) else as_executor(target, options)
-    about = _describe(executor, name, description)
-    runtime = Runtime(
-        executor,
-        build_card(about, url or ""),
-        task_store=options.task_store,
-        limits=options.limits,
-    )
-    card = CardEndpoint(about, url, trust_forwarded=options.trust_forwarded)
-    callers = CallerContextBuilder()
-    routes = [
-        Route("/", JsonRpcEndpoint(runtime, callers), methods=["POST"]),
-        *card.routes(),
-        *create_rest_routes(runtime, callers, enable_v0_3_compat=True),
-    ]
-    app = Starlette(routes=routes, lifespan=_lifespan(runtime, executor, options.limits))
-    app.state.runtime = runtime
-    return app
+__all__ = ["serve", "serve_runnable"]
 
 
 def serve(
@@ -173,38 +83,6 @@ class Server(uvicorn.Server):
         """Stop: tasks first, connections then."""
         await self.config.app.state.runtime.aclose()  # type: ignore[union-attr]
         await super().shutdown(sockets)
-
-
-def _describe(
-    executor: AgentExecutor, name: str | None, description: str | None
-) -> AgentDescription:
-    if isinstance(executor, AdapterExecutor):
-        about = executor.adapter.describe()
-    else:
-        kind = type(executor).__name__
-        about = AgentDescription(name=kind, description=f"The agent {kind}.", input_modes=["*/*"])
-    return replace(
-        about,
-        name=name or about.name,
-        description=description or about.description,
-    )
-
-
-def _lifespan(
-    runtime: Runtime, executor: AgentExecutor, limits: Limits
-) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
-    @asynccontextmanager
-    async def lifespan(_app: Starlette) -> AsyncGenerator[None]:
-        # Frameworks run blocking code in the loop's default pool, which has a few threads only.
-        asyncio.get_running_loop().set_default_executor(ThreadPool(limits.threads))
-        try:
-            yield
-        finally:
-            await runtime.aclose()
-            if isinstance(executor, AdapterExecutor):
-                await executor.aclose()
-
-    return lifespan
 
 
 def _is_loopback(host: str) -> bool:

@@ -298,7 +298,7 @@ async def test_a_reader_that_leaves_is_forgotten():
 
 
 async def test_quiet_streams_are_kept_open(monkeypatch):
-    monkeypatch.setattr("a2a_adapters.sse._HEARTBEAT_SECONDS", 0.02)
+    monkeypatch.setattr("a2a_adapters.bindings.sse._HEARTBEAT_SECONDS", 0.02)
     release = asyncio.Event()
 
     async def quiet(text):

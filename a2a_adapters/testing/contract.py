@@ -15,8 +15,9 @@ from a2a.utils.errors import (
     UnsupportedOperationError,
 )
 
+from a2a_adapters.app import build_app
 from a2a_adapters.limits import Limits
-from a2a_adapters.server import ServerOptions, build_app
+from a2a_adapters.options import ServerOptions
 from a2a_adapters.testing.local import answer_of, connect, running, send, stream, user_message
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from pydantic_core import from_json, to_json
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from a2a_adapters.bindings.sse import EventStream
+from a2a_adapters.bindings.wire import message_to_dict, parse_send, task_to_dict
 from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 from a2a_adapters.runtime.updates import one_line
-from a2a_adapters.sse import EventStream
-from a2a_adapters.wire import message_to_dict, parse_send, task_to_dict
 
 if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext

@@ -1,0 +1,117 @@
+"""From a target to an ASGI application."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from a2a.server.agent_execution import AgentExecutor
+from a2a.server.routes import create_rest_routes
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from a2a_adapters.adapter import AgentDescription
+from a2a_adapters.bindings.caller import CallerContextBuilder
+from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
+from a2a_adapters.card import CardEndpoint, build_card
+from a2a_adapters.executor import AdapterExecutor
+from a2a_adapters.options import ServerOptions
+from a2a_adapters.plugins import installed_plugins
+from a2a_adapters.runtime import Runtime
+from a2a_adapters.threads import ThreadPool
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from a2a_adapters.limits import Limits
+
+__all__ = ["as_executor", "build_app"]
+
+
+def as_executor(target: object, options: ServerOptions | None = None) -> AdapterExecutor:
+    """Return `target` as an `AgentExecutor` for an a2a-sdk server of your own.
+
+    Raises:
+        NoAdapterError: No plugin can serve the target.
+        TargetError: A plugin knows its type, but cannot serve this object.
+    """
+    options = options or ServerOptions()
+    adapter = installed_plugins().adapt(target)
+    return AdapterExecutor(adapter, options.limits, options.redact)
+
+
+def build_app(
+    target: object,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    url: str | None = None,
+    options: ServerOptions | None = None,
+) -> Starlette:
+    """Return an ASGI application that serves `target` as an A2A agent.
+
+    Args:
+        target: A LangChain runnable, a LangGraph graph, a function, anything a plugin knows;
+            an `Adapter`; or an a2a-sdk `AgentExecutor`.
+        name: The agent's name in its card, in place of the target's own.
+        description: What the card says the agent does.
+        url: The public address in the card; by default the one a client used.
+        options: Limits, storage and the like.
+
+    Raises:
+        NoAdapterError: No plugin can serve the target.
+        TargetError: A plugin knows its type, but cannot serve this object.
+    """
+    options = options or ServerOptions()
+    executor = target if isinstance(target, AgentExecutor) else as_executor(target, options)
+    about = _describe(executor, name, description)
+    runtime = Runtime(
+        executor,
+        build_card(about, url or ""),
+        task_store=options.task_store,
+        limits=options.limits,
+    )
+    card = CardEndpoint(about, url, trust_forwarded=options.trust_forwarded)
+    callers = CallerContextBuilder()
+    routes = [
+        Route("/", JsonRpcEndpoint(runtime, callers), methods=["POST"]),
+        *card.routes(),
+        *create_rest_routes(runtime, callers, enable_v0_3_compat=True),
+    ]
+    app = Starlette(routes=routes, lifespan=_lifespan(runtime, executor, options.limits))
+    app.state.runtime = runtime
+    return app
+
+
+def _describe(
+    executor: AgentExecutor, name: str | None, description: str | None
+) -> AgentDescription:
+    if isinstance(executor, AdapterExecutor):
+        about = executor.adapter.describe()
+    else:
+        kind = type(executor).__name__
+        about = AgentDescription(name=kind, description=f"The agent {kind}.", input_modes=["*/*"])
+    return replace(
+        about,
+        name=name or about.name,
+        description=description or about.description,
+    )
+
+
+def _lifespan(
+    runtime: Runtime, executor: AgentExecutor, limits: Limits
+) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncGenerator[None]:
+        # Frameworks run blocking code in the loop's default pool, which has a few threads only.
+        asyncio.get_running_loop().set_default_executor(ThreadPool(limits.threads))
+        try:
+            yield
+        finally:
+            await runtime.aclose()
+            if isinstance(executor, AdapterExecutor):
+                await executor.aclose()
+
+    return lifespan

@@ -1,0 +1,1 @@
+"""The protocol over HTTP: from a request to an operation of the runtime, and back."""
