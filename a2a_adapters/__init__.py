@@ -14,6 +14,7 @@ from a2a_adapters.adapter import Adapter, AgentDescription, AgentRequest, Cancel
 from a2a_adapters.errors import (
     A2AAdaptersError,
     ConfigurationError,
+    ForbiddenUrlError,
     InvalidInputError,
     MissingExtraError,
     NoAdapterError,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from a2a_adapters.app import as_executor, build_app
     from a2a_adapters.executor import AdapterExecutor
     from a2a_adapters.options import ServerOptions
+    from a2a_adapters.outbound import OutboundPolicy
     from a2a_adapters.server import serve, serve_runnable
 
 __all__ = [
@@ -61,11 +63,13 @@ __all__ = [
     "ConfigurationError",
     "Data",
     "File",
+    "ForbiddenUrlError",
     "InputRequired",
     "InvalidInputError",
     "Limits",
     "MissingExtraError",
     "NoAdapterError",
+    "OutboundPolicy",
     "Output",
     "Part",
     "PluginStatus",
@@ -93,9 +97,10 @@ __all__ = [
     "serve_runnable",
 ]
 
-# These import the server half of a2a-sdk, which costs over a second: loaded on first use.
+# These import the server half of a2a-sdk or httpx, which costs over a second: loaded on first use.
 _LAZY = {
     "AdapterExecutor": "a2a_adapters.executor",
+    "OutboundPolicy": "a2a_adapters.outbound",
     "ServerOptions": "a2a_adapters.options",
     "as_executor": "a2a_adapters.app",
     "build_app": "a2a_adapters.app",

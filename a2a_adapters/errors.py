@@ -6,6 +6,7 @@
     │   ├── MissingExtraError (ImportError)   an optional dependency is not installed
     │   ├── TargetError                   a plugin knows the object, but cannot serve it as it is
     │   └── UnsafeHostError               serving here would expose an open agent
+    ├── ForbiddenUrlError (ValueError)    this process must not connect to that URL
     └── InvalidInputError (ValueError)    the caller's message cannot be used; told to the caller
 
 Messages of `ConfigurationError` are for the developer's terminal. The message of an
@@ -17,6 +18,7 @@ from __future__ import annotations
 __all__ = [
     "A2AAdaptersError",
     "ConfigurationError",
+    "ForbiddenUrlError",
     "InvalidInputError",
     "MissingExtraError",
     "NoAdapterError",
@@ -50,6 +52,13 @@ class TargetError(ConfigurationError):
 
 class UnsafeHostError(ConfigurationError):
     """The host would make an agent without authentication reachable from other machines."""
+
+
+class ForbiddenUrlError(A2AAdaptersError, ValueError):
+    """The `OutboundPolicy` does not allow this process to connect to a URL.
+
+    The text names addresses of the network here: it is for the log, not for a remote caller.
+    """
 
 
 class InvalidInputError(A2AAdaptersError, ValueError):
