@@ -1,7 +1,8 @@
-"""Serve what you have as an A2A agent, in one line.
+"""Serve what you have as an A2A agent, in one line, and call any other.
 
 `serve(target)` runs a server; `build_app(target)` returns it as an ASGI application;
-`as_executor(target)` is for people who already have an a2a-sdk server.
+`as_executor(target)` is for people who already have an a2a-sdk server. `RemoteAgent(url)` calls
+an agent.
 """
 
 from __future__ import annotations
@@ -18,6 +19,13 @@ from a2a_adapters.errors import (
     InvalidInputError,
     MissingExtraError,
     NoAdapterError,
+    RemoteAgentError,
+    RemoteAnswerError,
+    RemoteAuthError,
+    RemoteConnectionError,
+    RemoteRefusedError,
+    RemoteTaskError,
+    RemoteTimeoutError,
     TargetError,
     UnsafeHostError,
 )
@@ -47,6 +55,20 @@ if TYPE_CHECKING:
     from a2a_adapters.executor import AdapterExecutor
     from a2a_adapters.options import ServerOptions
     from a2a_adapters.outbound import OutboundPolicy
+    from a2a_adapters.remote import (
+        AgentReply,
+        ApiKeyAuth,
+        BearerAuth,
+        Conversation,
+        MessageInput,
+        RemoteAgent,
+        RemoteArtifact,
+        RemoteEvent,
+        RemoteOptions,
+        ReplyState,
+        remote_llm,
+        remote_tool,
+    )
     from a2a_adapters.server import serve, serve_runnable
 
 __all__ = [
@@ -57,16 +79,21 @@ __all__ = [
     "AdapterExecutor",
     "AgentDescription",
     "AgentEvent",
+    "AgentReply",
     "AgentRequest",
+    "ApiKeyAuth",
     "AuthRequired",
+    "BearerAuth",
     "CancelFlag",
     "ConfigurationError",
+    "Conversation",
     "Data",
     "File",
     "ForbiddenUrlError",
     "InputRequired",
     "InvalidInputError",
     "Limits",
+    "MessageInput",
     "MissingExtraError",
     "NoAdapterError",
     "OutboundPolicy",
@@ -77,7 +104,19 @@ __all__ = [
     "Progress",
     "ProgressEvent",
     "Rejected",
+    "RemoteAgent",
+    "RemoteAgentError",
+    "RemoteAnswerError",
+    "RemoteArtifact",
+    "RemoteAuthError",
+    "RemoteConnectionError",
+    "RemoteEvent",
+    "RemoteOptions",
+    "RemoteRefusedError",
+    "RemoteTaskError",
+    "RemoteTimeoutError",
     "Reply",
+    "ReplyState",
     "ServerOptions",
     "Skill",
     "TargetError",
@@ -92,6 +131,8 @@ __all__ = [
     "build_app",
     "hookimpl",
     "installed_plugins",
+    "remote_llm",
+    "remote_tool",
     "run_in_thread",
     "serve",
     "serve_runnable",
@@ -100,10 +141,22 @@ __all__ = [
 # These import the server half of a2a-sdk or httpx, which costs over a second: loaded on first use.
 _LAZY = {
     "AdapterExecutor": "a2a_adapters.executor",
+    "AgentReply": "a2a_adapters.remote",
+    "ApiKeyAuth": "a2a_adapters.remote",
+    "BearerAuth": "a2a_adapters.remote",
+    "Conversation": "a2a_adapters.remote",
+    "MessageInput": "a2a_adapters.remote",
     "OutboundPolicy": "a2a_adapters.outbound",
+    "RemoteAgent": "a2a_adapters.remote",
+    "RemoteArtifact": "a2a_adapters.remote",
+    "RemoteEvent": "a2a_adapters.remote",
+    "RemoteOptions": "a2a_adapters.remote",
+    "ReplyState": "a2a_adapters.remote",
     "ServerOptions": "a2a_adapters.options",
     "as_executor": "a2a_adapters.app",
     "build_app": "a2a_adapters.app",
+    "remote_llm": "a2a_adapters.remote",
+    "remote_tool": "a2a_adapters.remote",
     "serve": "a2a_adapters.server",
     "serve_runnable": "a2a_adapters.server",
 }

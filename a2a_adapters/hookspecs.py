@@ -1,7 +1,7 @@
 """The hooks a plugin may implement.
 
 A plugin is a module (or object) with functions marked `@hookimpl`, published under the
-entry-point group `a2a_adapters`. Hooks are synchronous and do no I/O.
+entry-point group `a2a_adapters`. Hooks are synchronous and do no I/O, unless they say so.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pluggy import HookimplMarker, HookspecMarker
 
 if TYPE_CHECKING:
     from a2a_adapters.adapter import Adapter
+    from a2a_adapters.remote import RemoteAgent
 
 PROJECT = "a2a_adapters"
 
@@ -29,4 +30,28 @@ def a2a_adapt(target: object) -> Adapter | None:
 
     Raises:
         TargetError: The target is of this framework, but cannot be served as it is.
+    """
+
+
+@hookspec(firstresult=True)
+def a2a_remote_llm(agent: RemoteAgent, framework: str) -> object | None:
+    """Return `agent` as a language model of `framework`, or None to pass.
+
+    Stops at the first result that is not None. Connects on first use, not here.
+
+    Raises:
+        MissingExtraError: The framework is this plugin's, but not installed.
+    """
+
+
+@hookspec(firstresult=True)
+def a2a_remote_tool(agent: RemoteAgent, framework: str) -> object | None:
+    """Return `agent` as a tool of `framework`, or None to pass.
+
+    Stops at the first result that is not None. May read the agent's card, for a tool's name
+    and description are part of what a model is told.
+
+    Raises:
+        MissingExtraError: The framework is this plugin's, but not installed.
+        RemoteAgentError: The card cannot be had.
     """

@@ -18,6 +18,8 @@ from a2a_adapters.errors import NoAdapterError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from a2a_adapters.remote import RemoteAgent
+
 __all__ = ["BLOCK_VARIABLE", "PluginStatus", "Plugins", "installed_plugins"]
 
 BLOCK_VARIABLE = "A2A_ADAPTERS_DISABLE_PLUGINS"
@@ -112,12 +114,39 @@ class Plugins:
             raise NoAdapterError(self._refusal(target))
         return adapter
 
+    def remote_llm(self, agent: RemoteAgent, framework: str) -> object:
+        """Return a remote agent as a language model of a framework.
+
+        Raises:
+            NoAdapterError: No plugin makes language models of that framework.
+        """
+        model = self._manager.hook.a2a_remote_llm(agent=agent, framework=framework)
+        return self._made(model, "language models", framework)
+
+    def remote_tool(self, agent: RemoteAgent, framework: str) -> object:
+        """Return a remote agent as a tool of a framework.
+
+        Raises:
+            NoAdapterError: No plugin makes tools of that framework.
+        """
+        tool = self._manager.hook.a2a_remote_tool(agent=agent, framework=framework)
+        return self._made(tool, "tools", framework)
+
+    def _made(self, made: object | None, what: str, framework: str) -> object:
+        if made is None:
+            raise NoAdapterError(
+                f"no plugin makes {what} of {framework!r}; asked: {self._names() or 'none'}"
+            )
+        return made
+
+    def _names(self) -> str:
+        return ", ".join(name for name, plugin in self._manager.list_name_plugin() if plugin)
+
     def _refusal(self, target: object) -> str:
         kind = type(target)
-        asked = ", ".join(name for name, plugin in self._manager.list_name_plugin() if plugin)
         text = (
             f"no plugin can serve an object of type {kind.__module__}.{kind.__qualname__}; "
-            f"asked: {asked or 'none, no plugin is loaded'}"
+            f"asked: {self._names() or 'none, no plugin is loaded'}"
         )
         for extra in _extras():
             if kind.__module__.startswith(extra):

@@ -7,6 +7,7 @@ In `console` blocks, lines after `$ ` are run, and the lines below them must be 
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shlex
 import subprocess
@@ -47,7 +48,7 @@ class Page:
 
     async def run_python(self, body):
         code = compile(body.replace("http://127.0.0.1:8000", self.address), "docs", "exec")
-        exec(code, self.namespace)
+        await asyncio.to_thread(exec, code, self.namespace)  # some run an event loop of their own
         for app in self.served:
             await ask(app)
         self.served.clear()

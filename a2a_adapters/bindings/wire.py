@@ -9,7 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from a2a.types import Artifact, Message, Part, Role, SendMessageRequest, Task, TaskState, TaskStatus
+from a2a.types import (
+    Artifact,
+    Message,
+    Part,
+    Role,
+    SendMessageRequest,
+    StreamResponse,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskState,
+    TaskStatus,
+)
 from google.protobuf.json_format import MessageToDict, ParseDict
 
 from a2a_adapters.conversion import struct_to_dict
@@ -63,6 +74,38 @@ def _parse_texts(parts: list[Any]) -> list[Part] | None:
             return None
         parsed.append(Part(text=part["text"]))
     return parsed
+
+
+def parse_stream_response(result: dict[str, Any]) -> StreamResponse:
+    """Return an event of a stream as a message. Unknown fields are left out.
+
+    Raises:
+        google.protobuf.json_format.ParseError: A known field has a wrong value.
+    """
+    if len(result) == 1:
+        update = result.get("artifactUpdate")
+        if isinstance(update, dict) and (parsed := _parse_chunk(update)) is not None:
+            return StreamResponse(artifact_update=parsed)
+    return ParseDict(result, StreamResponse(), ignore_unknown_fields=True)
+
+
+def _parse_chunk(update: Mapping[str, Any]) -> TaskArtifactUpdateEvent | None:
+    """Parse a chunk of text; None if it is anything else."""
+    match update:
+        case {
+            "taskId": str(task_id),
+            "contextId": str(context_id),
+            "artifact": {"artifactId": str(artifact_id), "parts": [{"text": str(text)} as part]},
+            "append": True,
+        } if len(update) == 4 and len(part) == 1 and len(update["artifact"]) == 2:
+            return TaskArtifactUpdateEvent(
+                task_id=task_id,
+                context_id=context_id,
+                artifact=Artifact(artifact_id=artifact_id, parts=[Part(text=text)]),
+                append=True,
+            )
+        case _:
+            return None
 
 
 def task_to_dict(task: Task) -> dict[str, Any]:

@@ -1,0 +1,109 @@
+"""Coroutines from blocking code: one event loop on a thread of its own.
+
+Frameworks call their models and tools from any thread, inside a running event loop too. All
+such calls share the loop here, and so share connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Coroutine, Generator
+    from concurrent.futures import Future
+
+__all__ = ["iterate", "run"]
+
+T = TypeVar("T")
+
+
+class _Background:
+    """The event loop, started on first use; a forked process starts its own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                thread = threading.Thread(
+                    target=self._loop.run_forever, name="a2a-adapters-io", daemon=True
+                )
+                thread.start()
+            return self._loop
+
+
+_background = _Background()
+
+
+def _forget() -> None:
+    global _background  # noqa: PLW0603 - a forked process has the loop, but not its thread
+    _background = _Background()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+def run(coroutine: Coroutine[object, object, T]) -> T:
+    """Run a coroutine to its end and return its result; block meanwhile.
+
+    It sees the caller's context variables. An interrupt (Ctrl-C) cancels it.
+    """
+    return _result(asyncio.run_coroutine_threadsafe(coroutine, _background.loop()))
+
+
+def _result(future: Future[T]) -> T:
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()  # does nothing if the coroutine itself raised
+        raise
+
+
+class _Pump(Generic[T]):
+    """Moves the items of an async generator to a thread as they come."""
+
+    def __init__(self, source: AsyncGenerator[T]) -> None:
+        self._source = source
+        self._items: deque[T] = deque()
+        self._news = threading.Condition()
+        self._is_over = False
+
+    async def move(self) -> None:
+        try:
+            async for item in self._source:
+                with self._news:
+                    self._items.append(item)
+                    self._news.notify()
+        finally:
+            await self._source.aclose()
+            with self._news:
+                self._is_over = True
+                self._news.notify()
+
+    def take(self) -> list[T]:
+        """Return what has come, having waited for it; nothing at the end."""
+        with self._news:
+            self._news.wait_for(lambda: self._items or self._is_over)
+            items = list(self._items)
+            self._items.clear()
+            return items
+
+
+def iterate(source: AsyncGenerator[T]) -> Generator[T]:
+    """Yield what an async generator yields; closing this one closes it too."""
+    pump = _Pump(source)
+    future = asyncio.run_coroutine_threadsafe(pump.move(), _background.loop())
+    try:
+        while items := pump.take():
+            yield from items
+        future.result()
+    finally:
+        future.cancel()

@@ -1,0 +1,126 @@
+"""A remote agent's card: fetched once, and believed as far as it must be."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import httpx
+from a2a.client.card_resolver import parse_agent_card
+from a2a.client.errors import A2AClientError
+from google.protobuf.json_format import ParseError
+from pydantic_core import from_json
+
+from a2a_adapters.adapter import AgentDescription, Skill
+from a2a_adapters.card import WELL_KNOWN_PATHS
+from a2a_adapters.errors import (
+    ConfigurationError,
+    RemoteAnswerError,
+    RemoteAuthError,
+    RemoteConnectionError,
+)
+from a2a_adapters.remote.http import MAX_BYTES
+
+if TYPE_CHECKING:
+    from a2a.types import AgentCard
+
+    from a2a_adapters.remote.options import RemoteOptions
+
+_NAME_LENGTH = 100
+_TEXT_LENGTH = 1_000
+_SKILLS = 50
+_BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
+
+
+def agent_url(url: str) -> httpx.URL:
+    """Return the address of an agent or of its card as a URL.
+
+    Raises:
+        ConfigurationError: It is no address of a web server.
+    """
+    try:
+        parsed = httpx.URL(url.strip())
+    except httpx.InvalidURL as error:
+        raise ConfigurationError(f"{url!r} is not a URL") from error
+    if parsed.scheme not in {"http", "https"} or not parsed.host:
+        raise ConfigurationError(f"{url!r} is not of the form http://host:port or https://host")
+    if parsed.userinfo:
+        raise ConfigurationError("credentials go into auth, not into the agent's URL")
+    return parsed
+
+
+async def fetch_card(
+    client: httpx.AsyncClient, url: httpx.URL, options: RemoteOptions
+) -> AgentCard:
+    """Fetch the card of the agent at `url`, which may also be the card's own address.
+
+    Raises:
+        RemoteConnectionError: The agent cannot be reached.
+        RemoteAuthError: It wants credentials for its card.
+        RemoteAnswerError: There is no card there.
+    """
+    for address in _addresses(url):
+        request = client.build_request(
+            "GET", address, extensions={MAX_BYTES: options.card_bytes}, timeout=30
+        )
+        try:
+            response = await client.send(request)
+        except httpx.HTTPError as error:
+            raise RemoteConnectionError(f"{address} cannot be reached: {error}") from error
+        if response.status_code != httpx.codes.NOT_FOUND:
+            return _parse(response, address)
+    raise RemoteAnswerError(f"there is no agent card at {url} (HTTP 404)")
+
+
+def _addresses(url: httpx.URL) -> list[str]:
+    if url.path.endswith(".json"):
+        return [str(url)]
+    base = str(url.copy_with(query=None, fragment=None)).rstrip("/")
+    return [base + path for path in WELL_KNOWN_PATHS]
+
+
+def _parse(response: httpx.Response, address: str) -> AgentCard:
+    status = response.status_code
+    if status in {401, 403}:
+        raise RemoteAuthError(f"{address} wants credentials for the card (HTTP {status})")
+    if response.is_redirect:
+        target = response.headers.get("location", "elsewhere")
+        raise RemoteAnswerError(
+            f"{address} redirects to {target}: use that address if you trust it"
+        )
+    if status != httpx.codes.OK:
+        raise RemoteAnswerError(f"{address} answers HTTP {status} instead of a card")
+    try:
+        card = parse_agent_card(from_json(response.content))
+    except (ValueError, TypeError, AttributeError, ParseError, A2AClientError) as error:
+        raise RemoteAnswerError(f"what {address} answers is not an agent card") from error
+    if not card.supported_interfaces:
+        raise RemoteAnswerError(f"the card at {address} names no interface")
+    return card
+
+
+def describe(card: AgentCard) -> AgentDescription:
+    """Return what of a card may be shown to a language model: clipped, on one line each."""
+    skills = [
+        Skill(
+            id=_clip(skill.id, _NAME_LENGTH),
+            name=_clip(skill.name, _NAME_LENGTH),
+            description=_clip(skill.description, _TEXT_LENGTH),
+            tags=[_clip(tag, _NAME_LENGTH) for tag in skill.tags[:_SKILLS]],
+            examples=[_clip(example, _TEXT_LENGTH) for example in skill.examples[:_SKILLS]],
+        )
+        for skill in card.skills[:_SKILLS]
+    ]
+    return AgentDescription(
+        name=_clip(card.name, _NAME_LENGTH),
+        description=_clip(card.description, _TEXT_LENGTH),
+        version=_clip(card.version, _NAME_LENGTH),
+        skills=skills,
+        input_modes=list(card.default_input_modes),
+        output_modes=list(card.default_output_modes),
+    )
+
+
+def _clip(text: str, length: int) -> str:
+    line = _BLANK.sub(" ", text).strip()
+    return line if len(line) <= length else f"{line[: length - 1]}…"

@@ -1,0 +1,215 @@
+"""One message to a remote agent, and everything that comes back for it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from a2a.client import ClientCallContext
+from a2a.extensions.common import HTTP_EXTENSION_HEADER
+from a2a.types import (
+    CancelTaskRequest,
+    GetTaskRequest,
+    StreamResponse,
+    SubscribeToTaskRequest,
+)
+
+from a2a_adapters import states
+from a2a_adapters.errors import (
+    RemoteAgentError,
+    RemoteAnswerError,
+    RemoteConnectionError,
+    RemoteTaskError,
+    RemoteTimeoutError,
+)
+from a2a_adapters.events import PROGRESS_EXTENSION
+from a2a_adapters.parts import join_text
+from a2a_adapters.remote.answer import Answer
+from a2a_adapters.remote.failure import quote, translate
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator
+
+    from a2a.types import SendMessageRequest
+
+    from a2a_adapters.remote.answer import NewEvent
+    from a2a_adapters.remote.connection import Connection
+    from a2a_adapters.remote.options import RemoteOptions
+    from a2a_adapters.remote.reply import AgentReply
+
+_FIRST_DELAY = 0.1
+_LONGEST_DELAY = 5.0
+_CANCEL_SECONDS = 5.0
+
+_cancelling: set[asyncio.Task[None]] = set()
+
+
+class Exchange:
+    """Sends a message and follows its task until that ends or waits.
+
+    A stream that breaks is subscribed to again; where that does not work, the task is asked for.
+    Leaving early cancels the task: nobody is there to read its answer.
+
+    Args:
+        connection: What it goes through.
+        request: The message.
+        options: Limits and choices.
+    """
+
+    def __init__(
+        self, connection: Connection, request: SendMessageRequest, options: RemoteOptions
+    ) -> None:
+        self._client = connection.client
+        self._can_stream = connection.card.capabilities.streaming
+        self._request = request
+        self._options = options
+        self._context = _call_context(connection, options)
+        self._answer = Answer()
+        self._may_look_settled = bool(request.message.task_id)
+
+    async def events(self) -> AsyncGenerator[NewEvent | AgentReply]:
+        """Yield what is new as it comes, and last the whole answer.
+
+        Raises:
+            RemoteAgentError: There is no answer.
+        """
+        answer = self._answer
+        try:
+            async for response in self._in_time(self._responses()):
+                for event in answer.fold(response):
+                    yield event
+            news, reply = answer.finish()
+            for event in news:
+                yield event
+        except (GeneratorExit, asyncio.CancelledError, RemoteTimeoutError):
+            await self._cancel_task()
+            raise
+        except RemoteAgentError as error:
+            error.task_id = error.task_id or answer.task_id
+            error.context_id = error.context_id or answer.context_id
+            raise
+        if reply.state in {"failed", "rejected", "canceled"}:
+            reason = quote(join_text(reply.status_parts)) or "it gave no reason"
+            raise RemoteTaskError(f"the agent's task was {reply.state}: {reason}", reply)
+        yield reply
+
+    async def _in_time(
+        self, responses: AsyncGenerator[StreamResponse]
+    ) -> AsyncGenerator[StreamResponse]:
+        """Yield the responses, all within the time that the answer may take."""
+        deadline = asyncio.get_running_loop().time() + self._options.timeout
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout_at(deadline):
+                        response = await anext(responses)
+                except StopAsyncIteration:
+                    return
+                yield response
+        except TimeoutError as error:
+            raise RemoteTimeoutError(
+                f"no whole answer within {self._options.timeout:g} s",
+                task_id=self._answer.task_id,
+                context_id=self._answer.context_id,
+            ) from error
+        finally:
+            await responses.aclose()
+
+    async def _responses(self) -> AsyncGenerator[StreamResponse]:
+        answer = self._answer
+        if self._may_look_settled:
+            await self._learn_what_is_known()
+        try:
+            async for response in self._client.send_message(self._request, context=self._context):
+                yield response
+                if answer.is_settled and not self._is_old_question(response):
+                    return
+        except Exception as error:
+            failure = translate(error)
+            if not answer.task_id or not isinstance(failure, RemoteConnectionError):
+                raise failure from error
+        if not answer.is_settled and not answer.task_id:
+            raise RemoteAnswerError("the agent ended its answer without having said anything")
+        async for response in self._go_on():
+            yield response
+
+    def _is_old_question(self, response: StreamResponse) -> bool:
+        """Tell whether this shows the task as it waited before our message reached it."""
+        return (
+            self._may_look_settled
+            and self._can_stream
+            and response.HasField("task")
+            and response.task.status.state in states.INTERRUPTED
+        )
+
+    async def _go_on(self) -> AsyncGenerator[StreamResponse]:
+        """Yield the rest of a task whose stream ended before the task did."""
+        delay = _FIRST_DELAY
+        failures = 0
+        can_subscribe = self._can_stream
+        while not self._answer.is_settled:
+            try:
+                if can_subscribe:
+                    async for response in self._subscription():
+                        yield response
+                        failures = 0
+                        if self._answer.is_settled:
+                            return
+                yield await self._current()
+                failures = 0
+            except Exception as error:
+                failure = translate(error)
+                failures += 1
+                may_pass = isinstance(failure, RemoteConnectionError)
+                if not may_pass or failures > self._options.retries:
+                    raise failure from error
+            if not self._answer.is_settled:
+                await asyncio.sleep(delay)
+                delay = min(2 * delay, _LONGEST_DELAY)
+
+    async def _subscription(self) -> AsyncIterator[StreamResponse]:
+        request = SubscribeToTaskRequest(id=self._answer.task_id)
+        try:
+            async for response in self._client.subscribe(request, context=self._context):
+                yield response
+        except Exception as error:
+            if isinstance(translate(error), RemoteConnectionError):
+                raise
+            # The task has ended, or the agent keeps no streams: asking for the task tells.
+
+    async def _current(self) -> StreamResponse:
+        request = GetTaskRequest(id=self._answer.task_id)
+        return StreamResponse(task=await self._client.get_task(request))
+
+    async def _learn_what_is_known(self) -> None:
+        """Note what the task holds before this message, so that it is not taken for an answer."""
+        try:
+            task = await self._client.get_task(GetTaskRequest(id=self._request.message.task_id))
+        except Exception as error:
+            if isinstance(failure := translate(error), RemoteConnectionError):
+                raise failure from error
+            return  # some agents keep no tasks for reading
+        self._answer.ignore(task)
+
+    async def _cancel_task(self) -> None:
+        if self._answer.is_settled or not self._answer.task_id:
+            return
+        task = asyncio.create_task(self._send_cancel(self._answer.task_id))
+        _cancelling.add(task)
+        task.add_done_callback(_cancelling.discard)
+        await asyncio.wait({task}, timeout=_CANCEL_SECONDS)
+
+    async def _send_cancel(self, task_id: str) -> None:
+        try:
+            async with asyncio.timeout(_CANCEL_SECONDS):
+                await self._client.cancel_task(CancelTaskRequest(id=task_id))
+        except Exception:  # whoever left does not wait for the outcome
+            return
+
+
+def _call_context(connection: Connection, options: RemoteOptions) -> ClientCallContext | None:
+    """Ask for the progress extension, if that is wanted and the agent has it."""
+    extensions = {extension.uri for extension in connection.card.capabilities.extensions}
+    if not options.progress or PROGRESS_EXTENSION not in extensions:
+        return None
+    return ClientCallContext(service_parameters={HTTP_EXTENSION_HEADER: PROGRESS_EXTENSION})
