@@ -187,13 +187,13 @@ class RemoteAgent:
         Args:
             key: The caller's own name for it: the same key gives the same conversation, as long
                 as this object lives and `RemoteOptions.conversations` allows. It is not sent.
-            context_id: The agent's name for it, to go on with an earlier one.
+            context_id: The agent's name for it, to go on with an earlier one; likewise.
 
         Without arguments it is a new one.
         """
-        if context_id or key is None:
-            return Conversation(self, context_id)
-        return self._conversations.get(key)
+        if key is None and not context_id:
+            return Conversation(self)
+        return self._conversations.get(key or "", context_id)
 
     async def aclose(self) -> None:
         """Close the connections; the next call opens them again."""

@@ -61,18 +61,21 @@ class Conversation:
         Raises:
             RemoteAgentError: There is none.
         """
+        # A question that is asked while this waits for its turn was not seen by whoever sent it.
+        task_id = self.task_id
         async with self._turn():
             events = self._agent.stream(
-                message, context_id=self.context_id, task_id=self.task_id, metadata=metadata
+                message, context_id=self.context_id, task_id=task_id, metadata=metadata
             )
             try:
                 async for event in events:
                     if isinstance(event, AgentReply):
-                        self._note(event)
+                        self._note(event, answered=task_id)
                     yield event
             except (RemoteTaskError, RemoteRefusedError) as error:
                 self.context_id = error.context_id or self.context_id
-                self.task_id = ""  # a task that has ended, or that nobody knows, takes no answer
+                if self.task_id == task_id:  # it has ended, or nobody knows it: it takes no answer
+                    self.task_id = ""
                 raise
             finally:
                 await events.aclose()
@@ -89,9 +92,12 @@ class Conversation:
         """`stream` from blocking code."""
         return blocking.iterate(self.stream(message, metadata=metadata))
 
-    def _note(self, reply: AgentReply) -> None:
+    def _note(self, reply: AgentReply, *, answered: str) -> None:
         self.context_id = reply.context_id or self.context_id
-        self.task_id = reply.task_id if reply.is_question else ""
+        if reply.is_question:
+            self.task_id = reply.task_id
+        elif self.task_id == answered:
+            self.task_id = ""
 
     def _turn(self) -> asyncio.Lock:
         return self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
@@ -103,12 +109,13 @@ class Conversations:
     def __init__(self, agent: RemoteAgent, limit: int) -> None:
         self._agent = agent
         self._limit = limit
-        self._by_key: OrderedDict[str, Conversation] = OrderedDict()
+        self._by_key: OrderedDict[tuple[str, str], Conversation] = OrderedDict()
 
-    def get(self, key: str) -> Conversation:
-        """Return the conversation with that key, a new one if there is none."""
-        conversation = self._by_key.pop(key, None) or Conversation(self._agent)
-        self._by_key[key] = conversation
+    def get(self, key: str, context_id: str) -> Conversation:
+        """Return the conversation with that key or contextId, a new one if there is none."""
+        known = (key, context_id)
+        conversation = self._by_key.pop(known, None) or Conversation(self._agent, context_id)
+        self._by_key[known] = conversation
         if len(self._by_key) > self._limit:
             self._by_key.popitem(last=False)
         return conversation

@@ -49,7 +49,7 @@ def message_files(message: BaseMessage) -> list[File]:
     """Return a message's images, sounds and other files."""
     if _is_plain(message):
         return []
-    return [file for block in message.content_blocks if (file := _from_block(dict(block)))]
+    return [file for block in message.content_blocks if (file := from_block(dict(block)))]
 
 
 def _is_plain(message: BaseMessage) -> bool:
@@ -66,7 +66,7 @@ def _turn_message(turn: Turn) -> BaseMessage:
 
 def _content(parts: Sequence[Part]) -> str | list[str | dict[Any, Any]]:
     if any(isinstance(part, File) for part in parts):
-        return [_to_block(part) for part in parts]
+        return [to_block(part) for part in parts]
     return as_text(parts)  # every model takes a string, not every one takes blocks
 
 
@@ -74,7 +74,8 @@ def _text(part: Text | Data) -> str:
     return part.text if isinstance(part, Text) else to_json(part.value).decode()
 
 
-def _to_block(part: Part) -> dict[Any, Any]:
+def to_block(part: Part) -> dict[Any, Any]:
+    """Return a part as a content block; data is written as JSON text."""
     if not isinstance(part, File):
         return {"type": "text", "text": _text(part)}
     guess, _ = mimetypes.guess_type(part.filename or part.url or "")
@@ -88,7 +89,8 @@ def _to_block(part: Part) -> dict[Any, Any]:
     return {**block, "extras": {"filename": part.filename}} if part.filename else block
 
 
-def _from_block(block: dict[str, Any]) -> File | None:
+def from_block(block: dict[str, Any]) -> File | None:
+    """Return a content block as a file, None if it is not one."""
     if block["type"] not in _FILES:
         return None
     media_type = block.get("mime_type") or ""

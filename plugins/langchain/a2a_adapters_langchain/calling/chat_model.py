@@ -1,0 +1,264 @@
+"""A remote agent as a chat model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from langchain_core.language_models import BaseChatModel, LangSmithParams
+from langchain_core.messages import AIMessageChunk
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from typing_extensions import override
+
+from a2a_adapters import AgentReply, Part, TextDelta
+from a2a_adapters_langchain.calling.agent_field import AgentField
+from a2a_adapters_langchain.calling.messages import (
+    is_question,
+    last_answer,
+    late_blocks,
+    messages_after,
+    metadata_of,
+    to_message,
+    to_parts,
+    usage_of,
+)
+from a2a_adapters_langchain.calling.stop import StopCutter, cut
+from a2a_adapters_langchain.calling.thread import THREAD, with_thread
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Sequence
+
+    from langchain_core.callbacks import (
+        AsyncCallbackManagerForLLMRun,
+        CallbackManagerForLLMRun,
+    )
+    from langchain_core.language_models import LanguageModelInput
+    from langchain_core.messages import AIMessage, BaseMessage
+    from langchain_core.runnables import RunnableConfig
+
+    from a2a_adapters import Conversation, RemoteEvent
+
+
+class A2AChatModel(BaseChatModel):
+    """Any A2A agent as a chat model: `A2AChatModel(agent="http://localhost:8000")`.
+
+    Within a thread (`config["configurable"]["thread_id"]`), or with a `context_id`, the agent
+    keeps the conversation: it is sent only the messages after its own last one. Without, every
+    call is a conversation of its own and is sent all messages; only the answer to a question
+    the agent has asked goes on with its task.
+
+    A question of the agent is an answer whose `response_metadata["state"]` is "input-required".
+    Files and images are sent and come back as content blocks, data as non-standard ones.
+
+    Attributes:
+        agent: The agent, or its URL.
+        context_id: The agent's own name of a conversation to go on with. A call may name it too,
+            and the task that its message answers: `invoke(x, context_id=..., task_id=...)`.
+
+    Raises:
+        RemoteAgentError: The agent does not answer, or its task ended without an answer.
+    """
+
+    agent: AgentField
+    context_id: str | None = None
+
+    @property
+    @override
+    def _llm_type(self) -> str:
+        return "a2a"
+
+    @property
+    @override
+    def _identifying_params(self) -> dict[str, Any]:
+        return {"agent": self.agent.name, "context_id": self.context_id}
+
+    @override
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        params = LangSmithParams(
+            ls_provider="a2a",
+            ls_model_name=kwargs.get("model") or self.agent.name,
+            ls_model_type="chat",
+        )
+        return {**params, "ls_stop": stop} if stop else params
+
+    @override
+    def bind_tools(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse: a remote agent has its own tools.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError(
+            "an A2A agent uses its own tools and takes none; to let a model choose among "
+            "agents, give that model each agent as an A2ATool"
+        )
+
+    @override
+    def with_structured_output(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse: A2A has no way to ask for a schema.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError(
+            "an A2A agent cannot be asked for a schema; data that it sends by itself is in the "
+            "answer's content, as blocks of type non_standard"
+        )
+
+    @override
+    def invoke(
+        self,
+        input: LanguageModelInput,
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> AIMessage:
+        return super().invoke(input, config, stop=stop, **with_thread(kwargs, config))
+
+    @override
+    async def ainvoke(
+        self,
+        input: LanguageModelInput,
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> AIMessage:
+        return await super().ainvoke(input, config, stop=stop, **with_thread(kwargs, config))
+
+    @override
+    def stream(
+        self,
+        input: LanguageModelInput,
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> Iterator[AIMessageChunk]:
+        return super().stream(input, config, stop=stop, **with_thread(kwargs, config))
+
+    @override
+    def astream(
+        self,
+        input: LanguageModelInput,
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[AIMessageChunk]:
+        return super().astream(input, config, stop=stop, **with_thread(kwargs, config))
+
+    @override
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        conversation, parts = self._prepare(messages, kwargs)
+        return self._result(conversation.send_sync(parts), stop)
+
+    @override
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        conversation, parts = self._prepare(messages, kwargs)
+        return self._result(await conversation.send(parts), stop)
+
+    @override
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        conversation, parts = self._prepare(messages, kwargs)
+        cutter = StopCutter(stop)
+        events = conversation.stream_sync(parts)
+        try:
+            for event in events:
+                chunk = self._chunk(event, cutter)
+                if chunk is None:
+                    continue
+                if run_manager:
+                    run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+                yield chunk
+                if cutter.is_done:
+                    break
+        finally:
+            events.close()
+
+    @override
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        conversation, parts = self._prepare(messages, kwargs)
+        cutter = StopCutter(stop)
+        events = conversation.stream(parts)
+        try:
+            async for event in events:
+                chunk = self._chunk(event, cutter)
+                if chunk is None:
+                    continue
+                if run_manager:
+                    await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+                yield chunk
+                if cutter.is_done:
+                    break
+        finally:
+            await events.aclose()
+
+    def _prepare(
+        self, messages: Sequence[BaseMessage], kwargs: dict[str, Any]
+    ) -> tuple[Conversation, list[Part]]:
+        """Return the conversation a call belongs to, and what to send in it."""
+        context_id, thread = kwargs.get("context_id") or self.context_id, kwargs.get(THREAD)
+        answer = last_answer(messages, self.agent.name)
+        written = answer.response_metadata if answer else {}
+        asks = answer is not None and is_question(answer)
+        if context_id:
+            conversation = self.agent.conversation(context_id=context_id)
+        else:
+            conversation = self.agent.conversation(thread)
+        if not conversation.context_id and (thread or asks):  # begun by another process
+            conversation.context_id = written.get("context_id", "")
+            conversation.task_id = written.get("task_id", "") if asks else ""
+        if task_id := kwargs.get("task_id"):
+            conversation.task_id = task_id
+        is_known = bool(conversation.context_id) and (
+            written.get("context_id") == conversation.context_id
+        )
+        return conversation, to_parts(messages_after(messages, answer) if is_known else messages)
+
+    def _result(self, reply: AgentReply, stop: Sequence[str] | None) -> ChatResult:
+        message = to_message(reply, self.agent.name, cut(reply.text, stop))
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    def _chunk(self, event: RemoteEvent, cutter: StopCutter) -> ChatGenerationChunk | None:
+        """Return what an event adds to the answer, None for nothing."""
+        match event:
+            case TextDelta():
+                text = cutter.add(event.text)
+                return ChatGenerationChunk(message=AIMessageChunk(content=text)) if text else None
+            case AgentReply():
+                late, rest = late_blocks(event), cutter.rest()
+                content = [*([{"type": "text", "text": rest}] if rest else []), *late]
+                message = AIMessageChunk(
+                    content=content if late else rest,
+                    usage_metadata=usage_of(event),
+                    response_metadata=metadata_of(event, self.agent.name),
+                    chunk_position="last",
+                )
+                return ChatGenerationChunk(message=message)
+            case _:
+                return None

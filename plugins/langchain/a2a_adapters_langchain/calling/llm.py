@@ -1,0 +1,197 @@
+"""A remote agent as a text-in, text-out language model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.language_models.llms import BaseLLM
+from langchain_core.outputs import Generation, GenerationChunk, LLMResult
+from langchain_core.runnables import Runnable
+from typing_extensions import override
+
+from a2a_adapters import AgentReply, TextDelta
+from a2a_adapters_langchain.calling.agent_field import AgentField
+from a2a_adapters_langchain.calling.messages import data_text, metadata_of
+from a2a_adapters_langchain.calling.stop import StopCutter, cut
+from a2a_adapters_langchain.calling.thread import THREAD, with_thread
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Sequence
+
+    from langchain_core.callbacks import (
+        AsyncCallbackManagerForLLMRun,
+        CallbackManagerForLLMRun,
+    )
+    from langchain_core.language_models import LanguageModelInput
+    from langchain_core.runnables import RunnableConfig
+
+    from a2a_adapters import Conversation, RemoteEvent
+
+
+class A2ALLM(BaseLLM):
+    """Any A2A agent as an LLM: `prompt | A2ALLM(agent="http://localhost:8000") | parser`.
+
+    Within a thread (`config["configurable"]["thread_id"]`), or with a `context_id`, the agent
+    remembers what it was asked before. The ids, the state and the agent's metadata are in each
+    generation's `generation_info`. Data without text is returned as JSON text; for files take
+    `A2AChatModel`.
+
+    Attributes:
+        agent: The agent, or its URL.
+        context_id: The agent's own name of a conversation to go on with.
+
+    Raises:
+        RemoteAgentError: The agent does not answer, or its task ended without an answer.
+    """
+
+    agent: AgentField
+    context_id: str | None = None
+
+    # Those of BaseLLM lose the config, and with it the thread.
+    batch = Runnable.batch
+    abatch = Runnable.abatch
+
+    @property
+    @override
+    def _llm_type(self) -> str:
+        return "a2a"
+
+    @property
+    @override
+    def _identifying_params(self) -> dict[str, Any]:
+        return {"agent": self.agent.name, "context_id": self.context_id}
+
+    @override
+    def invoke(
+        self,
+        input: LanguageModelInput,
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> str:
+        return super().invoke(input, config, stop=stop, **with_thread(kwargs, config))
+
+    @override
+    async def ainvoke(
+        self,
+        input: LanguageModelInput,
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> str:
+        return await super().ainvoke(input, config, stop=stop, **with_thread(kwargs, config))
+
+    @override
+    def stream(
+        self,
+        input: LanguageModelInput,
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> Iterator[str]:
+        return super().stream(input, config, stop=stop, **with_thread(kwargs, config))
+
+    @override
+    def astream(
+        self,
+        input: LanguageModelInput,
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[str]:
+        return super().astream(input, config, stop=stop, **with_thread(kwargs, config))
+
+    @override
+    def _generate(
+        self,
+        prompts: list[str],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> LLMResult:
+        replies = [self._conversation(kwargs).send_sync(prompt) for prompt in prompts]
+        return LLMResult(generations=[[self._generation(reply, stop)] for reply in replies])
+
+    @override
+    async def _agenerate(
+        self,
+        prompts: list[str],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> LLMResult:
+        replies = [await self._conversation(kwargs).send(prompt) for prompt in prompts]
+        return LLMResult(generations=[[self._generation(reply, stop)] for reply in replies])
+
+    @override
+    def _stream(
+        self,
+        prompt: str,
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[GenerationChunk]:
+        cutter = StopCutter(stop)
+        events = self._conversation(kwargs).stream_sync(prompt)
+        try:
+            for event in events:
+                chunk = self._chunk(event, cutter)
+                if chunk is None:
+                    continue
+                if run_manager:
+                    run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+                yield chunk
+                if cutter.is_done:
+                    break
+        finally:
+            events.close()
+
+    @override
+    async def _astream(
+        self,
+        prompt: str,
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[GenerationChunk]:
+        cutter = StopCutter(stop)
+        events = self._conversation(kwargs).stream(prompt)
+        try:
+            async for event in events:
+                chunk = self._chunk(event, cutter)
+                if chunk is None:
+                    continue
+                if run_manager:
+                    await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+                yield chunk
+                if cutter.is_done:
+                    break
+        finally:
+            await events.aclose()
+
+    def _conversation(self, kwargs: dict[str, Any]) -> Conversation:
+        context_id = kwargs.get("context_id") or self.context_id
+        if context_id:
+            return self.agent.conversation(context_id=context_id)
+        return self.agent.conversation(kwargs.get(THREAD))
+
+    def _generation(self, reply: AgentReply, stop: Sequence[str] | None) -> Generation:
+        text = cut(reply.text or data_text(reply), stop)
+        return Generation(text=text, generation_info=metadata_of(reply, self.agent.name))
+
+    def _chunk(self, event: RemoteEvent, cutter: StopCutter) -> GenerationChunk | None:
+        """Return what an event adds to the answer, None for nothing."""
+        match event:
+            case TextDelta():
+                text = cutter.add(event.text)
+                return GenerationChunk(text=text) if text else None
+            case AgentReply():
+                late = "" if event.text else cutter.add(data_text(event))
+                info = metadata_of(event, self.agent.name)
+                return GenerationChunk(text=late + cutter.rest(), generation_info=info)
+            case _:
+                return None

@@ -1,0 +1,102 @@
+"""A remote agent as a runnable, and so as a node of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.messages import AIMessage, BaseMessage, convert_to_messages
+from langchain_core.runnables import Runnable
+from langchain_core.runnables.config import ensure_config
+from typing_extensions import override
+
+from a2a_adapters_langchain.calling.agent_field import as_agent
+from a2a_adapters_langchain.calling.chat_model import A2AChatModel
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+    from a2a_adapters import RemoteAgent
+
+_MESSAGES = "messages"
+_CHECKPOINTER = "__pregel_checkpointer"
+
+
+class A2ARunnable(Runnable[Any, Any]):
+    """Any A2A agent as a runnable: `graph.add_node("weather", A2ARunnable("http://..."))`.
+
+    Takes a graph's state with `messages`, a list of messages, one message, or a text. A state is
+    answered with `{"messages": [answer]}`, anything else with the answer, an `AIMessage`.
+
+    In a graph with a checkpointer a question of the agent interrupts the graph; the interrupt's
+    value has `question`, `agent` and `data`, and what the graph is resumed with is the answer, a
+    text or data of any kind. What was sent before is not sent again, not even after a restart.
+    Elsewhere the question is the answer. Tokens are streamed as those of a chat model.
+
+    Args:
+        agent: The agent, or its URL.
+
+    Raises:
+        RemoteAgentError: The agent does not answer, or its task ended without an answer.
+    """
+
+    def __init__(self, agent: str | RemoteAgent) -> None:
+        self._model = A2AChatModel(agent=as_agent(agent))
+
+    @override
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        config = ensure_config(config)
+        if not _can_interrupt(config):
+            return _shaped(self._model.invoke(_messages(input), config, **kwargs), input)
+        from a2a_adapters_langchain.calling.node import answer  # noqa: PLC0415 - needs langgraph
+
+        return _shaped(answer(self._model, _messages(input)), input)
+
+    @override
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        config = ensure_config(config)
+        if not _can_interrupt(config):
+            return _shaped(await self._model.ainvoke(_messages(input), config, **kwargs), input)
+        from a2a_adapters_langchain.calling.node import aanswer  # noqa: PLC0415 - needs langgraph
+
+        return _shaped(await aanswer(self._model, _messages(input)), input)
+
+    @override
+    def stream(
+        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Iterator[Any]:
+        if _is_state(input):
+            yield self.invoke(input, config, **kwargs)
+        else:
+            yield from self._model.stream(_messages(input), config, **kwargs)
+
+    @override
+    async def astream(
+        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AsyncIterator[Any]:
+        if _is_state(input):
+            yield await self.ainvoke(input, config, **kwargs)
+        else:
+            async for chunk in self._model.astream(_messages(input), config, **kwargs):
+                yield chunk
+
+
+def _can_interrupt(config: RunnableConfig) -> bool:
+    """Whether this runs in a graph that can be resumed."""
+    return bool(config.get("configurable", {}).get(_CHECKPOINTER))
+
+
+def _is_state(input: Any) -> bool:  # noqa: A002 - what LangChain calls it
+    return isinstance(input, Mapping) or hasattr(input, _MESSAGES)
+
+
+def _messages(input: Any) -> list[BaseMessage]:  # noqa: A002 - what LangChain calls it
+    if isinstance(input, Mapping):
+        input = input[_MESSAGES]  # noqa: A001
+    elif hasattr(input, _MESSAGES):  # a state that is a model or dataclass, or a prompt's value
+        input = input.messages  # noqa: A001
+    return convert_to_messages(input if isinstance(input, list | tuple) else [input])
+
+
+def _shaped(answer: AIMessage, input: Any) -> Any:  # noqa: A002 - what LangChain calls it
+    return {_MESSAGES: [answer]} if _is_state(input) else answer

@@ -1,0 +1,152 @@
+"""Remote agents as tools that a model may call."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from langchain_core.runnables import RunnableConfig  # noqa: TC002 - LangChain reads it
+from langchain_core.tools import BaseTool, ToolException
+from pydantic import BaseModel, Field
+
+from a2a_adapters import AgentReply, File, RemoteAgent, RemoteAgentError, Skill
+from a2a_adapters_langchain._content import to_block
+from a2a_adapters_langchain.calling.agent_field import AgentField, as_agent
+from a2a_adapters_langchain.calling.messages import data_text
+from a2a_adapters_langchain.calling.thread import thread_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from a2a_adapters import JSON, AgentDescription, Conversation
+
+_NAME_LENGTH = 64
+_NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
+
+_ANSWER_IT = "(It asks you. Call this tool again with the answer.)"
+_SAY_IT_ALL = "(It asks you. Call this tool again with the whole request, this included.)"
+
+
+class A2AToolInput(BaseModel):
+    """What a model gives to the tool."""
+
+    message: str = Field(description="What to ask the agent or tell it, in full sentences.")
+
+
+class A2ATool(BaseTool):
+    """A remote agent, or one of its skills, as a tool: `A2ATool.from_agent("http://...")`.
+
+    Within a thread (`config["configurable"]["thread_id"]`) all calls are one conversation with the
+    agent, and when it asks back, the next call is the answer. What goes wrong is told to the
+    model as the result of the call, with status "error".
+
+    The artifact of the result holds `task_id`, `context_id`, `state`, and the answer's `data` and
+    `files` (as content blocks).
+
+    Attributes:
+        agent: The agent, or its URL.
+        skill_id: Sent along as metadata `skill_id`, if the tool stands for one skill.
+    """
+
+    agent: AgentField
+    skill_id: str | None = None
+    args_schema: type[BaseModel] = A2AToolInput
+    response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
+    handle_tool_error: bool | str | None = True
+
+    @classmethod
+    def from_agent(cls, agent: str | RemoteAgent) -> Self:
+        """Return a tool for an agent, named and described by its card.
+
+        Raises:
+            RemoteAgentError: The card cannot be had.
+        """
+        remote = as_agent(agent)
+        return cls._for_agent(remote, remote.describe_sync())
+
+    @classmethod
+    async def afrom_agent(cls, agent: str | RemoteAgent) -> Self:
+        """`from_agent` in async code."""
+        remote = as_agent(agent)
+        return cls._for_agent(remote, await remote.describe())
+
+    @classmethod
+    def per_skill(cls, agent: str | RemoteAgent) -> list[Self]:
+        """Return a tool for each skill of an agent's card.
+
+        Raises:
+            RemoteAgentError: The card cannot be had.
+        """
+        remote = as_agent(agent)
+        return [cls._for_skill(remote, skill) for skill in remote.describe_sync().skills]
+
+    @classmethod
+    async def aper_skill(cls, agent: str | RemoteAgent) -> list[Self]:
+        """`per_skill` in async code."""
+        remote = as_agent(agent)
+        return [cls._for_skill(remote, skill) for skill in (await remote.describe()).skills]
+
+    @classmethod
+    def _for_agent(cls, agent: RemoteAgent, about: AgentDescription) -> Self:
+        skills = "".join(f"\n- {skill.name}: {skill.description}" for skill in about.skills)
+        description = f"Asks the agent {about.name}: {about.description}"
+        if skills:
+            description += f"\nIt can:{skills}"
+        return cls(agent=agent, name=tool_name(about.name), description=description)
+
+    @classmethod
+    def _for_skill(cls, agent: RemoteAgent, skill: Skill) -> Self:
+        examples = "".join(f"\nExample: {example}" for example in skill.examples)
+        return cls(
+            agent=agent,
+            name=tool_name(skill.name or skill.id),
+            description=f"{skill.description}{examples}",
+            skill_id=skill.id,
+        )
+
+    def _run(self, message: str, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
+        conversation, thread = self._conversation(config)
+        try:
+            reply = conversation.send_sync(message, metadata=self._metadata())
+        except RemoteAgentError as error:
+            raise ToolException(str(error)) from error
+        return _result(reply, has_thread=thread is not None)
+
+    async def _arun(self, message: str, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
+        conversation, thread = self._conversation(config)
+        try:
+            reply = await conversation.send(message, metadata=self._metadata())
+        except RemoteAgentError as error:
+            raise ToolException(str(error)) from error
+        return _result(reply, has_thread=thread is not None)
+
+    def _conversation(self, config: RunnableConfig) -> tuple[Conversation, str | None]:
+        thread = thread_of(config)
+        return self.agent.conversation(thread), thread
+
+    def _metadata(self) -> Mapping[str, JSON] | None:
+        return {"skill_id": self.skill_id} if self.skill_id else None
+
+
+def tool_name(name: str) -> str:
+    """Return a name that model providers accept as a tool's."""
+    return _NOT_IN_A_NAME.sub("_", name).strip("_")[:_NAME_LENGTH] or "agent"
+
+
+def _result(reply: AgentReply, *, has_thread: bool) -> tuple[str, dict[str, Any]]:
+    texts = [reply.text, data_text(reply)]
+    texts += [f"(A file: {_file_name(file)})" for file in reply.files]
+    if reply.is_question:
+        texts.append(_ANSWER_IT if has_thread else _SAY_IT_ALL)
+    artifact = {
+        "task_id": reply.task_id,
+        "context_id": reply.context_id,
+        "state": reply.state,
+        "data": reply.data,
+        "files": [to_block(file) for file in reply.files],
+    }
+    return "\n".join(filter(None, texts)) or "(The agent answered nothing.)", artifact
+
+
+def _file_name(file: File) -> str:
+    return file.filename or file.url or file.media_type or "without a name"

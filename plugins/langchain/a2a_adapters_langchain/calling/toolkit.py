@@ -1,0 +1,55 @@
+"""Several remote agents as tools."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING, Self
+
+from langchain_core.tools import BaseTool, BaseToolkit
+
+from a2a_adapters_langchain.calling.tool import A2ATool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from a2a_adapters import RemoteAgent
+
+
+class A2AToolkit(BaseToolkit):
+    """A tool for each of several agents: `A2AToolkit.from_urls([...]).get_tools()`.
+
+    Tools whose agents have the same name are numbered.
+    """
+
+    tools: list[A2ATool]
+
+    @classmethod
+    def from_urls(cls, agents: Iterable[str | RemoteAgent]) -> Self:
+        """Return a toolkit for agents, given by URL or as `RemoteAgent`.
+
+        Raises:
+            RemoteAgentError: A card cannot be had.
+        """
+        return cls(tools=_numbered([A2ATool.from_agent(agent) for agent in agents]))
+
+    @classmethod
+    async def afrom_urls(cls, agents: Iterable[str | RemoteAgent]) -> Self:
+        """`from_urls` in async code; reads all cards at once."""
+        tools = await asyncio.gather(*(A2ATool.afrom_agent(agent) for agent in agents))
+        return cls(tools=_numbered(tools))
+
+    def get_tools(self) -> list[BaseTool]:
+        """Return the tools."""
+        return list(self.tools)
+
+
+def _numbered(tools: Sequence[A2ATool]) -> list[A2ATool]:
+    seen: Counter[str] = Counter()
+    numbered = []
+    for tool in tools:
+        seen[tool.name] += 1
+        number = seen[tool.name]
+        name = tool.name if number == 1 else f"{tool.name[:60]}_{number}"
+        numbered.append(tool.model_copy(update={"name": name}))
+    return numbered

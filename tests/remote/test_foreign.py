@@ -1,0 +1,30 @@
+"""Agents that are not ours, each with its own idea of how to answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from a2a_adapters import TextDelta
+from a2a_adapters.remote import AgentReply, RemoteAgent
+from a2a_adapters.testing import running
+from tests.remote.servers import FOREIGN_AGENTS
+
+
+@pytest.fixture(params=FOREIGN_AGENTS, ids=str)
+async def agent(request):
+    async with running(FOREIGN_AGENTS[request.param]()) as url, RemoteAgent(url) as agent:
+        yield agent
+
+
+async def test_the_answer_comes_whole_and_once(agent):
+    reply = await agent.send("ping")
+    assert reply.text == "pong: ping"
+    assert reply.state == "completed"
+
+
+async def test_the_stream_says_the_same(agent):
+    events = [event async for event in agent.stream("ping")]
+    assert "".join(e.text for e in events if isinstance(e, TextDelta)) == "pong: ping"
+    assert isinstance(events[-1], AgentReply)
+    assert events[-1].text == "pong: ping"
+    assert sum(isinstance(event, AgentReply) for event in events) == 1
