@@ -1,4 +1,4 @@
-"""The command line: `a2a-adapters serve | card | plugins`."""
+"""The command line: `a2a-adapters serve | call | card | plugins`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from a2a_adapters.cli.call import call
+from a2a_adapters.cli.ending import UNREACHABLE, USAGE, fail
 from a2a_adapters.errors import A2AAdaptersError, ConfigurationError
 from a2a_adapters.threads import busy_threads
 
@@ -19,18 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "main"]
 
-EXIT_USAGE = 2
-"""The command line or the target is wrong."""
-EXIT_UNREACHABLE = 3
-"""A remote agent did not answer, or not with a card."""
-
 app = typer.Typer(
     name="a2a-adapters",
-    help="Serve what you have as an A2A agent.",
+    help="Serve what you have as an A2A agent, and call any other.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+app.command()(call)
 
 TargetArgument = Annotated[str, typer.Argument(metavar="MODULE:ATTRIBUTE", show_default=False)]
 
@@ -128,12 +127,7 @@ def main() -> None:
     try:
         app()
     except A2AAdaptersError as error:
-        _fail(str(error), EXIT_USAGE)
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    typer.echo(f"a2a-adapters: {message}", err=True)
-    sys.exit(code)
+        fail(str(error), USAGE)
 
 
 def _make_card(path: str) -> dict[str, object]:
@@ -155,9 +149,9 @@ def _fetch_card(url: str) -> dict[str, object]:
         response.raise_for_status()
         content = response.json()
     except (httpx.HTTPError, ValueError) as error:
-        _fail(f"no card at {address}: {error}", EXIT_UNREACHABLE)
+        fail(f"no card at {address}: {error}", UNREACHABLE)
     if not isinstance(content, dict) or "name" not in content:
-        _fail(f"what {address} answers is not an agent card", EXIT_UNREACHABLE)
+        fail(f"what {address} answers is not an agent card", UNREACHABLE)
     return content
 
 

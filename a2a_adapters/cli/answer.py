@@ -1,0 +1,116 @@
+"""Shows an agent's answer in the terminal."""
+
+from __future__ import annotations
+
+import json
+import mimetypes
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from pydantic_core import to_json
+
+from a2a_adapters.events import Progress, ProgressEvent, TextDelta, ToolCall, ToolResult
+from a2a_adapters.remote import AgentReply
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from a2a_adapters.parts import File
+    from a2a_adapters.remote import RemoteEvent
+
+
+class AnswerPrinter:
+    """Prints the answer to standard output, what happens meanwhile to standard error.
+
+    Args:
+        stream: Whether text is printed as it comes.
+        as_json: Whether the whole answer is printed as JSON instead.
+        folder: Where files are saved; None does not save them.
+    """
+
+    def __init__(self, *, stream: bool, as_json: bool, folder: Path | None) -> None:
+        self._stream = stream and not as_json
+        self._as_json = as_json
+        self._folder = folder
+
+    async def show(self, events: AsyncGenerator[RemoteEvent]) -> AgentReply:
+        """Print events as they come; return the whole answer."""
+        reply = AgentReply(text="")
+        async for event in events:
+            match event:
+                case AgentReply():
+                    reply = event
+                case TextDelta():
+                    if self._stream:
+                        typer.echo(_printable(event.text), nl=False)
+                case _:
+                    typer.secho(f"· {_printable(_line(event))}", err=True, dim=True)
+        if self._as_json:
+            typer.echo(to_json(_as_dict(reply), indent=2))
+        else:
+            self._show_rest(reply)
+        if self._folder is not None:
+            _save(reply, self._folder)
+        return reply
+
+    def _show_rest(self, reply: AgentReply) -> None:
+        if reply.text:
+            typer.echo("" if self._stream else _printable(reply.text))
+        for value in reply.data:
+            typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+        for file in reply.files:
+            about = file.url or f"{file.filename or 'no name'}, {len(file.content or b'')} bytes"
+            typer.echo(f"[file: {_printable(about)}]")
+
+
+def _line(event: ProgressEvent) -> str:
+    match event:
+        case ToolCall(name=name, arguments=arguments):
+            return f"{name} {json.dumps(arguments, ensure_ascii=False)}"
+        case ToolResult(name=name, result=result):
+            return f"{name} -> {json.dumps(result, ensure_ascii=False)}"
+        case Progress(text=text, data=data):
+            return text or json.dumps(data, ensure_ascii=False)
+
+
+def _printable(text: str) -> str:
+    """Return text without what could steer the terminal."""
+    return "".join(c for c in text if c.isprintable() or c in "\n\t")
+
+
+def _as_dict(reply: AgentReply) -> dict[str, object]:
+    return {
+        "state": reply.state,
+        "text": reply.text,
+        "data": reply.data,
+        "files": [
+            {"filename": file.filename, "media_type": file.media_type, "url": file.url}
+            for file in reply.files
+        ],
+        "task_id": reply.task_id,
+        "context_id": reply.context_id,
+        "metadata": reply.metadata,
+    }
+
+
+def _save(reply: AgentReply, folder: Path) -> None:
+    """Write the files of an answer, never over one that exists."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in reply.files:
+        if file.content is not None:
+            path = _free_path(folder, file)
+            path.write_bytes(file.content)
+            typer.echo(f"saved {path}", err=True)
+
+
+def _free_path(folder: Path, file: File) -> Path:
+    # The name is the agent's: only its last part counts, and nothing that is hidden.
+    name = Path(_printable(file.filename).replace("\\", "/")).name.lstrip(".")
+    extension = mimetypes.guess_extension(file.media_type) or ".bin"
+    wanted = Path(name or f"file{extension}")
+    path, number = folder / wanted, 1
+    while path.exists():
+        number += 1
+        path = folder / f"{wanted.stem}-{number}{wanted.suffix}"
+    return path
