@@ -3,6 +3,24 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.processes import UV
 
 # Blocks a2a-sdk's spans: they are not under test, and cost more than what is.
 os.environ.setdefault("OTEL_INSTRUMENTATION_A2A_SDK_ENABLED", "false")
+
+
+@pytest.fixture(scope="session")
+def old_python(tmp_path_factory):
+    """Return the interpreter of an environment with a2a-sdk 0.3, its server included."""
+    environment = tmp_path_factory.mktemp("v03") / "venv"
+    python = environment / "bin" / "python"
+    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, environment], check=True)
+    packages = ["a2a-sdk[http-server]>=0.3.26,<0.4", "uvicorn"]
+    install = [UV, "pip", "install", "--quiet", "--python", python, *packages]
+    subprocess.run(install, check=True)
+    return str(python)

@@ -6,14 +6,13 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from a2a.types import TaskState
 
 from a2a_adapters.testing import answer_of, connect, send, stream, user_message
-from tests.processes import UV, serving
+from tests.processes import serving
 
 pytestmark = [pytest.mark.install, pytest.mark.timeout(180)]
 
@@ -29,17 +28,6 @@ def agent(request):
     environment = {**os.environ, "PYTHONPATH": str(HERE)}
     with serving(f"agents:{request.param}", environment) as url:
         yield request.param, url
-
-
-@pytest.fixture(scope="module")
-def old_python(tmp_path_factory):
-    """Return the interpreter of an environment with a2a-sdk 0.3."""
-    environment = tmp_path_factory.mktemp("v03") / "venv"
-    python = environment / "bin" / "python"
-    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, environment], check=True)
-    sdk = "a2a-sdk[http-server]>=0.3.26,<0.4"
-    subprocess.run([UV, "pip", "install", "--quiet", "--python", python, sdk], check=True)
-    return str(python)
 
 
 def wish(name):
