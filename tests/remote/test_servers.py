@@ -2,57 +2,34 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import asynccontextmanager
+from pathlib import Path
 
 import httpx
 import pytest
 
-from a2a_adapters.testing import running
+from tests.remote.calls import (
+    PING,
+    STREAMING,
+    call,
+    calling,
+    digest,
+    events,
+    result,
+    rpc,
+    served,
+    state,
+    texts,
+)
 from tests.remote.servers import FOREIGN_AGENTS
+from tests.remote.servers.bindings import RPC_PATH
 from tests.remote.servers.cards import CARD_PATH, OLD_CARD_PATH
 
-PING = {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "ping"}]}
 OLD_PING = {
     "kind": "message",
     "messageId": "m1",
     "role": "user",
     "parts": [{"kind": "text", "text": "ping"}],
 }
-
-
-V1 = {"A2A-Version": "1.0"}
-
-
-def calling(app):
-    """Return a client of the app that needs no network."""
-    transport = httpx.ASGITransport(app)
-    return httpx.AsyncClient(transport=transport, base_url="http://agent", headers=V1)
-
-
-@asynccontextmanager
-async def served(app):
-    """Yield a client of the app that calls it over the network."""
-    async with (
-        running(app) as url,
-        httpx.AsyncClient(base_url=url, headers=V1, timeout=10) as client,
-    ):
-        yield client
-
-
-async def rpc(client, method, **params):
-    call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    return await client.post("/", json=call)
-
-
-async def result(client, method, **params):
-    return (await rpc(client, method, **params)).json()["result"]
-
-
-def events(response):
-    """Return the results of a stream."""
-    lines = response.text.splitlines()
-    return [json.loads(line[6:])["result"] for line in lines if line.startswith("data: ")]
 
 
 def foreign(name):
@@ -62,7 +39,7 @@ def foreign(name):
 async def streamed(name):
     """Return (kind, text) of each event with which the agent answers `ping`."""
     async with foreign(name) as client:
-        response = await rpc(client, "SendStreamingMessage", message=PING)
+        response = await rpc(client, STREAMING, message=PING)
         return [digest(event) for event in events(response)]
 
 
@@ -70,24 +47,6 @@ async def sent(name):
     """Return what the agent answers `ping` with when it is not to stream."""
     async with foreign(name) as client:
         return await result(client, "SendMessage", message=PING)
-
-
-def digest(event):
-    [(kind, value)] = event.items()
-    match kind:
-        case "task":
-            return kind, [texts(a) for a in value.get("artifacts", [])]
-        case "message":
-            return kind, texts(value)
-        case "artifactUpdate":
-            how = "append" if value.get("append") else "set"
-            return f"{how}, last" if value.get("lastChunk") else how, texts(value["artifact"])
-    state = value["status"]["state"].removeprefix("TASK_STATE_").lower()
-    return state, texts(value["status"].get("message", {}))
-
-
-def texts(value):
-    return [part["text"] for part in value.get("parts", []) if "text" in part]
 
 
 BEGINS = [("task", []), ("working", [])]
@@ -154,7 +113,7 @@ async def test_an_agent_that_cannot_stream():
     assert digest(answer) == ("task", [WHOLE])
     async with foreign("final_task") as client:
         card = (await client.get(CARD_PATH)).json()
-        refused = (await rpc(client, "SendStreamingMessage", message=PING)).json()
+        refused = (await rpc(client, STREAMING, message=PING)).json()
     assert not card["capabilities"]["streaming"]
     assert refused["error"]["code"] == -32004
 
@@ -176,22 +135,22 @@ async def test_parts_of_every_kind():
 
 
 @pytest.mark.parametrize(
-    ("name", "state"), [("submitted", "SUBMITTED"), ("stream_ends_working", "WORKING")]
+    ("name", "unfinished"), [("submitted", "submitted"), ("stream_ends_working", "working")]
 )
-async def test_a_task_that_is_finished_later(name, state):
+async def test_a_task_that_is_finished_later(name, unfinished):
     async with served(FOREIGN_AGENTS[name]()) as client:
         task = (await result(client, "SendMessage", message=PING))["task"]
-        states = [task["status"]["state"]]
-        while states[-1] != "TASK_STATE_COMPLETED":
+        states = [state(task)]
+        while states[-1] != "completed":
             task = await result(client, "GetTask", id=task["id"])
-            states.append(task["status"]["state"])
-    assert states[:2] == [f"TASK_STATE_{state}"] * 2
+            states.append(state(task))
+    assert states[:2] == [unfinished] * 2
     assert texts(task["artifacts"][0]) == WHOLE
 
 
 async def test_a_task_that_is_finished_for_a_subscriber():
     async with foreign("stream_ends_working") as client:
-        response = await rpc(client, "SendStreamingMessage", message=PING)
+        response = await rpc(client, STREAMING, message=PING)
         task_id = events(response)[0]["task"]["id"]
         subscribed = events(await rpc(client, "SubscribeToTask", id=task_id))
     assert [digest(event) for event in subscribed] == [
@@ -216,6 +175,15 @@ async def test_grpc_comes_first():
         answer = await result(client, "SendMessage", message=PING)
     assert [i["protocolBinding"] for i in card["supportedInterfaces"]] == ["GRPC", "JSONRPC"]
     assert digest(answer) == ("task", [["pong", ": pi", "ng"]])
+
+
+async def test_the_card_alone_tells_the_path():
+    async with foreign("rpc_elsewhere") as client:
+        [interface] = (await client.get(CARD_PATH)).json()["supportedInterfaces"]
+        assert interface["url"].endswith(RPC_PATH)
+        answer = await client.post(interface["url"], **call("SendMessage", message=PING))
+        assert (await rpc(client, "SendMessage", message=PING)).status_code == 404
+    assert digest(answer.json()["result"]) == ("task", [["pong", ": pi", "ng"]])
 
 
 async def test_the_card_is_at_the_old_path():
@@ -244,6 +212,24 @@ async def test_an_agent_of_0_3_alone(name):
         assert kinds == ["task", "status-update", *["artifact-update"] * 3, "status-update"]
 
 
+@pytest.mark.install
+@pytest.mark.timeout(180)
+async def test_an_agent_on_the_sdk_of_0_3(sdk_v03_url):
+    async with httpx.AsyncClient(base_url=sdk_v03_url) as client:
+        card = (await client.get(CARD_PATH)).json()
+        answer = await result(client, "message/send", message=OLD_PING)
+        kinds = [e["kind"] for e in events(await rpc(client, "message/stream", message=OLD_PING))]
+    assert (card["protocolVersion"], card["url"]) == ("0.3.0", f"{sdk_v03_url}/")
+    assert answer["status"]["state"] == "completed"
+    assert texts(answer["artifacts"][0]) == ["pong", ": ", "ping"]
+    assert kinds == ["task", "status-update", *["artifact-update"] * 3, "status-update"]
+
+
 def test_every_agent_is_tested_here():
-    elsewhere = {"final_task", "submitted", "rest_only", "grpc_first", "old_card_path"}
-    assert set(FOREIGN_AGENTS) == {*STREAMS, *elsewhere, "old_message", "old_task"}
+    more = "final_task submitted rest_only grpc_first rpc_elsewhere old_card_path"
+    assert set(FOREIGN_AGENTS) == {*STREAMS, *more.split(), "old_message", "old_task"}
+
+
+def test_nothing_of_ours_is_in_them():
+    for source in (Path(__file__).parent / "servers").glob("*.py"):
+        assert "a2a_adapters" not in source.read_text(), source

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp
 
-from tests.remote.servers.bindings import grpc_first, old_card_path, rest_only
+from tests.remote.servers.bindings import grpc_first, old_card_path, rest_only, rpc_elsewhere
 from tests.remote.servers.late import stream_ends_working, submitted
 from tests.remote.servers.loose import chunks_without_task, task_then_message
 from tests.remote.servers.mixed import mixed_parts, several_parts
@@ -57,6 +57,7 @@ _FACTORIES = (
     submitted,
     rest_only,
     grpc_first,
+    rpc_elsewhere,
     old_card_path,
     old_message,
     old_task,

@@ -8,6 +8,8 @@ from tests.remote.servers.cards import OLD_CARD_PATH
 from tests.remote.servers.sdk import sdk_app
 from tests.remote.servers.streams import chunking
 
+RPC_PATH = "/agents/pong/v1"
+
 
 def rest_only() -> ASGIApp:
     """Speaks nothing but HTTP+JSON."""
@@ -17,6 +19,11 @@ def rest_only() -> ASGIApp:
 def grpc_first() -> ASGIApp:
     """Prefers GRPC, which it does not even serve; its second choice is JSONRPC."""
     return sdk_app(chunking(), bindings=["GRPC", "JSONRPC"])
+
+
+def rpc_elsewhere() -> ASGIApp:
+    """Speaks JSONRPC at a path of its own, that only its card tells."""
+    return sdk_app(chunking(), rpc_path=RPC_PATH)
 
 
 def old_card_path() -> ASGIApp:

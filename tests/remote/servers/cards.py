@@ -22,16 +22,26 @@ def agent_card(
     *,
     streaming: bool = True,
     bindings: Sequence[str] = ("JSONRPC",),
+    path: str = "",
     name: str = "Pong",
     description: str = "Answers ping with pong.",
 ) -> AgentCard:
-    """Return the card of an agent of A2A 1.0 at `url`, its bindings in order of preference."""
+    """Return the card of an agent of A2A 1.0, its bindings in order of preference.
+
+    Args:
+        url: The address of the card's host.
+        streaming: Whether the card says that the agent streams.
+        bindings: The bindings it names.
+        path: What follows `url` in the address of every binding.
+        name: The agent's name.
+        description: The agent's description.
+    """
     return AgentCard(
         name=name,
         description=description,
         version="1.0.0",
         supported_interfaces=[
-            AgentInterface(url=url, protocol_binding=binding, protocol_version="1.0")
+            AgentInterface(url=url + path, protocol_binding=binding, protocol_version="1.0")
             for binding in bindings
         ],
         capabilities=AgentCapabilities(streaming=streaming),

@@ -13,12 +13,10 @@ from tests.remote.servers.wire import (
     COMPLETED,
     WORKING,
     Call,
-    chunk,
+    TaskEvents,
     message,
     rpc_app,
     sse,
-    status,
-    task,
 )
 
 
@@ -26,15 +24,18 @@ def chunks_without_task() -> ASGIApp:
     """Streams chunks that say `append` from the first one on, and never sends the Task."""
 
     async def answer(call: Call) -> Response:
+        told = TaskEvents.answering(call)
         cut = pieces(f"pong: {call.text}")
 
         async def events() -> AsyncIterator[dict[str, Any]]:
-            yield call.result(status(WORKING))
+            yield call.result(told.status(WORKING))
             for piece in cut:
-                yield call.result(chunk(piece, append=True))
-            yield call.result(status(COMPLETED))
+                yield call.result(told.chunk(piece))
+            yield call.result(told.status(COMPLETED))
 
-        return sse(events()) if call.streams else JSONResponse(call.result(task(COMPLETED, *cut)))
+        return (
+            sse(events()) if call.streams else JSONResponse(call.result(told.task(COMPLETED, *cut)))
+        )
 
     return rpc_app(answer)
 
@@ -43,11 +44,12 @@ def task_then_message() -> ASGIApp:
     """Announces a task in its stream and answers with a Message, which is the end of it."""
 
     async def answer(call: Call) -> Response:
+        told = TaskEvents.answering(call)
         reply = message(f"pong: {call.text}")
 
         async def events() -> AsyncIterator[dict[str, Any]]:
-            yield call.result(task(WORKING))
-            yield call.result(status(WORKING, "thinking…"))
+            yield call.result(told.task(WORKING))
+            yield call.result(told.status(WORKING, "thinking…"))
             yield call.result(reply)
 
         return sse(events()) if call.streams else JSONResponse(call.result(reply))

@@ -51,11 +51,14 @@ def sdk_app(
     streaming: bool = True,
     bindings: Sequence[str] = ("JSONRPC",),
     card_path: str = CARD_PATH,
+    rpc_path: str = "",
     card: CardBuilder | None = None,
     handler_type: type[DefaultRequestHandler] = DefaultRequestHandler,
 ) -> ASGIApp:
     """Return an agent of A2A 1.0 as a2a-sdk serves it; it has routes for what its card names."""
-    build = card or functools.partial(agent_card, streaming=streaming, bindings=bindings)
+    build = card or functools.partial(
+        agent_card, streaming=streaming, bindings=bindings, path=rpc_path
+    )
     handler = handler_type(executor, InMemoryTaskStore(), build("http://127.0.0.1"))
 
     @asynccontextmanager
@@ -65,7 +68,7 @@ def sdk_app(
 
     routes: list[BaseRoute] = [card_route(build, card_path)]
     if "JSONRPC" in bindings:
-        routes += create_jsonrpc_routes(handler, "/")
+        routes += create_jsonrpc_routes(handler, rpc_path or "/")
     if "HTTP+JSON" in bindings:
         routes += create_rest_routes(handler)
     return Starlette(routes=routes, lifespan=lifespan)

@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterable, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 from a2a.types import (
     Artifact,
@@ -28,8 +29,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tests.remote.servers.cards import CardBuilder, agent_card, card_route
 
-TASK_ID = "task-1"
-CONTEXT_ID = "context-1"
 WORKING = TaskState.TASK_STATE_WORKING
 COMPLETED = TaskState.TASK_STATE_COMPLETED
 
@@ -72,31 +71,40 @@ def rpc_app(answer: Answer, card: CardBuilder = agent_card) -> ASGIApp:
         return await answer(Call(call.get("id"), call["method"], call.get("params", {})))
 
     routes = [card_route(card), Route("/", endpoint, methods=["POST"])]
-    return _WithTransport(Starlette(routes=routes))
+    return _WithConnection(Starlette(routes=routes))
 
 
 def sse(events: AsyncIterable[Any]) -> Response:
     """Return a stream of JSON values as server-sent events."""
+    lines = (line(event) async for event in events)
+    return StreamingResponse(lines, media_type="text/event-stream")
 
-    async def lines():
-        async for event in events:
-            yield f"data: {json.dumps(event)}\n\n"
 
-    return StreamingResponse(lines(), media_type="text/event-stream")
+def line(event: Any) -> str:
+    """Return a JSON value as one server-sent event."""
+    return f"data: {json.dumps(event)}\n\n"
 
 
 class Broken(Response):
-    """A stream whose connection is closed without its end, or a response that never starts."""
+    """A connection that is closed without an answer, or with half of one.
 
-    def __init__(self, events: AsyncIterable[Any] | None = None) -> None:
+    Args:
+        events: What the stream holds before; None: there is no answer at all.
+        torn: An event of which only the first half is sent.
+    """
+
+    def __init__(self, events: AsyncIterable[Any] | None = None, *, torn: Any = None) -> None:
         self._events = events
+        self._torn = torn
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._events is not None:
             await start_stream(send)
             async for event in self._events:
-                body = f"data: {json.dumps(event)}\n\n".encode()
-                await send({"type": "http.response.body", "body": body, "more_body": True})
+                await send_body(send, line(event))
+        if self._torn is not None:
+            half = line(self._torn)
+            await send_body(send, half[: len(half) // 2])
         scope["extensions"]["connection"].__self__.transport.close()
         await until_disconnect(receive)
 
@@ -107,13 +115,18 @@ async def start_stream(send: Send) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": headers})
 
 
+async def send_body(send: Send, text: str) -> None:
+    """Send a piece of the body of a response, not the last one."""
+    await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
+
+
 async def until_disconnect(receive: Receive) -> None:
     """Wait for the client to go away."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-class _WithTransport:
+class _WithConnection:
     """Puts uvicorn's own `send` into the scope: ASGI cannot close a connection, its owner can."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -125,42 +138,57 @@ class _WithTransport:
         await self._app(scope, receive, send)
 
 
+@dataclass(frozen=True)
+class TaskEvents:
+    """Builds what may be said about one task, as results of calls and as events."""
+
+    task_id: str
+    context_id: str
+
+    @classmethod
+    def answering(cls, call: Call) -> TaskEvents:
+        """Return the events of the task that the call names, or of a new one."""
+        message = call.params.get("message", {})
+        return cls(
+            call.params.get("id") or message.get("taskId") or uuid4().hex,
+            message.get("contextId") or uuid4().hex,
+        )
+
+    def task(self, state: TaskState, *texts: str) -> dict[str, Any]:
+        """Return the Task, `texts` the parts of its one artifact."""
+        parts = [Part(text=text) for text in texts]
+        artifacts = [Artifact(artifact_id="answer", parts=parts)] if parts else []
+        status = TaskStatus(state=state)
+        whole = Task(
+            id=self.task_id, context_id=self.context_id, status=status, artifacts=artifacts
+        )
+        return MessageToDict(StreamResponse(task=whole))
+
+    def status(self, state: TaskState, text: str = "") -> dict[str, Any]:
+        """Return a change of status."""
+        said = _said(text) if text else None
+        update = TaskStatusUpdateEvent(
+            task_id=self.task_id,
+            context_id=self.context_id,
+            status=TaskStatus(state=state, message=said),
+        )
+        return MessageToDict(StreamResponse(status_update=update))
+
+    def chunk(self, text: str, *, append: bool = True) -> dict[str, Any]:
+        """Return a piece of the one artifact."""
+        update = TaskArtifactUpdateEvent(
+            task_id=self.task_id,
+            context_id=self.context_id,
+            artifact=Artifact(artifact_id="answer", parts=[Part(text=text)]),
+            append=append,
+        )
+        return MessageToDict(StreamResponse(artifact_update=update))
+
+
 def message(text: str) -> dict[str, Any]:
     """Return a Message as the result of a call or as an event."""
-    said = Message(message_id="answer-1", role=Role.ROLE_AGENT, parts=[Part(text=text)])
-    return MessageToDict(StreamResponse(message=said))
+    return MessageToDict(StreamResponse(message=_said(text)))
 
 
-def task(state: TaskState, *texts: str, task_id: str = TASK_ID) -> dict[str, Any]:
-    """Return a Task as the result of a call or as an event, `texts` the parts of its artifact."""
-    parts = [Part(text=text) for text in texts]
-    whole = Task(
-        id=task_id,
-        context_id=CONTEXT_ID,
-        status=TaskStatus(state=state),
-        artifacts=[Artifact(artifact_id="answer", parts=parts)] if parts else [],
-    )
-    return MessageToDict(StreamResponse(task=whole))
-
-
-def status(state: TaskState, text: str = "", task_id: str = TASK_ID) -> dict[str, Any]:
-    """Return a change of status as an event."""
-    update = TaskStatusUpdateEvent(
-        task_id=task_id, context_id=CONTEXT_ID, status=TaskStatus(state=state)
-    )
-    if text:
-        said = Message(message_id="status", role=Role.ROLE_AGENT, parts=[Part(text=text)])
-        update.status.message.CopyFrom(said)
-    return MessageToDict(StreamResponse(status_update=update))
-
-
-def chunk(text: str, *, append: bool, last: bool = False, task_id: str = TASK_ID) -> dict[str, Any]:
-    """Return a piece of the one artifact as an event."""
-    update = TaskArtifactUpdateEvent(
-        task_id=task_id,
-        context_id=CONTEXT_ID,
-        artifact=Artifact(artifact_id="answer", parts=[Part(text=text)]),
-        append=append,
-        last_chunk=last,
-    )
-    return MessageToDict(StreamResponse(artifact_update=update))
+def _said(text: str) -> Message:
+    return Message(message_id=uuid4().hex, role=Role.ROLE_AGENT, parts=[Part(text=text)])
