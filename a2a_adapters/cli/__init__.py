@@ -186,5 +186,5 @@ def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     table = Table(*header)
     for row in rows:
-        table.add_row(*(escape(cell) for cell in row))
+        table.add_row(*(escape(cell.replace(", ", "\n")) for cell in row))
     Console().print(table)

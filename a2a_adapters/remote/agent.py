@@ -78,6 +78,10 @@ class RemoteAgent:
     def __repr__(self) -> str:
         return f"RemoteAgent({self.name!r})"
 
+    def __deepcopy__(self, memo: object) -> Self:
+        # Frameworks copy what models and tools hold; connections and conversations are shared.
+        return self
+
     async def card(self) -> AgentCard:
         """Return the agent's card, as it wrote it. Trust it no more than its answers.
 

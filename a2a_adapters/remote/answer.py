@@ -85,6 +85,8 @@ class Answer:
                 return self._fold_chunk(event.artifact_update)
             case "status_update":
                 update = event.status_update
+                if self._is_strange(update.task_id):
+                    return []
                 self._note_ids(update.task_id, update.context_id)
                 self._metadata |= struct_to_dict(update.metadata)
                 return self._fold_status(update.status)
@@ -108,6 +110,8 @@ class Answer:
         return news + self._fold_status(task.status)
 
     def _fold_chunk(self, update: TaskArtifactUpdateEvent) -> list[NewEvent]:
+        if self._is_strange(update.task_id):
+            return []
         self._note_ids(update.task_id, update.context_id)
         artifact = update.artifact
         growing = self._growing(artifact)
@@ -156,6 +160,10 @@ class Answer:
         if artifact.HasField("metadata"):
             growing.metadata = {**growing.metadata, **struct_to_dict(artifact.metadata)}
         return growing
+
+    def _is_strange(self, task_id: str) -> bool:
+        """Tell whether something is about another task."""
+        return bool(self.task_id and task_id) and task_id != self.task_id
 
     def _note_ids(self, task_id: str, context_id: str) -> None:
         self.task_id = task_id or self.task_id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from a2a_adapters.errors import (
     RemoteAnswerError,
     RemoteAuthError,
     RemoteConnectionError,
+    RemoteTimeoutError,
 )
 from a2a_adapters.remote.http import MAX_BYTES
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters.remote.options import RemoteOptions
 
+_CARD_SECONDS = 30.0
 _NAME_LENGTH = 100
 _TEXT_LENGTH = 1_000
 _SKILLS = 50
@@ -56,20 +59,27 @@ async def fetch_card(
 
     Raises:
         RemoteConnectionError: The agent cannot be reached.
+        RemoteTimeoutError: It does not send the card in time.
         RemoteAuthError: It wants credentials for its card.
         RemoteAnswerError: There is no card there.
     """
-    for address in _addresses(url):
-        request = client.build_request(
-            "GET", address, extensions={MAX_BYTES: options.card_bytes}, timeout=30
-        )
-        try:
-            response = await client.send(request)
-        except httpx.HTTPError as error:
-            raise RemoteConnectionError(f"{address} cannot be reached: {error}") from error
-        if response.status_code != httpx.codes.NOT_FOUND:
-            return _parse(response, address)
+    try:
+        async with asyncio.timeout(min(options.timeout, _CARD_SECONDS)):
+            for address in _addresses(url):
+                response = await _get(client, address, options.card_bytes)
+                if response.status_code != httpx.codes.NOT_FOUND:
+                    return _parse(response, address)
+    except TimeoutError as error:
+        raise RemoteTimeoutError(f"{url} did not send its card in time") from error
     raise RemoteAnswerError(f"there is no agent card at {url} (HTTP 404)")
+
+
+async def _get(client: httpx.AsyncClient, address: str, max_bytes: int) -> httpx.Response:
+    request = client.build_request("GET", address, extensions={MAX_BYTES: max_bytes})
+    try:
+        return await client.send(request)
+    except httpx.HTTPError as error:
+        raise RemoteConnectionError(f"{address} cannot be reached: {error}") from error
 
 
 def _addresses(url: httpx.URL) -> list[str]:

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 _FIRST_DELAY = 0.1
 _LONGEST_DELAY = 5.0
 _CANCEL_SECONDS = 5.0
+_LEAVE_SECONDS = 1.0
+"""How long leaving waits for the cancelling, which goes on without it."""
 
 _cancelling: set[asyncio.Task[None]] = set()
 
@@ -197,7 +199,7 @@ class Exchange:
         task = asyncio.create_task(self._send_cancel(self._answer.task_id))
         _cancelling.add(task)
         task.add_done_callback(_cancelling.discard)
-        await asyncio.wait({task}, timeout=_CANCEL_SECONDS)
+        await asyncio.wait({task}, timeout=_LEAVE_SECONDS)
 
     async def _send_cancel(self, task_id: str) -> None:
         try:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message as ProtocolMessage
 
 _HEADERS = {"A2A-Version": "1.0", "Content-Type": "application/json"}
+_UNAUTHORIZED = frozenset({401, 403})
 _EVENT_STREAM = "text/event-stream"
 
 
@@ -78,47 +79,78 @@ class JsonRpcTransport(SdkTransport):
     async def _call(
         self, method: str, params: ProtocolMessage, context: ClientCallContext | None
     ) -> dict[str, Any]:
-        response = await self.httpx_client.send(self._request(method, params, context))
-        return _result(response)
+        call = _Call(method, params)
+        response = await self.httpx_client.send(self._request(call, context))
+        return call.result(response)
 
     async def _stream(
         self, method: str, params: ProtocolMessage, context: ClientCallContext | None
     ) -> AsyncGenerator[StreamResponse]:
-        request = self._request(method, params, context)
+        call = _Call(method, params)
+        request = self._request(call, context)
         request.headers["Accept"] = _EVENT_STREAM
         response = await self.httpx_client.send(request, stream=True)
         try:
             if not response.headers.get("content-type", "").startswith(_EVENT_STREAM):
                 await response.aread()
-                yield _event(_result(response))
+                yield _event(call.result(response))
                 return
             async for data in event_data(response.aiter_bytes()):
-                yield _event(_checked(_parsed(data)))
+                yield _event(call.checked(_parsed(data)))
         finally:
             await response.aclose()
 
-    def _request(
-        self, method: str, params: ProtocolMessage, context: ClientCallContext | None
-    ) -> httpx.Request:
-        call = {"jsonrpc": "2.0", "id": new_id(), "method": method, "params": MessageToDict(params)}
+    def _request(self, call: _Call, context: ClientCallContext | None) -> httpx.Request:
         headers = _HEADERS
         if context and context.service_parameters:
             headers = {**headers, **context.service_parameters}
         return self.httpx_client.build_request(
-            "POST", self.url, content=to_json(call), headers=headers
+            "POST", self.url, content=call.body(), headers=headers
         )
 
 
-def _result(response: httpx.Response) -> dict[str, Any]:
-    """Return the result of a call; the body tells more about an error than the HTTP status."""
-    try:
-        body = from_json(response.content)
-    except ValueError as error:
-        response.raise_for_status()
-        raise RemoteAnswerError("the agent's answer is not JSON") from error
-    if response.is_error and not (isinstance(body, dict) and "error" in body):
-        response.raise_for_status()
-    return _checked(body)
+class _Call:
+    """One JSON-RPC request, and what may come back for it."""
+
+    def __init__(self, method: str, params: ProtocolMessage) -> None:
+        self._id = new_id()
+        self._method = method
+        self._params = params
+
+    def body(self) -> bytes:
+        params = MessageToDict(self._params)
+        call = {"jsonrpc": "2.0", "id": self._id, "method": self._method, "params": params}
+        return to_json(call)
+
+    def result(self, response: httpx.Response) -> dict[str, Any]:
+        """Return the result; the body tells more about an error than the HTTP status."""
+        try:
+            body = from_json(response.content)
+        except ValueError as error:
+            response.raise_for_status()
+            raise RemoteAnswerError("the agent's answer is not JSON") from error
+        is_told = isinstance(body, dict) and isinstance(body.get("error"), dict)
+        if not is_told or response.status_code in _UNAUTHORIZED:
+            response.raise_for_status()
+        return self.checked(body)
+
+    def checked(self, body: object) -> dict[str, Any]:
+        """Return the result of a JSON-RPC response.
+
+        Raises:
+            RemoteRefusedError: It is an error.
+            RemoteAnswerError: It is no response, or one to another call.
+        """
+        if not isinstance(body, dict):
+            raise RemoteAnswerError("the agent's answer is not a JSON-RPC response")
+        if isinstance(error := body.get("error"), dict):
+            code = error.get("code")
+            message = f"the agent refused: {quote(str(error.get('message', 'it said no more')))}"
+            raise RemoteRefusedError(message, code=code if isinstance(code, int) else 0)
+        result = body.get("result")
+        if not isinstance(result, dict) or body.get("id") != self._id:
+            raise RemoteAnswerError("the agent's answer is not a response to this call")
+        return result
 
 
 def _parsed(data: bytes) -> object:
@@ -126,24 +158,6 @@ def _parsed(data: bytes) -> object:
         return from_json(data)
     except ValueError as error:
         raise RemoteAnswerError("an event of the agent's stream is not JSON") from error
-
-
-def _checked(body: object) -> dict[str, Any]:
-    """Return the result of a JSON-RPC response.
-
-    Raises:
-        RemoteRefusedError: It is an error.
-        RemoteAnswerError: It is no JSON-RPC response.
-    """
-    if isinstance(body, dict):
-        result, error = body.get("result"), body.get("error")
-        if isinstance(result, dict):
-            return result
-        if isinstance(error, dict):
-            code = error.get("code")
-            message = f"the agent refused: {quote(str(error.get('message', 'it said no more')))}"
-            raise RemoteRefusedError(message, code=code if isinstance(code, int) else 0)
-    raise RemoteAnswerError("the agent's answer is not a JSON-RPC response")
 
 
 def _event(result: dict[str, Any]) -> StreamResponse:

@@ -1,0 +1,298 @@
+"""Agents that break off, hang, flood, refuse or talk nonsense."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from a2a_adapters import (
+    AgentReply,
+    RemoteAgent,
+    RemoteAgentError,
+    RemoteAnswerError,
+    RemoteAuthError,
+    RemoteConnectionError,
+    RemoteOptions,
+    RemoteRefusedError,
+    RemoteTimeoutError,
+    TextDelta,
+    build_app,
+)
+from a2a_adapters.testing import running
+from tests.remote.servers.broken import BreakingStream
+from tests.remote.servers.flaky import Flaky
+from tests.remote.servers.front import Recording
+from tests.remote.servers.hanging import (
+    endless_chunks,
+    endless_comments,
+    hanging_card,
+    hangs_after_headers,
+    hangs_before_headers,
+    hangs_mid_stream,
+)
+from tests.remote.servers.huge import huge_answer, huge_card
+from tests.remote.servers.malformed import (
+    ERROR_CODES,
+    MALFORMED,
+    bad_card,
+    http_error,
+    json_for_stream,
+    redirecting,
+    rpc_error,
+    stranger_in_stream,
+)
+
+IMPATIENT = RemoteOptions(timeout=0.3, retries=0)
+
+
+async def collect(agent, text="ping"):
+    events = [event async for event in agent.stream(text)]
+    said = "".join(event.text for event in events if isinstance(event, TextDelta))
+    assert isinstance(events[-1], AgentReply)
+    return said, events[-1].text
+
+
+@pytest.mark.parametrize("torn", [False, True])
+@pytest.mark.parametrize("finishes", [False, True])
+@pytest.mark.parametrize("after", [1, 2, 3, 4])
+async def test_a_stream_that_breaks_is_taken_up_again(after, finishes, torn):
+    server = BreakingStream(after, finishes=finishes, torn=torn)
+    async with running(server) as url, RemoteAgent(url) as agent:
+        assert await collect(agent) == ("pong: ping", "pong: ping")
+    assert server.methods[0] == "SendStreamingMessage"
+    assert server.methods.count("SendStreamingMessage") == 1, "the message is never sent twice"
+    assert set(server.methods[1:]) <= {"SubscribeToTask", "GetTask"}
+    assert len(server.methods) > 1
+
+
+async def test_a_stream_may_break_again_and_again():
+    server = BreakingStream(1, breaks=3)
+    async with running(server) as url, RemoteAgent(url) as agent:
+        assert await collect(agent) == ("pong: ping", "pong: ping")
+
+
+async def test_a_silent_stream_is_subscribed_to_again():
+    has_waited = asyncio.Event()
+
+    async def think(text: str):
+        yield "po"
+        await has_waited.wait()
+        yield "ng"
+
+    class Watching(Recording):
+        def refusal(self, request):
+            if self.methods.count("SubscribeToTask") == 3:
+                has_waited.set()
+
+    options = RemoteOptions(idle_timeout=0.05)
+    async with (
+        running(Watching(build_app(think))) as url,
+        RemoteAgent(url, options=options) as agent,
+    ):
+        assert (await agent.send("ping")).text == "pong"
+
+
+@pytest.mark.parametrize("refusal", ["429", "503"])
+async def test_a_busy_agent_is_asked_again(refusal):
+    server = Flaky(refusal, calls=2, cards=1)
+    async with running(server) as url, RemoteAgent(url) as agent:
+        assert (await agent.send("ping")).text == "pong: ping"
+    assert server.methods.count("SendStreamingMessage") == 3
+
+
+async def test_an_agent_that_stays_busy_is_given_up():
+    server = Flaky("503", calls=9)
+    options = RemoteOptions(retries=1)
+    async with running(server) as url, RemoteAgent(url, options=options) as agent:
+        with pytest.raises(RemoteConnectionError, match="busy"):
+            await agent.send("ping")
+    assert len(server.methods) == 2
+
+
+async def test_an_agent_that_wants_a_long_pause_is_not_waited_for():
+    server = Flaky("429", calls=9, retry_after="3600")
+    async with running(server) as url, RemoteAgent(url) as agent:
+        with pytest.raises(RemoteConnectionError, match="busy"):
+            await agent.send("ping")
+    assert len(server.methods) == 1
+
+
+@pytest.mark.parametrize("refusal", ["closed", "lost"])
+async def test_what_may_have_been_received_is_not_sent_again(refusal):
+    server = Flaky(refusal, calls=1)
+    async with running(server) as url, RemoteAgent(url) as agent:
+        with pytest.raises(RemoteConnectionError):
+            await agent.send("ping")
+    assert list(server.times_received.values()) == [1]
+
+
+async def test_nobody_there():
+    options = RemoteOptions(retries=1)
+    async with RemoteAgent("http://127.0.0.1:9", options=options) as agent:
+        with pytest.raises(RemoteConnectionError, match="cannot be reached"):
+            await agent.send("ping")
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+async def test_nonsense_is_an_error(name):
+    options = RemoteOptions(retries=0, timeout=5)
+    async with running(MALFORMED[name]()) as url, RemoteAgent(url, options=options) as agent:
+        with pytest.raises(RemoteAgentError) as caught:
+            await agent.send("ping")
+        assert "Traceback" not in str(caught.value)
+        assert "<script>" not in str(caught.value)
+
+
+@pytest.mark.parametrize("code", ERROR_CODES)
+async def test_an_error_of_the_protocol_keeps_its_code(code):
+    async with running(rpc_error(code, "Nope\x1b[2J")) as url, RemoteAgent(url) as agent:
+        with pytest.raises(RemoteRefusedError, match="Nope") as caught:
+            await agent.send("ping")
+    assert caught.value.code == code
+    assert "\x1b" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (401, RemoteAuthError),
+        (403, RemoteAuthError),
+        (404, RemoteAnswerError),
+        (500, RemoteAnswerError),
+        (503, RemoteConnectionError),
+    ],
+)
+async def test_http_errors(status, error):
+    options = RemoteOptions(retries=0)
+    async with running(http_error(status)) as url, RemoteAgent(url, options=options) as agent:
+        with pytest.raises(error, match=str(status)) as caught:
+            await agent.send("ping")
+    assert type(caught.value) is error
+
+
+async def test_a_redirect_is_not_followed():
+    async with running(redirecting("http://127.0.0.1:1/")) as url, RemoteAgent(url) as agent:
+        with pytest.raises(RemoteAgentError):
+            await agent.send("ping")
+
+
+@pytest.mark.parametrize("app", [stranger_in_stream, json_for_stream])
+async def test_odd_answers_that_are_still_answers(app):
+    async with running(app()) as url, RemoteAgent(url) as agent:
+        assert await collect(agent) == ("pong: ping", "pong: ping")
+
+
+@pytest.mark.parametrize("app", [hangs_before_headers, hangs_after_headers, hangs_mid_stream])
+async def test_an_answer_takes_only_so_long(app):
+    server = app()
+    async with running(server) as url, RemoteAgent(url, options=IMPATIENT) as agent:
+        with pytest.raises(RemoteTimeoutError, match=r"0\.3 s"):
+            await agent.send("ping")
+        async with asyncio.timeout(5):
+            await server.gone.wait()
+
+
+@pytest.mark.parametrize("app", [endless_chunks, endless_comments])
+async def test_an_endless_answer_ends(app):
+    async with running(app()) as url, RemoteAgent(url, options=IMPATIENT) as agent:
+        with pytest.raises(RemoteTimeoutError):
+            await agent.send("ping")
+
+
+async def test_a_card_takes_only_so_long():
+    async with running(hanging_card()) as url, RemoteAgent(url, options=IMPATIENT) as agent:
+        with pytest.raises(RemoteAgentError):
+            await agent.send("ping")
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+async def test_what_is_too_large_is_not_read(compressed):
+    options = RemoteOptions(answer_bytes=1 << 20, card_bytes=1 << 16)
+    for server in (huge_answer(compressed=compressed), huge_card(compressed=compressed)):
+        async with running(server) as url, RemoteAgent(url, options=options) as agent:
+            with pytest.raises(RemoteAnswerError, match=r"bytes|gzip"):
+                await agent.send("ping")
+        assert server.sent < 40 << 20
+
+
+@pytest.mark.parametrize("body", ["", "[]", "{}", "null", '{"name": 3}', "<html>"])
+async def test_what_is_no_card(body):
+    async with running(bad_card(body)) as url, RemoteAgent(url) as agent:
+        with pytest.raises(RemoteAnswerError, match="card"):
+            await agent.send("ping")
+
+
+async def test_a_missing_card_is_looked_for_the_next_time():
+    async with running(bad_card("", 404)) as url, RemoteAgent(url) as agent:
+        for _ in range(2):
+            with pytest.raises(RemoteAnswerError, match="no agent card"):
+                await agent.send("ping")
+
+
+async def endless(text: str):
+    """Say more until the caller leaves."""
+    try:
+        while True:
+            yield "more "
+            await asyncio.sleep(0.01)
+    finally:
+        ended.set()
+
+
+ended = asyncio.Event()
+
+
+@pytest.fixture
+async def endless_agent():
+    ended.clear()
+    async with running(build_app(endless)) as url, RemoteAgent(url) as agent:
+        yield agent
+
+
+async def test_leaving_a_stream_cancels_its_task(endless_agent):
+    stream = endless_agent.stream("go")
+    await anext(stream)
+    await stream.aclose()
+    async with asyncio.timeout(5):
+        await ended.wait()
+
+
+async def test_cancelling_a_call_cancels_its_task(endless_agent):
+    has_begun = asyncio.Event()
+
+    async def listen():
+        async for _ in endless_agent.stream("go"):
+            has_begun.set()
+
+    call = asyncio.create_task(listen())
+    await has_begun.wait()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    async with asyncio.timeout(5):
+        await ended.wait()
+
+
+async def test_a_timeout_cancels_its_task():
+    ended.clear()
+    options = RemoteOptions(timeout=0.2)
+    async with running(build_app(endless)) as url, RemoteAgent(url, options=options) as agent:
+        with pytest.raises(RemoteTimeoutError) as caught:
+            await agent.send("go")
+        assert caught.value.task_id
+        async with asyncio.timeout(5):
+            await ended.wait()
+
+
+async def test_leaving_a_blocking_stream_cancels_its_task(endless_agent):
+    def take_two():
+        stream = endless_agent.stream_sync("go")
+        taken = [next(stream).text, next(stream).text]
+        stream.close()
+        return taken
+
+    assert await asyncio.to_thread(take_two) == ["more ", "more "]
+    async with asyncio.timeout(5):
+        await ended.wait()
+    await endless_agent.aclose()
