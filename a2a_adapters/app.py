@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from a2a.server.agent_execution import AgentExecutor
-from a2a.server.routes import create_rest_routes
 from starlette.applications import Starlette
 from starlette.routing import Route
 
 from a2a_adapters.adapter import AgentDescription
 from a2a_adapters.bindings.caller import CallerContextBuilder
 from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
+from a2a_adapters.bindings.rest import rest_routes
 from a2a_adapters.card import CardEndpoint, build_card
 from a2a_adapters.executor import AdapterExecutor
 from a2a_adapters.options import ServerOptions
@@ -78,7 +78,7 @@ def build_app(
     routes = [
         Route("/", JsonRpcEndpoint(runtime, callers), methods=["POST"]),
         *card.routes(),
-        *create_rest_routes(runtime, callers, enable_v0_3_compat=True),
+        *rest_routes(runtime, callers),
     ]
     app = Starlette(routes=routes, lifespan=_lifespan(runtime, executor, options.limits))
     app.state.runtime = runtime

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Coroutine
+
     from a2a_adapters.adapter import AgentRequest, CancelFlag
     from a2a_adapters.events import AgentEvent
 

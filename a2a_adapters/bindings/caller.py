@@ -12,7 +12,9 @@ from a2a.server.routes.common import ServerCallContextBuilder, StarletteUser
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-_EXTENSIONS = HTTP_EXTENSION_HEADER.lower()
+_EXTENSIONS = (HTTP_EXTENSION_HEADER.lower(), "x-a2a-extensions")
+"""The headers of A2A 1.0 and 0.3 that name the extensions a client activates."""
+
 _ANONYMOUS = UnauthenticatedUser()
 
 
@@ -31,7 +33,9 @@ class CallerContextBuilder(ServerCallContextBuilder):
         return ServerCallContext(
             state=state,
             user=StarletteUser(scope["user"]) if "user" in scope else _ANONYMOUS,
-            requested_extensions=get_requested_extensions(request.headers.getlist(_EXTENSIONS))
-            if _EXTENSIONS in headers
+            requested_extensions=get_requested_extensions(
+                [value for name in _EXTENSIONS for value in request.headers.getlist(name)]
+            )
+            if any(name in headers for name in _EXTENSIONS)
             else set(),
         )

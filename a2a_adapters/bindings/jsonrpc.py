@@ -1,9 +1,7 @@
-"""The JSON-RPC endpoint: a short way for the frequent methods, a2a-sdk for the rest.
+"""The JSON-RPC binding (A2A 1.0, section 9; A2A 0.3, section 7).
 
-a2a-sdk's dispatcher validates by reflection, copies each message and sends every stream event
-through several queues (seen in 1.3.0). Sending, streaming, subscribing and getting, as
-A2A 1.0 clients call them, are answered here; everything else, all of 0.3 included, is
-handed on to the SDK.
+a2a-sdk 1.3's dispatcher validates by reflection, copies each message, sends every stream
+event through several queues, and calls wrong parameters of 0.3 an invalid request.
 """
 
 from __future__ import annotations
@@ -11,49 +9,65 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from a2a.server.request_handlers.response_helpers import build_error_response
-from a2a.server.routes.jsonrpc_dispatcher import JsonRpcDispatcher
-from a2a.types import GetTaskRequest, SendMessageRequest, SubscribeToTaskRequest, Task
-from a2a.utils.errors import A2AError, InvalidParamsError
-from google.protobuf.json_format import ParseDict, ParseError
-from pydantic_core import from_json, to_json
+from a2a.utils.errors import (
+    A2AError,
+    InvalidParamsError,
+    InvalidRequestError,
+    MethodNotFoundError,
+    VersionNotSupportedError,
+)
+from pydantic_core import to_json
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from a2a_adapters.bindings import failures, methods, v03_jsonrpc
+from a2a_adapters.bindings.http import JSON, read_json
+from a2a_adapters.bindings.methods import parsed
 from a2a_adapters.bindings.sse import EventStream
-from a2a_adapters.bindings.wire import message_to_dict, parse_send, task_to_dict
+from a2a_adapters.bindings.versions import (
+    V03,
+    V1,
+    VERSION_STATE,
+    requested_version,
+    unsupported,
+)
 from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 from a2a_adapters.runtime.updates import one_line
 
 if TYPE_CHECKING:
-    from a2a.server.context import ServerCallContext
+    from collections.abc import Callable, Mapping
+
     from a2a.server.routes.common import ServerCallContextBuilder
     from starlette.types import Receive, Scope, Send
 
+    from a2a_adapters.bindings.methods import Method
     from a2a_adapters.runtime import Runtime
     from a2a_adapters.runtime.subscription import Subscription
     from a2a_adapters.runtime.updates import AnyUpdate
 
-_PARSE_ERROR = to_json(
-    {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Invalid JSON payload"}}
-)
-_PARAMS: dict[str, type[SubscribeToTaskRequest | GetTaskRequest]] = {
-    "SubscribeToTask": SubscribeToTaskRequest,
-    "GetTask": GetTaskRequest,
-}
-_SENDING = frozenset({"SendMessage", "SendStreamingMessage"})
-_METHODS = _SENDING | _PARAMS.keys()
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """How one version of the protocol is spoken."""
+
+    name: str
+    methods: Mapping[str, Method]
+    error: Callable[[str | int | None, A2AError], object]
+
+
+_V1 = _Version(V1, methods.METHODS, failures.rpc_error)
+_V03 = _Version(V03, v03_jsonrpc.METHODS, v03_jsonrpc.rpc_error)
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    id: str | int
+    id: str | int | None
     method: str
     params: object
 
 
 class JsonRpcEndpoint:
-    """Answers `POST /` for both protocol versions.
+    """Answers calls of both protocol versions.
 
     Args:
         runtime: What carries out the operations.
@@ -63,7 +77,6 @@ class JsonRpcEndpoint:
     def __init__(self, runtime: Runtime, context_builder: ServerCallContextBuilder) -> None:
         self._runtime = runtime
         self._context_builder = context_builder
-        self._sdk = JsonRpcDispatcher(runtime, self._context_builder, enable_v0_3_compat=True)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
@@ -74,87 +87,78 @@ class JsonRpcEndpoint:
         await response(scope, receive, send)
 
     async def _handle(self, request: Request) -> Response:
+        version, call_id = _V1, None
         try:
-            body = from_json(await request.body(), allow_inf_nan=False)
-        except ValueError:
-            return Response(_PARSE_ERROR, media_type="application/json")
-        call = _short_way(body, request)
-        if call is None:
-            return await self._sdk.handle_requests(request)
-        try:
+            body = await read_json(request)
+            call_id = _call_id(body)
+            call = _parse_call(body, call_id)
+            version = _V1 if requested_version(request) == V1 else _V03
             with UnexpectedErrorsHidden(call.method):
-                return await self._answer(call, request)
+                return await self._answer(call, version, request)
         except A2AError as error:
-            return _json_response(build_error_response(call.id, error))
+            return _response(to_json(version.error(call_id, error)))
 
-    async def _answer(self, call: _Call, request: Request) -> Response:
-        params = _parse_params(call)
+    async def _answer(self, call: _Call, version: _Version, request: Request) -> Response:
+        method = version.methods.get(call.method)
+        if method is None:
+            raise _unknown(call.method, version)
+        if not isinstance(call.params, dict):
+            raise InvalidParamsError("params must be an object")
+        params = parsed(method.parse, call.params)
         context = self._context_builder.build(request)
         context.tenant = params.tenant
-        match params:
-            case GetTaskRequest():
-                task = await self._runtime.on_get_task(params, context)
-                return _result(call, task_to_dict(task))
-            case SubscribeToTaskRequest():
-                subscription = await self._runtime.open_subscription(params, context)
-                return await self._stream(call, subscription)
-            case SendMessageRequest() if call.method == "SendStreamingMessage":
-                subscription = await self._runtime.open_stream(params, context)
-                return await self._stream(call, subscription)
-            case SendMessageRequest():
-                return await self._send(call, params, context)
-
-    async def _send(
-        self, call: _Call, params: SendMessageRequest, context: ServerCallContext
-    ) -> Response:
-        result = await self._runtime.on_message_send(params, context)
-        if isinstance(result, Task):
-            return _result(call, {"task": task_to_dict(result)})
-        return _result(call, {"message": message_to_dict(result)})
-
-    async def _stream(self, call: _Call, subscription: Subscription) -> Response:
-        # An agent that refuses the message does so before its first update.
-        try:
-            first = await subscription.take()
-        except BaseException:
-            subscription.close()
-            raise
-        head = b'data: {"jsonrpc":"2.0","id":' + one_line(call.id) + b',"result":'
-
-        def frame(update: AnyUpdate) -> bytes:
-            return head + update.json() + b"}\n\n"
-
-        return EventStream(subscription, first, frame)
+        context.state[VERSION_STATE] = version.name
+        result = await method.operation.run(self._runtime, params, context)
+        if method.operation.streams:
+            return await _stream(result, call, method, version)
+        return _response(
+            b'{"jsonrpc":"2.0","id":'
+            + to_json(call.id)
+            + b',"result":'
+            + method.encode(result)
+            + b"}"
+        )
 
 
-def _short_way(body: object, request: Request) -> _Call | None:
-    """Return the call if it is one for this endpoint, None if it is a2a-sdk's."""
-    if not isinstance(body, dict) or body.get("jsonrpc") != "2.0":
-        return None
-    method, call_id = body.get("method"), body.get("id")
-    if not isinstance(method, str) or method not in _METHODS:
-        return None
-    if not isinstance(call_id, str | int) or isinstance(call_id, bool):
-        return None
-    if request.headers.get("a2a-version") != "1.0":
-        return None
+async def _stream(
+    subscription: Subscription, call: _Call, method: Method, version: _Version
+) -> Response:
+    encode = method.encode
+    head = b'data: {"jsonrpc":"2.0","id":' + one_line(call.id) + b',"result":'
+
+    def frame(update: AnyUpdate) -> bytes:
+        return head + encode(update) + b"}\n\n"
+
+    def frame_error(error: A2AError) -> bytes:
+        return b"data: " + one_line(version.error(call.id, error)) + b"\n\n"
+
+    return await EventStream.open(subscription, frame, frame_error)
+
+
+def _call_id(body: object) -> str | int | None:
+    """Return the id of a call, also of one that is wrong otherwise."""
+    call_id = body.get("id") if isinstance(body, dict) else None
+    return call_id if isinstance(call_id, str | int) and not isinstance(call_id, bool) else None
+
+
+def _parse_call(body: object, call_id: str | int | None) -> _Call:
+    if not isinstance(body, dict):
+        raise InvalidRequestError("a request is one JSON object; batches are not supported")
+    if body.get("jsonrpc") != "2.0":
+        raise InvalidRequestError("jsonrpc must be '2.0'")
+    method = body.get("method")
+    if not isinstance(method, str):
+        raise InvalidRequestError("method must be a string")
+    if call_id is None and body.get("id") is not None:
+        raise InvalidRequestError("id must be a string or an integer")
     return _Call(call_id, method, body.get("params", {}))
 
 
-def _parse_params(call: _Call) -> SendMessageRequest | SubscribeToTaskRequest | GetTaskRequest:
-    if not isinstance(call.params, dict):
-        raise InvalidParamsError("params must be an object")
-    try:
-        if call.method in _SENDING:
-            return parse_send(call.params)
-        return ParseDict(call.params, _PARAMS[call.method](), ignore_unknown_fields=True)
-    except (ParseError, OverflowError) as error:
-        raise InvalidParamsError(str(error)) from error
+def _unknown(method: str, version: _Version) -> MethodNotFoundError | VersionNotSupportedError:
+    if version is _V03 and method in _V1.methods:
+        return unsupported(f"{method} is of A2A 1.0: send the header A2A-Version: 1.0")
+    return MethodNotFoundError()
 
 
-def _result(call: _Call, result: object) -> Response:
-    return _json_response({"jsonrpc": "2.0", "id": call.id, "result": result})
-
-
-def _json_response(content: object) -> Response:
-    return Response(to_json(content), media_type="application/json")
+def _response(body: bytes) -> Response:
+    return Response(body, media_type=JSON)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from a2a.utils.errors import A2AError
 from starlette.responses import Response
+
+from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
 _HEARTBEAT_SECONDS = 15.0
 _HEARTBEAT = b": keep-alive\n\n"
 
+_REFUSAL_SECONDS = 3.0
+"""How long a stream without updates may still be answered by an error instead."""
+
 
 class EventStream(Response):
     """Sends updates until the subscription ends or the client goes away.
@@ -28,8 +34,9 @@ class EventStream(Response):
 
     Args:
         subscription: What is sent.
-        first: Updates already taken from it.
+        first: Updates already taken from it, None if there were none yet.
         frame: Makes the event's bytes from an update.
+        frame_error: Makes the event's bytes from an error.
     """
 
     media_type = "text/event-stream"
@@ -37,14 +44,42 @@ class EventStream(Response):
     def __init__(
         self,
         subscription: Subscription,
-        first: list[AnyUpdate],
+        first: list[AnyUpdate] | None,
         frame: Callable[[AnyUpdate], bytes],
+        frame_error: Callable[[A2AError], bytes],
     ) -> None:
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._subscription = subscription
         self._first = first
         self._frame = frame
+        self._frame_error = frame_error
+
+    @classmethod
+    async def open(
+        cls,
+        subscription: Subscription,
+        frame: Callable[[AnyUpdate], bytes],
+        frame_error: Callable[[A2AError], bytes],
+    ) -> EventStream:
+        """Wait a moment for the first update.
+
+        An agent that refuses a message mostly does so at once, and the client gets an error
+        instead of a stream. One whose message waits behind another, or whose agent takes its
+        time, gets a stream; should it be refused then, the error is the only event.
+
+        Raises:
+            A2AError: The message was refused.
+        """
+        try:
+            async with asyncio.timeout(_REFUSAL_SECONDS):
+                first = await subscription.take()
+        except TimeoutError:
+            return cls(subscription, None, frame, frame_error)
+        except BaseException:
+            subscription.close()
+            raise
+        return cls(subscription, first, frame, frame_error)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
         """Send the stream (ASGI)."""
@@ -52,15 +87,26 @@ class EventStream(Response):
         try:
             start = {"status": self.status_code, "headers": self.raw_headers}
             await send({"type": "http.response.start", **start})
-            updates = self._first
-            while updates:
-                body = b"".join(map(self._frame, updates))
-                await send({"type": "http.response.body", "body": body, "more_body": True})
-                updates = await self._subscription.take()
+            await self._send_updates(send)
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             watcher.cancel()
             self._subscription.close()
+
+    async def _send_updates(self, send: Send) -> None:
+        updates = self._first
+        try:
+            if updates is None:
+                await send({"type": "http.response.body", "body": _HEARTBEAT, "more_body": True})
+                updates = await self._subscription.take()
+            while updates:
+                with UnexpectedErrorsHidden("a stream"):
+                    body = b"".join(map(self._frame, updates))
+                await send({"type": "http.response.body", "body": body, "more_body": True})
+                updates = await self._subscription.take()
+        except A2AError as error:
+            body = self._frame_error(error)
+            await send({"type": "http.response.body", "body": body, "more_body": True})
 
     async def _watch(self, receive: Receive, send: Send) -> None:
         """Close the subscription when the client leaves; keep quiet connections open."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING
 
 from a2a.utils.errors import TaskNotFoundError
@@ -14,6 +13,8 @@ from a2a_adapters.ids import new_uuid
 from a2a_adapters.runtime.live import LiveTask
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine
+
     from a2a.server.context import ServerCallContext
 
     from a2a_adapters.limits import Limits

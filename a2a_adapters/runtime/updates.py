@@ -147,9 +147,13 @@ def one_line(value: object) -> bytes:
     Clients that read streams by lines often take Unicode's separators for line ends, as
     Python's `str.splitlines` and so httpx do.
     """
+    return escaped(to_json(value))
+
+
+def escaped(json: bytes) -> bytes:
+    """Return JSON with the separators escaped that some take for line ends."""
     return (
-        to_json(value)
-        .replace(b"\xe2\x80\xa8", b"\\u2028")
+        json.replace(b"\xe2\x80\xa8", b"\\u2028")
         .replace(b"\xe2\x80\xa9", b"\\u2029")
         .replace(b"\xc2\x85", b"\\u0085")
     )

@@ -1,0 +1,47 @@
+"""What the bindings over HTTP have in common: reading JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a.utils.errors import ContentTypeNotSupportedError, JSONParseError
+from pydantic_core import from_json
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+JSON = "application/json"
+A2A_JSON = "application/a2a+json"
+
+
+async def read_json(request: Request) -> object:
+    """Return the request's body.
+
+    Raises:
+        ContentTypeNotSupportedError: It is not labelled as JSON.
+        JSONParseError: It is not JSON.
+    """
+    check_content_type(request)
+    try:
+        return from_json(await request.body(), allow_inf_nan=False)
+    except ValueError as error:
+        raise JSONParseError from error
+
+
+def check_content_type(request: Request) -> None:
+    """Refuse a body that is not JSON.
+
+    Any page in a user's browser can send a form or plain text to this server, or a body without
+    a type, but JSON only if the server allows it (CORS). A browser always tells the `Origin`, so
+    other clients may omit the type.
+
+    Raises:
+        ContentTypeNotSupportedError: The body is something else.
+    """
+    value = request.headers.get("content-type")
+    if value == JSON:
+        return
+    media_type = (value or "").partition(";")[0].strip().lower()
+    if media_type in (JSON, A2A_JSON) or (not value and "origin" not in request.headers):
+        return
+    raise ContentTypeNotSupportedError("the Content-Type of a request is application/json")

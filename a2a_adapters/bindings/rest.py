@@ -1,0 +1,199 @@
+"""The HTTP+JSON binding (A2A 1.0, section 11), and its forerunner of A2A 0.3 under `/v1`.
+
+a2a-sdk 1.3 answers bodies that are not UTF-8 by 500, cuts streams of 0.3 off where an error
+is due, has no way to delete 0.3's push notification configurations, and labels errors as
+another media type than the specification.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from a2a.utils.errors import A2AError, InvalidParamsError, InvalidRequestError
+from google.protobuf.descriptor import FieldDescriptor
+from pydantic_core import to_json
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from a2a_adapters.bindings import failures, v03_rest
+from a2a_adapters.bindings.http import A2A_JSON, JSON, check_content_type, read_json
+from a2a_adapters.bindings.methods import METHODS, Method, Params, parsed
+from a2a_adapters.bindings.sse import EventStream
+from a2a_adapters.bindings.versions import (
+    V03,
+    V1,
+    VERSION_STATE,
+    requested_version,
+    unsupported,
+)
+from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
+from a2a_adapters.runtime.updates import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from a2a.server.routes.common import ServerCallContextBuilder
+    from starlette.types import Receive, Scope, Send
+
+    from a2a_adapters.bindings.operations import Operation
+    from a2a_adapters.runtime import Runtime
+    from a2a_adapters.runtime.updates import AnyUpdate
+
+_CONFIGS = "/tasks/{taskId}/pushNotificationConfigs"
+
+Calls = dict[str, dict[str, Method]]
+"""By path, and then by the verb of HTTP."""
+
+_V1: Calls = {
+    "/message:send": {"POST": METHODS["SendMessage"]},
+    "/message:stream": {"POST": METHODS["SendStreamingMessage"]},
+    "/tasks": {"GET": METHODS["ListTasks"]},
+    "/tasks/{id}:cancel": {"POST": METHODS["CancelTask"]},
+    # The specification's text has POST, its protobuf schema GET.
+    "/tasks/{id}:subscribe": dict.fromkeys(("GET", "POST"), METHODS["SubscribeToTask"]),
+    "/tasks/{id}": {"GET": METHODS["GetTask"]},
+    _CONFIGS: {
+        "GET": METHODS["ListTaskPushNotificationConfigs"],
+        "POST": METHODS["CreateTaskPushNotificationConfig"],
+    },
+    _CONFIGS + "/{id:path}": {
+        "GET": METHODS["GetTaskPushNotificationConfig"],
+        "DELETE": METHODS["DeleteTaskPushNotificationConfig"],
+    },
+    "/extendedAgentCard": {"GET": METHODS["GetExtendedAgentCard"]},
+}
+_V03: Calls = {
+    "/message:send": {"POST": v03_rest.SEND},
+    "/message:stream": {"POST": v03_rest.STREAM},
+    "/tasks/{id}:cancel": {"POST": v03_rest.CANCEL},
+    "/tasks/{id}:subscribe": dict.fromkeys(("GET", "POST"), v03_rest.SUBSCRIBE),
+    "/tasks/{id}": {"GET": v03_rest.GET},
+    _CONFIGS: {"GET": v03_rest.LIST_PUSH, "POST": v03_rest.CREATE_PUSH},
+    _CONFIGS + "/{id:path}": {"GET": v03_rest.GET_PUSH, "DELETE": v03_rest.DELETE_PUSH},
+    "/card": {"GET": v03_rest.EXTENDED_CARD},
+}
+
+
+def rest_routes(runtime: Runtime, context_builder: ServerCallContextBuilder) -> list[BaseRoute]:
+    """Return the routes of both versions; those of 1.0 also for tenants.
+
+    Args:
+        runtime: What carries out the operations.
+        context_builder: Tells who is calling.
+    """
+    new, old = RestVersion(V1, A2A_JSON), RestVersion(V03, JSON)
+    groups = (("", _V1, new), ("/v1", _V03, old), ("/{tenant}", _V1, new))
+    routes: list[BaseRoute] = []
+    for prefix, calls, version in groups:
+        for path, verbs in calls.items():
+            endpoint = RestEndpoint(verbs, version, runtime, context_builder)
+            routes += [Route(f"{prefix}{path}{slash}", endpoint) for slash in ("", "/")]
+    return routes
+
+
+@dataclass(frozen=True, slots=True)
+class RestVersion:
+    """How one version of the protocol is spoken."""
+
+    name: str
+    media_type: str
+
+
+class RestEndpoint:
+    """Answers the calls of one path."""
+
+    def __init__(
+        self,
+        verbs: Mapping[str, Method],
+        version: RestVersion,
+        runtime: Runtime,
+        context_builder: ServerCallContextBuilder,
+    ) -> None:
+        self._verbs = verbs
+        self._version = version
+        self._runtime = runtime
+        self._context_builder = context_builder
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request (ASGI)."""
+        request = Request(scope, receive, send)
+        method = self._verbs.get(request.method)
+        try:
+            if method is None:
+                response = self._wrong_verb()
+            else:
+                with UnexpectedErrorsHidden(method.operation.name):
+                    response = await self._answer(method, request)
+        except ClientDisconnect:
+            return
+        except A2AError as error:
+            response = self._refusal(error)
+        await response(scope, receive, send)
+
+    async def _answer(self, method: Method, request: Request) -> Response:
+        if requested_version(request) != self._version.name:
+            raise unsupported(f"this address serves A2A {self._version.name}")
+        params = parsed(method.parse, await _params(method.operation, request))
+        context = self._context_builder.build(request)
+        context.tenant = params.tenant
+        context.state[VERSION_STATE] = self._version.name
+        result = await method.operation.run(self._runtime, params, context)
+        if method.operation.streams:
+            encode = method.encode
+
+            def frame(update: AnyUpdate) -> bytes:
+                return b"data: " + encode(update) + b"\n\n"
+
+            return await EventStream.open(result, frame, _frame_error)
+        return Response(method.encode(result), media_type=self._version.media_type)
+
+    def _refusal(self, error: A2AError) -> Response:
+        status = failures.mapping(error).http_code
+        body = to_json(failures.http_error(error))
+        return Response(body, status, media_type=self._version.media_type)
+
+    def _wrong_verb(self) -> Response:
+        allowed = ", ".join(sorted(self._verbs))
+        error = InvalidRequestError(f"this address takes {allowed}")
+        body = failures.http_error(error)
+        body["error"]["code"] = 405
+        return Response(to_json(body), 405, {"Allow": allowed}, media_type=self._version.media_type)
+
+
+async def _params(operation: Operation, request: Request) -> Params:
+    """Return all that a request tells, in its path, its query or its body, as JSON."""
+    if request.method == "POST":
+        params = await _body(request)
+    else:
+        params = _query(operation, request)
+    return params | request.path_params
+
+
+async def _body(request: Request) -> Params:
+    if not await request.body():
+        check_content_type(request)
+        return {}
+    body = await read_json(request)
+    if not isinstance(body, dict):
+        raise InvalidParamsError("the body must be an object")
+    return body
+
+
+def _query(operation: Operation, request: Request) -> Params:
+    """Return the query parameters that the operation knows (section 11.5)."""
+    params: Params = {}
+    for field in operation.params.DESCRIPTOR.fields:
+        values = request.query_params.getlist(field.camelcase_name)
+        if not values:
+            continue
+        value: Any = values[-1]
+        if field.type == FieldDescriptor.TYPE_BOOL and value in ("true", "false"):
+            value = value == "true"
+        params[field.camelcase_name] = value
+    return params
+
+
+def _frame_error(error: A2AError) -> bytes:
+    return b"event: error\ndata: " + one_line(failures.http_error(error)) + b"\n\n"

@@ -1,0 +1,140 @@
+"""The methods of A2A 0.3's JSON-RPC binding (A2A 0.3, section 7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from a2a.compat.v0_3 import conversions, types
+from a2a.utils.errors import A2AError, InvalidParamsError
+
+from a2a_adapters.bindings import operations, v03
+from a2a_adapters.bindings.failures import rpc_code
+from a2a_adapters.bindings.methods import Method, Params
+from a2a_adapters.runtime.updates import AnyUpdate, escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from a2a.types import ListTaskPushNotificationConfigsResponse
+    from google.protobuf.message import Message
+    from pydantic import BaseModel
+
+_PART_KINDS = frozenset({"text", "file", "data"})
+
+
+def rpc_error(call_id: str | int | None, error: A2AError) -> dict[str, Any]:
+    """Return the answer to a call that failed (0.3, section 8)."""
+    body: dict[str, Any] = {"code": rpc_code(error), "message": error.message}
+    if error.data:
+        body["data"] = error.data
+    return {"jsonrpc": "2.0", "id": call_id, "error": body}
+
+
+def _parser(
+    request: Callable[..., Any], to_core: Callable[[Any], Message]
+) -> Callable[[Params], Message]:
+    def parse(params: Params) -> Message:
+        return to_core(request(id=0, params=params))
+
+    return parse
+
+
+_parse_message = _parser(types.SendMessageRequest, conversions.to_core_send_message_request)
+
+
+def _parse_send(params: Params) -> Message:
+    message = params.get("message")
+    parts = message.get("parts") if isinstance(message, dict) else None
+    for part in parts if isinstance(parts, list) else ():
+        # The models of a2a-sdk 1.3 take a part without a kind for whatever it looks like.
+        if not isinstance(part, dict) or part.get("kind") not in _PART_KINDS:
+            raise InvalidParamsError("a part has one of the kinds text, file, data")
+    return _parse_message(params)
+
+
+def _parse_card(_params: Params) -> Message:
+    return operations.EXTENDED_CARD.params()
+
+
+def _dump(model: BaseModel) -> bytes:
+    return model.model_dump_json(by_alias=True, exclude_none=True).encode()
+
+
+def _encode_event(event: Any) -> bytes:
+    return _dump(v03.to_old(event))
+
+
+def _encode_update(update: AnyUpdate) -> bytes:
+    return escaped(_dump(v03.to_old(update.event)))
+
+
+def _encode_push(config: Any) -> bytes:
+    return _dump(conversions.to_compat_task_push_notification_config(config))
+
+
+def _encode_pushes(found: ListTaskPushNotificationConfigsResponse) -> bytes:
+    return b"[" + b",".join(map(_encode_push, found.configs)) + b"]"
+
+
+def _encode_nothing(_result: object) -> bytes:
+    return b"null"
+
+
+def encode_card(card: Any) -> bytes:
+    """Return the JSON of a card."""
+    return _dump(conversions.to_compat_agent_card(card))
+
+
+METHODS = {
+    "message/send": Method(operations.SEND, _parse_send, _encode_event),
+    "message/stream": Method(operations.STREAM, _parse_send, _encode_update),
+    "tasks/get": Method(
+        operations.GET,
+        _parser(types.GetTaskRequest, conversions.to_core_get_task_request),
+        _encode_event,
+    ),
+    "tasks/cancel": Method(
+        operations.CANCEL,
+        _parser(types.CancelTaskRequest, conversions.to_core_cancel_task_request),
+        _encode_event,
+    ),
+    "tasks/resubscribe": Method(
+        operations.SUBSCRIBE,
+        _parser(types.TaskResubscriptionRequest, conversions.to_core_subscribe_to_task_request),
+        _encode_update,
+    ),
+    "tasks/pushNotificationConfig/set": Method(
+        operations.CREATE_PUSH,
+        _parser(
+            types.SetTaskPushNotificationConfigRequest,
+            conversions.to_core_create_task_push_notification_config_request,
+        ),
+        _encode_push,
+    ),
+    "tasks/pushNotificationConfig/get": Method(
+        v03.GET_PUSH,
+        _parser(
+            types.GetTaskPushNotificationConfigRequest,
+            conversions.to_core_get_task_push_notification_config_request,
+        ),
+        _encode_push,
+    ),
+    "tasks/pushNotificationConfig/list": Method(
+        operations.LIST_PUSH,
+        _parser(
+            types.ListTaskPushNotificationConfigRequest,
+            conversions.to_core_list_task_push_notification_config_request,
+        ),
+        _encode_pushes,
+    ),
+    "tasks/pushNotificationConfig/delete": Method(
+        operations.DELETE_PUSH,
+        _parser(
+            types.DeleteTaskPushNotificationConfigRequest,
+            conversions.to_core_delete_task_push_notification_config_request,
+        ),
+        _encode_nothing,
+    ),
+    "agent/getAuthenticatedExtendedCard": Method(v03.EXTENDED_CARD, _parse_card, encode_card),
+}
+"""The methods of A2A 0.3 by name."""

@@ -1,0 +1,69 @@
+"""The calls of A2A 0.3's REST binding (A2A 0.3, section 3.2.3), under `/v1`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from a2a.compat.v0_3 import a2a_v0_3_pb2 as pb
+from google.protobuf.json_format import MessageToDict, ParseDict
+from pydantic_core import to_json
+
+from a2a_adapters.bindings import operations, v03, v03_jsonrpc, v03_proto
+from a2a_adapters.bindings.methods import METHODS, Method, Params
+from a2a_adapters.runtime.updates import AnyUpdate, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from google.protobuf.message import Message
+
+    from a2a_adapters.bindings.operations import Operation
+
+
+def _parse_send(params: Params) -> Message:
+    request = ParseDict(params, pb.SendMessageRequest(), ignore_unknown_fields=True)
+    return v03_proto.to_core_send(request)
+
+
+def _parse_get(params: Params) -> Message:
+    # 0 is 0.3's word for "all of it".
+    if params.get("historyLength") in ("", "0"):
+        del params["historyLength"]
+    return METHODS["GetTask"].parse(params)
+
+
+def _parse_push(params: Params) -> Message:
+    task_id = params.pop("taskId")
+    request = ParseDict(
+        params, pb.CreateTaskPushNotificationConfigRequest(), ignore_unknown_fields=True
+    )
+    return v03_proto.to_core_push(request.config, task_id)
+
+
+def _encoder(to_wire: Callable[[Any], Message]) -> Callable[[Any], bytes]:
+    return lambda result: to_json(MessageToDict(to_wire(result)))
+
+
+def _encode_update(update: AnyUpdate) -> bytes:
+    return one_line(MessageToDict(v03_proto.from_event(update.event)))
+
+
+def _by_path(operation: Operation, encode: Callable[[Any], bytes]) -> Method:
+    """All that such a call tells is in its path, and called as in 1.0."""
+    return Method(operation, METHODS[operation.name].parse, encode)
+
+
+def _encode_nothing(_result: object) -> bytes:
+    return b"{}"
+
+
+SEND = Method(operations.SEND, _parse_send, _encoder(v03_proto.from_sent))
+STREAM = Method(operations.STREAM, _parse_send, _encode_update)
+GET = Method(operations.GET, _parse_get, _encoder(v03_proto.from_task))
+CANCEL = _by_path(operations.CANCEL, _encoder(v03_proto.from_task))
+SUBSCRIBE = _by_path(operations.SUBSCRIBE, _encode_update)
+CREATE_PUSH = Method(operations.CREATE_PUSH, _parse_push, _encoder(v03_proto.from_push))
+GET_PUSH = _by_path(v03.GET_PUSH, _encoder(v03_proto.from_push))
+LIST_PUSH = _by_path(operations.LIST_PUSH, _encoder(v03_proto.from_pushes))
+DELETE_PUSH = _by_path(operations.DELETE_PUSH, _encode_nothing)
+EXTENDED_CARD = _by_path(v03.EXTENDED_CARD, v03_jsonrpc.encode_card)
