@@ -16,6 +16,7 @@ from a2a_adapters.bindings.caller import CallerContextBuilder
 from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
 from a2a_adapters.bindings.rest import rest_routes
 from a2a_adapters.card import CardEndpoint, build_card
+from a2a_adapters.errors import MissingExtraError
 from a2a_adapters.executor import AdapterExecutor
 from a2a_adapters.options import ServerOptions
 from a2a_adapters.plugins import installed_plugins
@@ -25,6 +26,7 @@ from a2a_adapters.threads import ThreadPool
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
+    from a2a_adapters.bindings.grpc import GrpcServer
     from a2a_adapters.limits import Limits
 
 __all__ = ["as_executor", "build_app"]
@@ -63,6 +65,7 @@ def build_app(
     Raises:
         NoAdapterError: No plugin can serve the target.
         TargetError: A plugin knows its type, but cannot serve this object.
+        MissingExtraError: The options ask for gRPC, which is not installed.
     """
     options = options or ServerOptions()
     executor = target if isinstance(target, AgentExecutor) else as_executor(target, options)
@@ -73,15 +76,17 @@ def build_app(
         task_store=options.task_store,
         limits=options.limits,
     )
-    card = CardEndpoint(about, url, trust_forwarded=options.trust_forwarded)
+    grpc = _grpc_server(runtime, options)
+    card = CardEndpoint(about, url, trust_forwarded=options.trust_forwarded, grpc=grpc)
     callers = CallerContextBuilder()
     routes = [
         Route("/", JsonRpcEndpoint(runtime, callers), methods=["POST"]),
         *card.routes(),
         *rest_routes(runtime, callers),
     ]
-    app = Starlette(routes=routes, lifespan=_lifespan(runtime, executor, options.limits))
+    app = Starlette(routes=routes, lifespan=_lifespan(runtime, grpc, executor, options.limits))
     app.state.runtime = runtime
+    app.state.grpc = grpc
     return app
 
 
@@ -100,17 +105,31 @@ def _describe(
     )
 
 
+def _grpc_server(runtime: Runtime, options: ServerOptions) -> GrpcServer | None:
+    if options.grpc_port is None:
+        return None
+    try:
+        from a2a_adapters.bindings.grpc import GrpcServer  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("gRPC", "grpc") from error
+    return GrpcServer(runtime, options.grpc_host, options.grpc_port, options.grpc_url)
+
+
 def _lifespan(
-    runtime: Runtime, executor: AgentExecutor, limits: Limits
+    runtime: Runtime, grpc: GrpcServer | None, executor: AgentExecutor, limits: Limits
 ) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncGenerator[None]:
         # Frameworks run blocking code in the loop's default pool, which has a few threads only.
         asyncio.get_running_loop().set_default_executor(ThreadPool(limits.threads))
+        if grpc is not None:
+            await grpc.start()
         try:
             yield
         finally:
             await runtime.aclose()
+            if grpc is not None:
+                await grpc.stop()
             if isinstance(executor, AdapterExecutor):
                 await executor.aclose()
 

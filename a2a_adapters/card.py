@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from a2a_adapters.adapter import AgentDescription, Skill
+    from a2a_adapters.bindings.grpc import GrpcServer
 
 WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 """Where clients look for the card: today's path and the one used before A2A 0.3."""
@@ -26,17 +27,20 @@ WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 _CACHE_CONTROL = "public, max-age=60"
 
 
-def build_card(description: AgentDescription, url: str) -> AgentCard:
-    """Return the card of an agent that is served at `url`.
+def build_card(description: AgentDescription, url: str, grpc_url: str | None = None) -> AgentCard:
+    """Return the card of an agent that is served at `url`, and over gRPC at `grpc_url`.
 
-    Both protocol versions are listed for both bindings, so that a2a-sdk adds the fields 0.3
+    Both protocol versions are listed for every binding, so that a2a-sdk adds the fields 0.3
     clients need (A2A 1.0, section 4.4.1 and appendix A).
     """
     url = url.rstrip("/")
+    addresses = [("JSONRPC", f"{url}/"), ("HTTP+JSON", url)]
+    if grpc_url:
+        addresses.append(("GRPC", grpc_url))
     interfaces = [
         AgentInterface(url=address, protocol_binding=binding, protocol_version=version)
         for version in ("1.0", "0.3")
-        for binding, address in (("JSONRPC", f"{url}/"), ("HTTP+JSON", url))
+        for binding, address in addresses
     ]
     progress = AgentExtension(
         uri=PROGRESS_EXTENSION,
@@ -76,14 +80,21 @@ class CardEndpoint:
         description: What the card says.
         url: The public address; without it the request's own host is used.
         trust_forwarded: Whether `X-Forwarded-Proto`, `-Host` and `-Prefix` are believed.
+        grpc: Serves the agent over gRPC, if anything does.
     """
 
     def __init__(
-        self, description: AgentDescription, url: str | None, *, trust_forwarded: bool
+        self,
+        description: AgentDescription,
+        url: str | None,
+        *,
+        trust_forwarded: bool,
+        grpc: GrpcServer | None = None,
     ) -> None:
         self._description = description
         self._url = url
         self._trust_forwarded = trust_forwarded
+        self._grpc = grpc
         self._last_modified = formatdate(usegmt=True)
         # Bounded: the host is whatever a client sends.
         self._render = functools.lru_cache(maxsize=64)(self._render_once)
@@ -116,7 +127,8 @@ class CardEndpoint:
         return str(url)
 
     def _render_once(self, url: str) -> tuple[bytes, str]:
-        body = to_json(agent_card_to_dict(build_card(self._description, url)))
+        card = build_card(self._description, url, self._grpc.url(url) if self._grpc else None)
+        body = to_json(agent_card_to_dict(card))
         return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 

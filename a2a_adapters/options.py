@@ -26,9 +26,17 @@ class ServerOptions:
         redact: Changes or drops events of the progress extension before they are sent.
         trust_forwarded: Whether the card's address follows `X-Forwarded-*` headers; only
             behind a proxy that sets them.
+        grpc_port: Where to listen for gRPC as well, which needs the extra `grpc`; 0 takes a
+            free port. Without TLS: put a proxy in front of it for other machines.
+        grpc_host: Where to listen for gRPC; `serve` takes its own host.
+        grpc_url: Its address in the card; by default `http://` with the host a client used.
+            Some clients need one without a scheme, as in `agents.example.org:50051`.
     """
 
     limits: Limits = field(default_factory=Limits)
     task_store: TaskStore | VersionedTaskStore | None = None
     redact: Redact | None = None
     trust_forwarded: bool = False
+    grpc_port: int | None = None
+    grpc_host: str = "127.0.0.1"
+    grpc_url: str | None = None

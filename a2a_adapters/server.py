@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -12,11 +13,10 @@ import uvicorn
 from a2a_adapters.app import build_app
 from a2a_adapters.card import WELL_KNOWN_PATHS
 from a2a_adapters.errors import UnsafeHostError
+from a2a_adapters.options import ServerOptions
 
 if TYPE_CHECKING:
     import socket
-
-    from a2a_adapters.options import ServerOptions
 
 # The logger whose lines uvicorn shows.
 logger = logging.getLogger("uvicorn.error")
@@ -50,6 +50,7 @@ def serve(
     Raises:
         NoAdapterError: No plugin can serve the target.
         TargetError: A plugin knows its type, but cannot serve this object.
+        MissingExtraError: The options ask for gRPC, which is not installed.
         UnsafeHostError: `host` is not this machine, and nothing allowed that.
     """
     if not allow_unauthenticated and not _is_loopback(host):
@@ -57,9 +58,9 @@ def serve(
             f"{host} makes this agent, which asks nobody who they are, reachable from other "
             "machines; allow_unauthenticated=True (--allow-unauthenticated) if you want that"
         )
+    options = replace(options or ServerOptions(), grpc_host=host)
     app = build_app(target, name=name, description=description, url=url, options=options)
-    trust_forwarded = options is not None and options.trust_forwarded
-    config = uvicorn.Config(app, host=host, port=port, proxy_headers=trust_forwarded)
+    config = uvicorn.Config(app, host=host, port=port, proxy_headers=options.trust_forwarded)
     with suppress(KeyboardInterrupt):  # uvicorn raises it once more when it has stopped
         Server(config).run()
 
@@ -78,6 +79,8 @@ class Server(uvicorn.Server):
             host, port = server.sockets[0].getsockname()[:2]
             address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
             logger.info("A2A agent at %s/, card at %s%s", address, address, WELL_KNOWN_PATHS[0])
+        if grpc := self.config.app.state.grpc:  # type: ignore[union-attr]
+            logger.info("A2A agent over gRPC at port %s", grpc.port)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop: tasks first, connections then."""

@@ -12,7 +12,7 @@ from a2a.server.routes.common import ServerCallContextBuilder, StarletteUser
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-_EXTENSIONS = (HTTP_EXTENSION_HEADER.lower(), "x-a2a-extensions")
+EXTENSION_HEADERS = (HTTP_EXTENSION_HEADER.lower(), "x-a2a-extensions")
 """The headers of A2A 1.0 and 0.3 that name the extensions a client activates."""
 
 _ANONYMOUS = UnauthenticatedUser()
@@ -34,8 +34,8 @@ class CallerContextBuilder(ServerCallContextBuilder):
             state=state,
             user=StarletteUser(scope["user"]) if "user" in scope else _ANONYMOUS,
             requested_extensions=get_requested_extensions(
-                [value for name in _EXTENSIONS for value in request.headers.getlist(name)]
+                [value for name in EXTENSION_HEADERS for value in request.headers.getlist(name)]
             )
-            if any(name in headers for name in _EXTENSIONS)
+            if any(name in headers for name in EXTENSION_HEADERS)
             else set(),
         )

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_SHOWN_VIOLATIONS = 10
+_SHOWN_CHARACTERS = 100
+
 _INTERNAL = JSON_RPC_ERROR_CODE_MAP[InternalError]
 _MAPPING: dict[type[A2AError], ErrorMapping] = {
     **A2A_ERROR_MAPPING,
@@ -74,7 +77,8 @@ def error_metadata(error: A2AError) -> dict[str, str]:
 def field_violations(error: A2AError) -> list[tuple[str, str]]:
     """Return the fields that are wrong, with the reasons."""
     errors = (error.data or {}).get("errors") or []
-    return [(entry["field"], entry["message"]) for entry in errors]
+    shown = errors[:_SHOWN_VIOLATIONS]
+    return [(entry["field"][:_SHOWN_CHARACTERS], entry["message"]) for entry in shown]
 
 
 def _lookup(table: Mapping[type[A2AError], T], error: A2AError, default: T) -> T:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from a2a.types import ListTasksResponse, Task
 from a2a.utils.errors import InvalidParamsError
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from a2a_adapters.bindings.operations import Operation
     from a2a_adapters.runtime.updates import AnyUpdate
 
+T = TypeVar("T")
 Params = dict[str, Any]
-
-_SHOWN_VIOLATIONS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Method:
     encode: Callable[[Any], bytes]
 
 
-def parsed(parse: Callable[[Params], Message], params: Params) -> Any:
+def parsed(parse: Callable[[T], Message], params: T) -> Any:
     """Return `parse(params)`.
 
     Raises:
@@ -62,10 +61,7 @@ def parsed(parse: Callable[[Params], Message], params: Params) -> Any:
 
 def _violations(error: ValidationError) -> list[dict[str, str]]:
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    return [
-        {"field": ".".join(map(str, entry["loc"])), "message": entry["msg"]}
-        for entry in found[:_SHOWN_VIOLATIONS]
-    ]
+    return [{"field": ".".join(map(str, entry["loc"])), "message": entry["msg"]} for entry in found]
 
 
 def _method(operation: Operation, encode: Callable[[Any], bytes] | None = None) -> Method:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from a2a.compat.v0_3 import conversions, types
 from a2a.utils.errors import A2AError, InvalidParamsError
 
-from a2a_adapters.bindings import operations, v03
-from a2a_adapters.bindings.failures import rpc_code
+from a2a_adapters.bindings import failures, operations, v03
 from a2a_adapters.bindings.methods import Method, Params
 from a2a_adapters.runtime.updates import AnyUpdate, escaped
 
@@ -24,9 +23,11 @@ _PART_KINDS = frozenset({"text", "file", "data"})
 
 def rpc_error(call_id: str | int | None, error: A2AError) -> dict[str, Any]:
     """Return the answer to a call that failed (0.3, section 8)."""
-    body: dict[str, Any] = {"code": rpc_code(error), "message": error.message}
-    if error.data:
-        body["data"] = error.data
+    body: dict[str, Any] = {"code": failures.rpc_code(error), "message": error.message}
+    if violations := failures.field_violations(error):
+        body["data"] = dict(violations)
+    elif metadata := failures.error_metadata(error):
+        body["data"] = metadata
     return {"jsonrpc": "2.0", "id": call_id, "error": body}
 
 

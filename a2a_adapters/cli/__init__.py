@@ -45,6 +45,10 @@ def serve(
     trust_forwarded: Annotated[
         bool, typer.Option(help="Believe X-Forwarded-* headers, behind a proxy that sets them.")
     ] = False,
+    grpc_port: Annotated[
+        int | None, typer.Option(help="Listen for gRPC as well; 0 takes a free port.")
+    ] = None,
+    grpc_url: Annotated[str | None, typer.Option(help="Its public address in the card.")] = None,
     allow_unauthenticated: Annotated[
         bool, typer.Option(help="Serve other machines too, without asking who they are.")
     ] = False,
@@ -61,7 +65,9 @@ def serve(
         name=name,
         description=description,
         url=url,
-        options=ServerOptions(trust_forwarded=trust_forwarded),
+        options=ServerOptions(
+            trust_forwarded=trust_forwarded, grpc_port=grpc_port, grpc_url=grpc_url
+        ),
         allow_unauthenticated=allow_unauthenticated,
     )
     if left := busy_threads():
