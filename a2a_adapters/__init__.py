@@ -11,7 +11,15 @@ from importlib import import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
-from a2a_adapters.adapter import Adapter, AgentDescription, AgentRequest, CancelFlag, Skill, Turn
+from a2a_adapters.adapter import (
+    Adapter,
+    AgentDescription,
+    AgentRequest,
+    CancelFlag,
+    Extension,
+    Skill,
+    Turn,
+)
 from a2a_adapters.errors import (
     A2AAdaptersError,
     ConfigurationError,
@@ -88,6 +96,7 @@ __all__ = [
     "ConfigurationError",
     "Conversation",
     "Data",
+    "Extension",
     "File",
     "ForbiddenUrlError",
     "InputRequired",

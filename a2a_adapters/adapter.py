@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
     from a2a_adapters.events import AgentEvent
 
-__all__ = ["Adapter", "AgentDescription", "AgentRequest", "CancelFlag", "Skill", "Turn"]
+__all__ = [
+    "Adapter",
+    "AgentDescription",
+    "AgentRequest",
+    "CancelFlag",
+    "Extension",
+    "Skill",
+    "Turn",
+]
 
 _DEFAULT_INPUT_MODES = ("text/plain", "application/json")
 _DEFAULT_OUTPUT_MODES = ("text/plain", "application/json")
@@ -33,6 +41,19 @@ class Skill:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Extension:
+    """A protocol extension of the agent (A2A 1.0, section 4.6), as its card lists it.
+
+    Messages of callers that do not activate a `required` one are refused.
+    """
+
+    uri: str
+    description: str = ""
+    required: bool = False
+    params: Mapping[str, JSON] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentDescription:
     """What an adapter tells the public about its target. Never put a prompt in here.
 
@@ -43,6 +64,7 @@ class AgentDescription:
     description: str
     version: str = "1.0.0"
     skills: Sequence[Skill] = ()
+    extensions: Sequence[Extension] = ()
     input_modes: Sequence[str] = _DEFAULT_INPUT_MODES
     output_modes: Sequence[str] = _DEFAULT_OUTPUT_MODES
 
@@ -90,6 +112,7 @@ class AgentRequest:
             sets `uses_history`.
         metadata: What the caller attached to the request.
         accepted_output_modes: Media types the caller can use; empty means any.
+        extensions: URIs of the extensions the caller activated.
         wants_progress: Whether the caller activated the progress extension. Events of it
             need not be made when this is false.
         resuming: Whether the task was waiting for this message.
@@ -105,6 +128,7 @@ class AgentRequest:
     history: Sequence[Turn] = ()
     metadata: Mapping[str, JSON] = field(default_factory=dict)
     accepted_output_modes: Sequence[str] = ()
+    extensions: frozenset[str] = frozenset()
     wants_progress: bool = False
     resuming: bool = False
     resume_metadata: Mapping[str, JSON] = field(default_factory=dict)

@@ -13,12 +13,13 @@ from pydantic_core import to_json
 from starlette.responses import Response
 from starlette.routing import Route
 
+from a2a_adapters.conversion import to_struct
 from a2a_adapters.events import PROGRESS_EXTENSION
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from a2a_adapters.adapter import AgentDescription, Skill
+    from a2a_adapters.adapter import AgentDescription, Extension, Skill
     from a2a_adapters.bindings.grpc import GrpcServer
 
 WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
@@ -51,7 +52,9 @@ def build_card(description: AgentDescription, url: str, grpc_url: str | None = N
         description=description.description,
         version=description.version,
         supported_interfaces=interfaces,
-        capabilities=AgentCapabilities(streaming=True, extensions=[progress]),
+        capabilities=AgentCapabilities(
+            streaming=True, extensions=[progress, *map(_extension, description.extensions)]
+        ),
         default_input_modes=description.input_modes,
         default_output_modes=description.output_modes,
         skills=[_skill(skill) for skill in description.skills] or [_only_skill(description)],
@@ -66,6 +69,15 @@ def _skill(skill: Skill) -> AgentSkill:
         tags=skill.tags or [skill.id],
         examples=skill.examples,
     )
+
+
+def _extension(extension: Extension) -> AgentExtension:
+    listed = AgentExtension(
+        uri=extension.uri, description=extension.description, required=extension.required
+    )
+    if extension.params:
+        listed.params.CopyFrom(to_struct(extension.params))
+    return listed
 
 
 def _only_skill(description: AgentDescription) -> AgentSkill:

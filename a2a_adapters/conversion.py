@@ -33,6 +33,7 @@ def agent_request(context: RequestContext, context_id: str, cancelled: CancelFla
     message = context.message or Message()
     configuration = context.configuration
     question = _question(context.current_task)
+    extensions = context.requested_extensions.union(message.extensions)
     return AgentRequest(
         parts=message_parts(message),
         message=message,
@@ -41,8 +42,8 @@ def agent_request(context: RequestContext, context_id: str, cancelled: CancelFla
         owner=context.call_context.user.user_name,
         metadata=context.metadata | struct_to_dict(message.metadata),
         accepted_output_modes=tuple(configuration.accepted_output_modes) if configuration else (),
-        wants_progress=PROGRESS_EXTENSION in context.requested_extensions
-        or PROGRESS_EXTENSION in message.extensions,
+        extensions=frozenset(extensions),
+        wants_progress=PROGRESS_EXTENSION in extensions,
         resuming=question is not None,
         resume_metadata=struct_to_dict(question.metadata) if question else {},
         cancelled=cancelled,

@@ -37,12 +37,13 @@ from a2a_adapters.runtime.updates import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from a2a.server.context import ServerCallContext
     from a2a.server.routes.common import ServerCallContextBuilder
+    from google.protobuf.message import Message
     from starlette.types import Receive, Scope, Send
 
     from a2a_adapters.bindings.methods import Method
     from a2a_adapters.runtime import Runtime
-    from a2a_adapters.runtime.subscription import Subscription
     from a2a_adapters.runtime.updates import AnyUpdate
 
 
@@ -108,31 +109,38 @@ class JsonRpcEndpoint:
         context = self._context_builder.build(request)
         context.tenant = params.tenant
         context.state[VERSION_STATE] = version.name
-        result = await method.operation.run(self._runtime, params, context)
         if method.operation.streams:
-            return await _stream(result, call, method, version)
-        return _response(
-            b'{"jsonrpc":"2.0","id":'
-            + to_json(call.id)
-            + b',"result":'
-            + method.encode(result)
-            + b"}"
-        )
+            return await self._stream(call, method, version, params, context)
+        result = await method.operation.run(self._runtime, params, context)
+        head = b'{"jsonrpc":"2.0","id":' + to_json(call.id)
+        return _response(head + b',"result":' + method.encode(result) + b"}")
 
+    async def _stream(
+        self,
+        call: _Call,
+        method: Method,
+        version: _Version,
+        params: Message,
+        context: ServerCallContext,
+    ) -> Response:
+        encode = method.encode
+        head = b'data: {"jsonrpc":"2.0","id":' + one_line(call.id) + b',"result":'
 
-async def _stream(
-    subscription: Subscription, call: _Call, method: Method, version: _Version
-) -> Response:
-    encode = method.encode
-    head = b'data: {"jsonrpc":"2.0","id":' + one_line(call.id) + b',"result":'
+        def frame(update: AnyUpdate) -> bytes:
+            return head + encode(update) + b"}\n\n"
 
-    def frame(update: AnyUpdate) -> bytes:
-        return head + encode(update) + b"}\n\n"
+        def frame_error(error: A2AError) -> bytes:
+            return b"data: " + one_line(version.error(call.id, error)) + b"\n\n"
 
-    def frame_error(error: A2AError) -> bytes:
-        return b"data: " + one_line(version.error(call.id, error)) + b"\n\n"
-
-    return await EventStream.open(subscription, frame, frame_error)
+        try:
+            with UnexpectedErrorsHidden(call.method):
+                subscription = await method.operation.run(self._runtime, params, context)
+                return await EventStream.open(subscription, frame, frame_error)
+        except A2AError as error:
+            if version is _V1:
+                raise
+            # Clients of 0.3 take nothing but a stream for an answer, also if it is an error.
+            return Response(frame_error(error), media_type=EventStream.media_type)
 
 
 def _call_id(body: object) -> str | int | None:

@@ -18,13 +18,13 @@ from a2a.types import (
     TaskPushNotificationConfig,
 )
 
-from a2a_adapters.runtime import Runtime
-
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from a2a.server.context import ServerCallContext
     from google.protobuf.message import Message
+
+    from a2a_adapters.runtime import Runtime
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,34 +44,40 @@ class Operation:
     streams: bool = False
 
 
-SEND = Operation("SendMessage", SendMessageRequest, Runtime.on_message_send)
-STREAM = Operation("SendStreamingMessage", SendMessageRequest, Runtime.open_stream, streams=True)
-GET = Operation("GetTask", GetTaskRequest, Runtime.on_get_task)
-LIST = Operation("ListTasks", ListTasksRequest, Runtime.on_list_tasks)
-CANCEL = Operation("CancelTask", CancelTaskRequest, Runtime.on_cancel_task)
+def _calling(name: str) -> Callable[[Runtime, Any, ServerCallContext], Awaitable[Any]]:
+    return lambda runtime, params, context: getattr(runtime, name)(params, context)
+
+
+SEND = Operation("SendMessage", SendMessageRequest, _calling("on_message_send"))
+STREAM = Operation(
+    "SendStreamingMessage", SendMessageRequest, _calling("open_stream"), streams=True
+)
+GET = Operation("GetTask", GetTaskRequest, _calling("on_get_task"))
+LIST = Operation("ListTasks", ListTasksRequest, _calling("on_list_tasks"))
+CANCEL = Operation("CancelTask", CancelTaskRequest, _calling("on_cancel_task"))
 SUBSCRIBE = Operation(
-    "SubscribeToTask", SubscribeToTaskRequest, Runtime.open_subscription, streams=True
+    "SubscribeToTask", SubscribeToTaskRequest, _calling("open_subscription"), streams=True
 )
 CREATE_PUSH = Operation(
     "CreateTaskPushNotificationConfig",
     TaskPushNotificationConfig,
-    Runtime.on_create_task_push_notification_config,
+    _calling("on_create_task_push_notification_config"),
 )
 GET_PUSH = Operation(
     "GetTaskPushNotificationConfig",
     GetTaskPushNotificationConfigRequest,
-    Runtime.on_get_task_push_notification_config,
+    _calling("on_get_task_push_notification_config"),
 )
 LIST_PUSH = Operation(
     "ListTaskPushNotificationConfigs",
     ListTaskPushNotificationConfigsRequest,
-    Runtime.on_list_task_push_notification_configs,
+    _calling("on_list_task_push_notification_configs"),
 )
 DELETE_PUSH = Operation(
     "DeleteTaskPushNotificationConfig",
     DeleteTaskPushNotificationConfigRequest,
-    Runtime.on_delete_task_push_notification_config,
+    _calling("on_delete_task_push_notification_config"),
 )
 EXTENDED_CARD = Operation(
-    "GetExtendedAgentCard", GetExtendedAgentCardRequest, Runtime.on_get_extended_agent_card
+    "GetExtendedAgentCard", GetExtendedAgentCardRequest, _calling("on_get_extended_agent_card")
 )

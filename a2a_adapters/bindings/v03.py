@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 from typing import TYPE_CHECKING, TypeAlias
 
 import a2a.server.routes  # noqa: F401 - a2a.compat cannot be imported first (circular in 1.3.0)
@@ -53,6 +54,15 @@ def to_old(event: Event) -> OldEvent:
             old.final = event.status.state in states.SETTLED
             return old
     raise TypeError(f"{type(event).__name__} is not an event")
+
+
+def is_base64(content: str | bytes) -> bool:
+    """Tell whether something is base64; a2a-sdk 1.3 skips over what is not."""
+    try:
+        binascii.a2b_base64(content, strict_mode=True)
+    except ValueError:
+        return False
+    return True
 
 
 async def _get_push(

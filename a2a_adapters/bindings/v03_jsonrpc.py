@@ -9,6 +9,7 @@ from a2a.utils.errors import A2AError, InvalidParamsError
 
 from a2a_adapters.bindings import failures, operations, v03
 from a2a_adapters.bindings.methods import Method, Params
+from a2a_adapters.bindings.v03 import is_base64
 from a2a_adapters.runtime.updates import AnyUpdate, escaped
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
     from pydantic import BaseModel
 
-_PART_KINDS = frozenset({"text", "file", "data"})
+_PART_KINDS = ("text", "file", "data")
 
 
 def rpc_error(call_id: str | int | None, error: A2AError) -> dict[str, Any]:
@@ -47,10 +48,18 @@ def _parse_send(params: Params) -> Message:
     message = params.get("message")
     parts = message.get("parts") if isinstance(message, dict) else None
     for part in parts if isinstance(parts, list) else ():
-        # The models of a2a-sdk 1.3 take a part without a kind for whatever it looks like.
-        if not isinstance(part, dict) or part.get("kind") not in _PART_KINDS:
-            raise InvalidParamsError("a part has one of the kinds text, file, data")
+        _check_part(part)
     return _parse_message(params)
+
+
+def _check_part(part: object) -> None:
+    """Refuse what the models of a2a-sdk 1.3 take for whatever it looks like."""
+    if not isinstance(part, dict) or part.get("kind") not in _PART_KINDS:
+        raise InvalidParamsError("a part has one of the kinds text, file, data")
+    file = part.get("file")
+    content = file.get("bytes") if isinstance(file, dict) else None
+    if isinstance(content, str) and not is_base64(content):
+        raise InvalidParamsError("the bytes of a file are not base64")
 
 
 def _parse_card(_params: Params) -> Message:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING
 
 from a2a.compat.v0_3 import a2a_v0_3_pb2 as pb
@@ -15,7 +16,7 @@ from a2a.types import (
     TaskPushNotificationConfig,
 )
 
-from a2a_adapters.bindings.v03 import to_old
+from a2a_adapters.bindings.v03 import is_base64, to_old
 
 if TYPE_CHECKING:
     from a2a.server.events import Event
@@ -26,8 +27,13 @@ def to_core_send(request: pb.SendMessageRequest) -> SendMessageRequest:
     """Return a request to send a message in 1.0's type.
 
     Raises:
-        ValueError: A part is empty, or the bytes of a file are wrong.
+        ValueError: A part is empty.
     """
+    for part in request.request.content:
+        # a2a-sdk has base64 in the field for bytes, and expects it there; others have the bytes.
+        content = part.file.file_with_bytes
+        if content and not is_base64(content):
+            part.file.file_with_bytes = base64.b64encode(content)
     params = FromProto.message_send_params(request)
     return conversions.to_core_send_message_request(types.SendMessageRequest(id=0, params=params))
 

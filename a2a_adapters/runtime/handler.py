@@ -24,7 +24,7 @@ from a2a_adapters.limits import Limits
 from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 from a2a_adapters.runtime.journal import Journal
 from a2a_adapters.runtime.registry import LiveTasks
-from a2a_adapters.runtime.requests import check_send
+from a2a_adapters.runtime.requests import check_extensions, check_send, required_extensions
 from a2a_adapters.runtime.run import DeafQueue, Run, RunQueue, over_error, status_event
 from a2a_adapters.runtime.store import MemoryTaskStore
 from a2a_adapters.runtime.subscriber import Subscriber
@@ -66,7 +66,7 @@ class Runtime(UnofferedOperations):
 
     Args:
         executor: What answers the messages.
-        card: The agent's card; its input modes are enforced.
+        card: The agent's card; its input modes and required extensions are enforced.
         task_store: Where tasks are kept; by default in memory, bounded by `limits`.
         limits: Time limits and bounds.
     """
@@ -81,6 +81,7 @@ class Runtime(UnofferedOperations):
     ) -> None:
         self._executor = executor
         self._card = card
+        self._required_extensions = required_extensions(card)
         self._limits = limits or Limits()
         self._journal = Journal(task_store or MemoryTaskStore(self._limits))
         self._live = LiveTasks(self._journal, self._limits, self._give_up)
@@ -238,6 +239,10 @@ class Runtime(UnofferedOperations):
     ) -> Run:
         if self._is_closing:
             raise InternalError(_STOPPED)
+        if self._required_extensions:
+            check_extensions(
+                self._required_extensions, context.requested_extensions, params.message
+            )
         check_send(params, self._card)
         live = await self._live_for(params.message, context)
         request = RequestContext(context, params, live.task_id, live.context_id)

@@ -6,16 +6,38 @@ import math
 from typing import TYPE_CHECKING
 
 from a2a.types import Role
-from a2a.utils.errors import InvalidParamsError, PushNotificationNotSupportedError
+from a2a.utils.errors import (
+    ExtensionSupportRequiredError,
+    InvalidParamsError,
+    PushNotificationNotSupportedError,
+)
 from a2a.utils.input_mode_validator import validate_input_modes
 from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import validate_history_length
 from google.protobuf.struct_pb2 import Value
 
 if TYPE_CHECKING:
-    from a2a.types import AgentCard, SendMessageRequest
+    from a2a.types import AgentCard, Message, SendMessageRequest
 
 _ANY = "*/*"
+
+
+def required_extensions(card: AgentCard) -> frozenset[str]:
+    """Return the URIs of the extensions that a caller must activate (section 4.6.1)."""
+    return frozenset(e.uri for e in card.capabilities.extensions if e.required)
+
+
+def check_extensions(required: frozenset[str], requested: set[str], message: Message) -> None:
+    """Refuse a caller that does not activate what is required (section 3.3.4).
+
+    Raises:
+        ExtensionSupportRequiredError: An extension is missing.
+    """
+    for uri in required - requested:
+        if uri not in message.extensions:
+            raise ExtensionSupportRequiredError(
+                f"activate the extension {uri} by the header A2A-Extensions"
+            )
 
 
 def check_send(params: SendMessageRequest, card: AgentCard) -> None:
