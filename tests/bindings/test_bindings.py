@@ -1,0 +1,290 @@
+"""Versions, media types, addresses and errors of the bindings over HTTP."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+
+from a2a_adapters import File
+from tests.bindings.support import (
+    V1,
+    Agent,
+    call,
+    old_call,
+    old_say,
+    proto_say,
+    refused,
+    rpc,
+    say,
+    serving,
+    sse,
+)
+
+
+@pytest.fixture
+async def agent():
+    return Agent(input_modes=["*/*"])
+
+
+@pytest.fixture
+async def http(agent):
+    async with serving(agent) as client:
+        yield client
+
+
+def version(value):
+    return {"A2A-Version": value}
+
+
+@pytest.mark.parametrize("value", ["1.0", "1.0.0", "1.0.7"])
+async def test_versions_of_1_0(http, value):
+    assert "result" in await call(http, "SendMessage", say("a"), version(value))
+    sent = await http.post("/message:send", json=say("a"), headers=version(value))
+    assert sent.status_code == 200
+
+
+@pytest.mark.parametrize("value", ["", "0.3", "0.3.0"])
+async def test_versions_of_0_3(http, value):
+    assert "result" in await call(http, "message/send", old_say("a"), version(value))
+    sent = await http.post("/v1/message:send", json=proto_say("a"), headers=version(value))
+    assert sent.status_code == 200
+
+
+@pytest.mark.parametrize("value", ["9.9", "1.1", "0.2", "2", "one", "1.0-beta", "1" * 5000, "é"])
+async def test_other_versions_are_refused(http, agent, value):
+    headers = [("A2A-Version", value.encode())]
+    for method, params in (("SendMessage", say("a")), ("message/send", old_say("a"))):
+        answer = await call(http, method, params, headers)
+        assert answer["error"]["code"] == -32009
+        assert len(answer["error"]["message"]) < 100
+    for path, body in (("/message:send", say("a")), ("/v1/message:send", proto_say("a"))):
+        rest = await http.post(path, json=body, headers=headers)
+        error = refused(rest, 400, "FAILED_PRECONDITION", "VERSION_NOT_SUPPORTED")
+        assert error["details"][0]["metadata"] == {"supportedVersions": "1.0, 0.3"}
+    assert agent.seen == []
+
+
+async def test_the_version_may_be_a_query_parameter(http):
+    answer = await http.post("/?A2A-Version=1.0", json=rpc("SendMessage", say("a")))
+    assert "result" in answer.json()
+    assert (await http.get("/tasks?A2A-Version=1.0")).status_code == 200
+
+
+async def test_addresses_of_one_version_refuse_the_other(http):
+    new = await http.post("/message:send", json=say("a"))
+    old = await http.post("/v1/message:send", json=proto_say("a"), headers=V1)
+    for response in (new, old):
+        refused(response, 400, "FAILED_PRECONDITION", "VERSION_NOT_SUPPORTED")
+    assert (await old_call(http, "SendMessage", say("a")))["error"]["code"] == -32009
+    assert (await call(http, "message/send", old_say("a")))["error"]["code"] == -32601
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content-Type": "text/plain"},
+        {"Content-Type": "application/x-www-form-urlencoded"},
+        {"Content-Type": "multipart/form-data; boundary=x"},
+        {"Content-Type": "text/plain; application/json"},
+        {"Origin": "https://evil.example"},
+    ],
+)
+async def test_a_foreign_page_cannot_make_a_browser_run_the_agent(http, agent, headers):
+    """What a page may send elsewhere without being allowed to (Fetch, CORS-safelisted)."""
+    rpc_body, rest_body = json.dumps(rpc("SendMessage", say("a"))), json.dumps(say("a"))
+    answer = await http.post("/", content=rpc_body, headers=V1 | headers)
+    assert answer.json()["error"]["code"] == -32005
+    old = json.dumps(rpc("message/send", old_say("a")))
+    assert (await http.post("/", content=old, headers=headers)).json()["error"]["code"] == -32005
+    for path in ("/message:send", "/message:stream"):
+        rest = await http.post(path, content=rest_body, headers=V1 | headers)
+        refused(rest, 400, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED")
+    assert agent.seen == []
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    ["application/json", "application/json; charset=utf-8", "Application/A2A+JSON", None],
+)
+async def test_ways_to_say_json(http, content_type):
+    headers = V1 | ({"Content-Type": content_type} if content_type else {})
+    sent = await http.post("/message:send", content=json.dumps(say("a")), headers=headers)
+    assert sent.headers["content-type"] == "application/a2a+json"
+    answer = await http.post("/", content=json.dumps(rpc("SendMessage", say("a"))), headers=headers)
+    assert answer.headers["content-type"] == "application/json"
+    assert "result" in answer.json()
+
+
+async def test_every_operation_by_both_bindings_of_1_0(http):
+    task = (await call(http, "SendMessage", say("ask")))["result"]["task"]
+    path = f"/tasks/{task['id']}"
+    assert (await http.get(path, headers=V1)).json() == task
+    assert (await http.get(f"/any-tenant{path}", headers=V1)).json() == task
+    short = await http.get(f"{path}?historyLength=0", headers=V1)
+    assert "history" not in short.json()
+    params = {"id": task["id"], "historyLength": 0}
+    assert (await call(http, "GetTask", params))["result"] == short.json()
+
+    query = "?includeArtifacts=true&pageSize=5&status=TASK_STATE_INPUT_REQUIRED"
+    page = (await http.get(f"/tasks{query}", headers=V1)).json()
+    assert page == {"tasks": [task], "nextPageToken": "", "pageSize": 5, "totalSize": 1}
+    params = {"includeArtifacts": True, "pageSize": 5, "status": "TASK_STATE_INPUT_REQUIRED"}
+    assert (await call(http, "ListTasks", params))["result"] == page
+
+    for verb in ("GET", "POST"):
+        async with http.stream(verb, f"{path}:subscribe", headers=V1) as stream:
+            line = await anext(stream.aiter_lines())
+            assert json.loads(line.removeprefix("data: ")) == {"task": task}
+    cancelled = await http.post(f"{path}:cancel", headers=V1)
+    assert cancelled.json()["status"]["state"] == "TASK_STATE_CANCELED"
+    again = await http.post(f"{path}:cancel", json={"metadata": {}}, headers=V1)
+    refused(again, 400, "FAILED_PRECONDITION", "TASK_NOT_CANCELABLE")
+    assert (await call(http, "CancelTask", {"id": task["id"]}))["error"]["code"] == -32002
+    over = await http.get(f"{path}:subscribe", headers=V1)
+    refused(over, 400, "FAILED_PRECONDITION", "UNSUPPORTED_OPERATION")
+    refused(
+        await http.get("/extendedAgentCard", headers=V1),
+        400,
+        "FAILED_PRECONDITION",
+        "UNSUPPORTED_OPERATION",
+    )
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "status=TASK_STATE_RUNNING",
+        "pageSize=0",
+        "pageSize=101",
+        "pageSize=many",
+        "historyLength=-1",
+        "includeArtifacts=perhaps",
+        "statusTimestampAfter=yesterday",
+        "pageToken=~",
+    ],
+)
+async def test_wrong_queries_are_refused(http, query):
+    await call(http, "SendMessage", say("a"))
+    response = await http.get(f"/tasks?{query}", headers=V1)
+    refused(response, 400, "INVALID_ARGUMENT", "INVALID_PARAMS")
+
+
+async def test_an_unknown_state_to_list_is_refused_by_json_rpc(http):
+    answer = await call(http, "ListTasks", {"status": "TASK_STATE_RUNNING"})
+    assert answer["error"]["code"] == -32602
+
+
+async def test_every_operation_by_both_bindings_of_0_3(http):
+    task = (await old_call(http, "message/send", old_say("ask")))["result"]
+    path = f"/v1/tasks/{task['id']}"
+    got = (await http.get(f"{path}?historyLength=0", headers={})).json()
+    assert (got["id"], got["status"]["state"]) == (task["id"], "TASK_STATE_INPUT_REQUIRED")
+    assert len(got["history"]) == len(task["history"])
+    assert (await old_call(http, "tasks/get", {"id": task["id"]}))["result"] == task
+    for verb in ("GET", "POST"):
+        async with http.stream(verb, f"{path}:subscribe") as stream:
+            line = await anext(stream.aiter_lines())
+            assert json.loads(line.removeprefix("data: "))["task"]["id"] == task["id"]
+    cancelled = (await http.post(f"{path}:cancel")).json()
+    assert cancelled["status"]["state"] == "TASK_STATE_CANCELLED"
+    answer = await old_call(http, "tasks/cancel", {"id": task["id"]})
+    assert answer["error"]["code"] == -32002
+    answer = await old_call(http, "agent/getAuthenticatedExtendedCard", {})
+    assert answer["error"]["code"] == -32007
+    refused(
+        await http.get("/v1/card"), 400, "FAILED_PRECONDITION", "EXTENDED_AGENT_CARD_NOT_CONFIGURED"
+    )
+
+
+async def test_files_by_rest_of_0_3(agent, http):
+    """a2a-sdk's clients put base64 into the field for bytes, others the bytes themselves."""
+    picture = b"\x89PNG\r\n"
+    for content in (picture, base64.b64encode(picture)):
+        file = {"fileWithBytes": base64.b64encode(content).decode(), "mimeType": "image/png"}
+        body = proto_say("", content=[{"file": file}])
+        assert (await http.post("/v1/message:send", json=body)).status_code == 200
+        assert agent.seen[-1].parts == (File(content=picture, media_type="image/png"),)
+
+
+async def test_unknown_addresses_and_wrong_verbs(http):
+    wrong = await http.get("/message:send", headers=V1)
+    error = wrong.json()["error"]
+    assert (wrong.status_code, wrong.headers["allow"], error["code"]) == (405, "POST", 405)
+    assert (await http.delete("/tasks/1", headers=V1)).status_code == 405
+    for path in ("/nothing", "/v1/nothing", "/v1/tasks/1/2/3", "/tasks/1:unknown/2"):
+        assert (await http.get(path, headers=V1)).status_code == 404
+    odd = await http.get("/tasks/%FF%00%0A..%2f", headers=V1)
+    assert odd.status_code == 404
+
+
+async def test_a_refusal_by_the_agent_in_every_binding(http):
+    text = "say something else"
+    error = (await call(http, "SendStreamingMessage", say("refuse")))["error"]
+    assert (error["code"], error["message"]) == (-32602, text)
+    stream = await http.post("/message:stream", json=say("refuse"), headers=V1)
+    assert refused(stream, 400, "INVALID_ARGUMENT", "INVALID_PARAMS")["message"] == text
+    old = await http.post("/v1/message:stream", json=proto_say("refuse"))
+    assert refused(old, 400, "INVALID_ARGUMENT", "INVALID_PARAMS")["message"] == text
+    [event] = sse((await http.post("/", json=rpc("message/stream", old_say("refuse")))).text)
+    assert (event["error"]["code"], event["error"]["message"]) == (-32602, text)
+
+
+async def test_a_bare_message_in_0_3(http):
+    answer = (await old_call(http, "message/send", old_say("reply")))["result"]
+    assert (answer["kind"], answer["parts"]) == ("message", [{"kind": "text", "text": "hi"}])
+    rest = (await http.post("/v1/message:send", json=proto_say("reply"))).json()
+    assert rest["message"]["content"] == [{"text": "hi"}]
+
+
+@pytest.mark.parametrize("binding", ["jsonrpc", "rest"])
+async def test_a_stream_that_has_to_wait_begins_at_once(monkeypatch, agent, http, binding):
+    """A queued message gets its headers; if it is refused later, that is its only event."""
+    monkeypatch.setattr("a2a_adapters.bindings.sse._REFUSAL_SECONDS", 0.05)
+    async with http.stream("POST", "/message:stream", json=say("wait"), headers=V1) as running:
+        first = json.loads((await anext(running.aiter_lines())).removeprefix("data: "))
+        follow = say("refuse", taskId=first["task"]["id"])
+        path, body = (
+            ("/", rpc("SendStreamingMessage", follow))
+            if binding == "jsonrpc"
+            else ("/message:stream", follow)
+        )
+        async with http.stream("POST", path, json=body, headers=V1) as queued:
+            assert queued.headers["content-type"].startswith("text/event-stream")
+            lines = queued.aiter_lines()
+            assert await anext(lines) == ": keep-alive"
+            agent.release.set()
+            rest = [line async for line in lines if line]
+    if binding == "rest":
+        assert rest.pop(0) == "event: error"
+    [event] = [json.loads(line.removeprefix("data: ")) for line in rest]
+    error = event["error"]
+    assert error["message"].startswith("Task ")
+    assert error["code"] == (-32004 if binding == "jsonrpc" else 400)
+
+
+async def test_what_cannot_be_sent_ends_the_stream_with_an_error(monkeypatch, http):
+    def fail(_event):
+        raise ValueError("SECRET")
+
+    monkeypatch.setattr("a2a_adapters.bindings.v03.conversions.to_compat_task", fail)
+    stream = await http.post("/", json=rpc("message/stream", old_say("a")))
+    [event] = sse(stream.text)
+    assert event["error"]["code"] == -32603
+    sent = await old_call(http, "message/send", old_say("a"))
+    assert sent["error"]["code"] == -32603
+    rest = await http.post("/v1/message:send", json=proto_say("a"))
+    refused(rest, 500, "INTERNAL", "INTERNAL_ERROR")
+    assert "SECRET" not in stream.text + rest.text + str(sent)
+
+
+async def test_ids_of_calls(http):
+    for call_id in ("x", 7, None, "\u2028"):
+        answer = await http.post("/", json=rpc("SendMessage", say("a"), call_id), headers=V1)
+        assert answer.json()["id"] == call_id
+    for call_id in (True, 1.5, [], {}):
+        answer = (
+            await http.post("/", json=rpc("SendMessage", say("a"), call_id), headers=V1)
+        ).json()
+        assert (answer["id"], answer["error"]["code"]) == (None, -32600)
