@@ -20,7 +20,7 @@ def old_python(tmp_path_factory):
     environment = tmp_path_factory.mktemp("v03") / "venv"
     python = environment / "bin" / "python"
     subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, environment], check=True)
-    packages = ["a2a-sdk[http-server]>=0.3.26,<0.4", "uvicorn"]
+    packages = ["a2a-sdk[grpc,http-server]>=0.3.26,<0.4", "uvicorn"]
     install = [UV, "pip", "install", "--quiet", "--python", python, *packages]
     subprocess.run(install, check=True)
     return str(python)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from a2a.client import Client
+    from grpc.aio import Channel
     from starlette.requests import HTTPConnection
     from starlette.types import ASGIApp
 
@@ -78,8 +79,19 @@ async def connect(
         headers["A2A-Extensions"] = ", ".join(extensions)
     async with httpx.AsyncClient(headers=headers, timeout=20) as http:
         card = await A2ACardResolver(http, url).get_agent_card()
-        config = ClientConfig(httpx_client=http, supported_protocol_bindings=[binding])
-        yield ClientFactory(config).create(card)
+        config = ClientConfig(
+            httpx_client=http,
+            supported_protocol_bindings=[binding],
+            grpc_channel_factory=_channel if binding == "GRPC" else None,
+        )
+        async with ClientFactory(config).create(card) as client:
+            yield client
+
+
+def _channel(url: str) -> Channel:
+    from grpc.aio import insecure_channel  # noqa: PLC0415 - an extra
+
+    return insecure_channel(url.removeprefix("http://"))
 
 
 def user_message(

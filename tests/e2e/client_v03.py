@@ -4,10 +4,10 @@ Prints what it receives as JSON lines; the last one is `{"error": ...}`, with ex
 when the client raised.
 
     client_v03.py URL card
-    client_v03.py URL send TEXT [--context ID] [--task ID] [--rest]
-    client_v03.py URL stream TEXT [--context ID] [--task ID] [--rest]
-    client_v03.py URL get TASK [--rest]
-    client_v03.py URL cancel TASK [--rest]
+    client_v03.py URL send TEXT [--context ID] [--task ID] [--binding NAME]
+    client_v03.py URL stream TEXT [--context ID] [--task ID] [--binding NAME]
+    client_v03.py URL get TASK [--binding NAME]
+    client_v03.py URL cancel TASK [--binding NAME]
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from a2a.types import (
     TextPart,
     TransportProtocol,
 )
+from grpc.aio import insecure_channel
 from pydantic import BaseModel
 
 
@@ -39,10 +40,10 @@ async def main(options: argparse.Namespace) -> None:
         if options.action == "card":
             show("card", card)
             return
-        transport = TransportProtocol.http_json if options.rest else TransportProtocol.jsonrpc
         config = ClientConfig(
             httpx_client=http,
-            supported_transports=[transport],
+            supported_transports=[TransportProtocol(options.binding)],
+            grpc_channel_factory=lambda url: insecure_channel(url.removeprefix("http://")),
             streaming=options.action == "stream",
         )
         client = ClientFactory(config).create(card)
@@ -91,7 +92,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("argument", nargs="?", default="", help="a text or the id of a task")
     parser.add_argument("--context")
     parser.add_argument("--task")
-    parser.add_argument("--rest", action="store_true", help="HTTP+JSON in place of JSON-RPC")
+    parser.add_argument("--binding", default="JSONRPC", help="JSONRPC, HTTP+JSON or GRPC")
     return parser.parse_args()
 
 

@@ -17,6 +17,7 @@ from tests.processes import serving
 pytestmark = [pytest.mark.install, pytest.mark.timeout(180)]
 
 HERE = Path(__file__).parent
+BINDINGS = ["JSONRPC", "HTTP+JSON", "GRPC"]
 QUESTION = "What is the capital of France?"
 
 
@@ -26,7 +27,7 @@ QUESTION = "What is the capital of France?"
 def agent(request):
     """Serve one of the agents; return its name and address."""
     environment = {**os.environ, "PYTHONPATH": str(HERE)}
-    with serving(f"agents:{request.param}", environment) as url:
+    with serving(f"agents:{request.param}", environment, "--grpc-port", "0") as url:
         yield request.param, url
 
 
@@ -34,7 +35,7 @@ def wish(name):
     return {"chain": "hello", "graph": "Rome", "model": QUESTION}[name]
 
 
-@pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
+@pytest.mark.parametrize("binding", BINDINGS)
 async def test_client_1_0(agent, binding):
     name, url = agent
     async with connect(url, binding=binding) as client:
@@ -54,14 +55,13 @@ async def test_client_1_0(agent, binding):
             assert events[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
 
 
-@pytest.mark.parametrize("binding", [[], ["--rest"]], ids=["JSONRPC", "HTTP+JSON"])
+@pytest.mark.parametrize("binding", BINDINGS)
 async def test_client_0_3(agent, old_python, binding):
     name, url = agent
 
     async def call(*arguments):
-        process = await asyncio.create_subprocess_exec(
-            old_python, HERE / "client_v03.py", url, *arguments, *binding, stdout=subprocess.PIPE
-        )
+        command = [HERE / "client_v03.py", url, *arguments, "--binding", binding]
+        process = await asyncio.create_subprocess_exec(old_python, *command, stdout=subprocess.PIPE)
         output, _ = await process.communicate()
         assert process.returncode == 0, output
         return [json.loads(line) for line in output.splitlines()]
