@@ -10,6 +10,7 @@ import httpx
 
 from a2a_adapters.errors import RemoteAnswerError
 from a2a_adapters.remote.auth import TrustedHostAuth
+from a2a_adapters.remote.sse import without_false_line_ends
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -115,7 +116,8 @@ class _Bounded(httpx.AsyncBaseTransport):
             raise RemoteAnswerError(f"the agent sends {encoding!r} though it was not asked to")
         max_bytes = request.extensions.get(MAX_BYTES, self._max_bytes)
         assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 - for the type
-        response.stream = _BoundedStream(response.stream, max_bytes)
+        is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
+        response.stream = _BoundedStream(response.stream, max_bytes, is_stream=is_stream)
         return response
 
     async def aclose(self) -> None:
@@ -123,11 +125,16 @@ class _Bounded(httpx.AsyncBaseTransport):
 
 
 class _BoundedStream(httpx.AsyncByteStream):
-    def __init__(self, inner: httpx.AsyncByteStream, max_bytes: int) -> None:
+    def __init__(self, inner: httpx.AsyncByteStream, max_bytes: int, *, is_stream: bool) -> None:
         self._inner = inner
         self._max_bytes = max_bytes
+        self._is_stream = is_stream
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        chunks = self._chunks()
+        return without_false_line_ends(chunks) if self._is_stream else chunks
+
+    async def _chunks(self) -> AsyncIterator[bytes]:
         left = self._max_bytes
         async for chunk in self._inner:
             left -= len(chunk)

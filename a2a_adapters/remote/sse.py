@@ -1,8 +1,4 @@
-"""Server-sent events of an HTTP response.
-
-httpx takes U+2028 and its like for line ends, which JSON may hold unescaped: lines are told
-apart here as the standard says (WHATWG HTML, section 9.2.6), by bytes.
-"""
+"""Server-sent events of an HTTP response (WHATWG HTML, section 9.2.6)."""
 
 from __future__ import annotations
 
@@ -13,6 +9,29 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_FALSE_LINE_ENDS = {
+    b"\xe2\x80\xa8": b"\\u2028",
+    b"\xe2\x80\xa9": b"\\u2029",
+    b"\xc2\x85": b"\\u0085",
+}
+_BEGINNINGS = (b"\xe2\x80", b"\xe2", b"\xc2")
+
+
+async def without_false_line_ends(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Escape U+2028, U+2029 and U+0085, which JSON may hold as they are.
+
+    httpx takes them for ends of lines, and a2a-sdk reads streams of 0.3 and of HTTP+JSON by it.
+    """
+    held = b""
+    async for chunk in chunks:
+        text = held + chunk
+        held = next((begun for begun in _BEGINNINGS if text.endswith(begun)), b"")
+        text = text.removesuffix(held)
+        for character, escape in _FALSE_LINE_ENDS.items():
+            text = text.replace(character, escape)
+        yield text
+    if held:
+        yield held
 
 
 async def event_data(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -381,3 +381,45 @@ async def test_blocking_calls_work_inside_a_running_event_loop():
 def test_an_agent_is_shared_and_not_copied():
     agent = RemoteAgent("http://127.0.0.1:1")
     assert copy.deepcopy({"agent": agent})["agent"] is agent
+
+
+LINE_ENDS = "a\u2028b\u2029c\u0085d\r\ne"
+
+
+@pytest.mark.parametrize("version", ["1.0", "0.3"])
+@pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
+async def test_what_looks_like_the_end_of_a_line_is_kept(binding, version):
+    """Neither our bindings nor others' that send it unescaped break the stream."""
+
+    async def say(text: str):
+        yield text
+        yield LINE_ENDS
+
+    def unescaped(body: bytes) -> bytes:
+        for character in "\u2028\u2029\u0085":
+            body = body.replace(f"\\u{ord(character):04x}".encode(), character.encode())
+        return body
+
+    app = build_app(say)
+
+    async def careless(scope, receive, send):
+        async def send_unescaped(message):
+            if message["type"] == "http.response.body":
+                message = {**message, "body": unescaped(message["body"])}
+            await send(message)
+
+        await app(scope, receive, send_unescaped if scope["type"] == "http" else send)
+
+    async with running(careless) as url:
+        async with RemoteAgent(url) as agent:
+            card = await agent.card()
+        wanted = [
+            interface
+            for interface in card.supported_interfaces
+            if (interface.protocol_binding, interface.protocol_version) == (binding, version)
+        ]
+        del card.supported_interfaces[:]
+        card.supported_interfaces.extend(wanted)
+        async with RemoteAgent(card) as agent:
+            events = [event async for event in agent.stream("go ")]
+    assert deltas(events) == events[-1].text == f"go {LINE_ENDS}"

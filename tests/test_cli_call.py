@@ -1,0 +1,165 @@
+"""`a2a-adapters call`, run as a user runs it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from a2a_adapters import AgentRequest, File, InputRequired, Rejected, ToolCall, build_app
+from a2a_adapters.testing import running
+from tests.remote.servers.guarded import api_key
+
+
+async def weather(request: AgentRequest):
+    """Tell the weather."""
+    yield ToolCall("1", "look", {"at": "the sky"})
+    if "refuse" in request.text:
+        yield Rejected("Not today\x1b[2J.")
+        return
+    place = request.text or str(len(request.parts))
+    if "ask" in request.text:
+        place = (yield InputRequired("Where?")).text
+    yield "It rains "
+    yield f"in {place}\x1b[2J."
+    if "draw" in request.text:
+        yield File(content=b"12", media_type="image/png", filename="../../../sky.png")
+        yield File(content=b"34", media_type="image/png", filename="../../../sky.png")
+        yield {"degrees": 8}
+
+
+@pytest.fixture
+async def url():
+    async with running(build_app(weather)) as address:
+        yield address
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "a2a_adapters", "call", *map(str, arguments)]
+
+
+async def call(*arguments, text=None):
+    def run():
+        return subprocess.run(
+            command(*arguments), input=text or "", capture_output=True, text=True, check=False
+        )
+
+    return await asyncio.to_thread(run)
+
+
+@pytest.mark.parametrize("how", ["--stream", "--no-stream"])
+async def test_the_answer_is_printed(url, how):
+    done = await call(url, "Rome", how)
+    assert (done.returncode, done.stdout) == (0, "It rains in Rome[2J.\n")
+    assert 'look {"at": "the sky"}' in done.stderr
+
+
+async def test_text_from_standard_input(url):
+    assert (await call(url, "-", text="Oslo")).stdout == "It rains in Oslo[2J.\n"
+
+
+async def test_files_and_data_go_along_and_come_back(url, tmp_path):
+    photo = tmp_path / "photo.png"
+    photo.write_bytes(b"\x89PNG")
+    done = await call(url, "--file", photo, "--data", '{"a": 1}', "--data", "[2]")
+    assert "It rains in 3" in done.stdout
+    folder = tmp_path / "saved"
+    done = await call(url, "draw", "--save", folder)
+    assert '"degrees": 8' in done.stdout
+    assert "[file: ../../../sky.png, 2 bytes]" in done.stdout
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {
+        "sky.png": b"12",
+        "sky-2.png": b"34",
+    }
+
+
+async def test_json(url):
+    answer = json.loads((await call(url, "draw", "--json")).stdout)
+    assert answer["state"] == "completed"
+    assert answer["text"] == "It rains in draw\x1b[2J."
+    assert answer["data"] == [{"degrees": 8}]
+    assert answer["task_id"]
+
+
+async def test_a_question_without_a_terminal_tells_how_to_answer(url):
+    asked = await call(url, "ask me")
+    assert (asked.returncode, asked.stdout) == (4, "Where?\n")
+    hint = asked.stderr.split("call again with ")[1].split()
+    answered = await call(url, "Bergen", *hint)
+    assert (answered.returncode, answered.stdout) == (0, "It rains in Bergen[2J.\n")
+
+
+async def test_a_question_is_asked_in_the_terminal(url):
+    def run():
+        leader, follower = pty.openpty()
+        with subprocess.Popen(
+            command(url, "ask me"), stdin=follower, stdout=subprocess.PIPE, text=True
+        ) as process:
+            os.write(leader, b"Bergen\n")
+            output, _ = process.communicate()
+        os.close(leader)
+        os.close(follower)
+        return process.returncode, output
+
+    returncode, output = await asyncio.to_thread(run)
+    assert returncode == 0
+    assert output.startswith("Where?\n")
+    assert "It rains in Bergen" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "remedy"),
+    [
+        (["{url}"], 2, "give a text, --file or --data"),
+        (["{url}", "x", "--data", "{"], 2, "is not JSON"),
+        (["{url}", "x", "--file", "nowhere.png"], 2, "cannot be read"),
+        (["{url}", "x", "--header", "secret"], 2, "'Name: value'"),
+        (["127.0.0.1:8000", "x"], 2, "is not of the form"),
+        (["http://127.0.0.1:9", "x"], 3, "cannot be reached"),
+        (["{url}", "refuse"], 1, "rejected: Not today [2J."),
+        (["{url}", "x", "--task", "unknown"], 1, "refused"),
+    ],
+)
+async def test_what_goes_wrong_is_one_line(url, arguments, code, remedy):
+    done = await call(*(argument.replace("{url}", url) for argument in arguments))
+    assert done.returncode == code
+    [line] = [line for line in done.stderr.splitlines() if not line.startswith("·")]
+    assert remedy in line
+    assert "\x1b" not in line
+
+
+async def test_headers_are_credentials():
+    async with running(api_key("s3cret")) as url:
+        assert (await call(url, "ping", "--header", "X-API-Key: s3cret")).stdout == "pong: ping\n"
+        refused = await call(url, "ping")
+    assert refused.returncode == 1
+    assert "wants credentials" in refused.stderr
+
+
+async def test_ctrl_c_cancels_the_task():
+    cancelled = asyncio.Event()
+
+    async def endless(text: str):
+        try:
+            while True:
+                yield "more "
+                await asyncio.sleep(0.01)
+        finally:
+            cancelled.set()
+
+    async with running(build_app(endless)) as url:
+        process = await asyncio.create_subprocess_exec(
+            *command(url, "go"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert await process.stdout.readexactly(5) == b"more "
+        process.send_signal(signal.SIGINT)
+        await process.communicate()
+        async with asyncio.timeout(5):
+            await cancelled.wait()
+    assert process.returncode not in (0, None)
