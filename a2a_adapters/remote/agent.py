@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, Self, TypeAlias
 
 from a2a.types import (
     AgentCard,
@@ -73,7 +73,7 @@ class RemoteAgent:
         card = agent if isinstance(agent, AgentCard) else None
         self.name = str(url) if url else agent.name if isinstance(agent, AgentCard) else ""
         self._connections = Connections(url, card, auth, self._options)
-        self._conversations = Conversations(self, self._options.conversations)
+        self._conversations = Conversations(self._begin, self._options.conversations)
 
     def __repr__(self) -> str:
         return f"RemoteAgent({self.name!r})"
@@ -81,6 +81,9 @@ class RemoteAgent:
     def __deepcopy__(self, memo: object) -> Self:
         # Frameworks copy what models and tools hold; connections and conversations are shared.
         return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a RemoteAgent holds connections and cannot be pickled; pickle its URL")
 
     async def card(self) -> AgentCard:
         """Return the agent's card, as it wrote it. Trust it no more than its answers.
@@ -140,19 +143,10 @@ class RemoteAgent:
         Closing the stream before its end cancels the remote task. For the arguments and
         errors see `send`.
         """
-        request = SendMessageRequest(
-            message=Message(
-                message_id=new_uuid(),
-                role=Role.ROLE_USER,
-                parts=to_protocol(_parts(message)),
-                context_id=context_id,
-                task_id=task_id,
-            )
+        exchange = await self._begin(
+            message, context_id=context_id, task_id=task_id, metadata=metadata
         )
-        if metadata:
-            request.message.metadata.CopyFrom(to_struct(metadata))
-        connection = await self._connections.get()
-        events = Exchange(connection, request, self._options).events()
+        events = exchange.events()
         try:
             async for event in events:
                 yield event
@@ -196,8 +190,29 @@ class RemoteAgent:
         Without arguments it is a new one.
         """
         if key is None and not context_id:
-            return Conversation(self)
+            return Conversation(self._begin)
         return self._conversations.get(key or "", context_id)
+
+    async def _begin(
+        self,
+        message: MessageInput,
+        *,
+        context_id: str,
+        task_id: str,
+        metadata: Mapping[str, JSON] | None,
+    ) -> Exchange:
+        request = SendMessageRequest(
+            message=Message(
+                message_id=new_uuid(),
+                role=Role.ROLE_USER,
+                parts=to_protocol(_parts(message)),
+                context_id=context_id,
+                task_id=task_id,
+            )
+        )
+        if metadata:
+            request.message.metadata.CopyFrom(to_struct(metadata))
+        return Exchange(await self._connections.get(), request, self._options)
 
     async def aclose(self) -> None:
         """Close the connections; the next call opens them again."""

@@ -68,6 +68,13 @@ class Exchange:
         self._context = _call_context(connection, options)
         self._answer = Answer()
         self._may_look_settled = bool(request.message.task_id)
+        self.is_cancelled = False
+        """Whether the task was left to be cancelled."""
+
+    @property
+    def context_id(self) -> str:
+        """The conversation, as the agent calls it; "" as long as it has not said."""
+        return self._answer.context_id
 
     async def events(self) -> AsyncGenerator[NewEvent | AgentReply]:
         """Yield what is new as it comes, and last the whole answer.
@@ -196,6 +203,7 @@ class Exchange:
     async def _cancel_task(self) -> None:
         if self._answer.is_settled or not self._answer.task_id:
             return
+        self.is_cancelled = True
         task = asyncio.create_task(self._send_cancel(self._answer.task_id))
         _cancelling.add(task)
         task.add_done_callback(_cancelling.discard)

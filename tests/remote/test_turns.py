@@ -1,0 +1,145 @@
+"""Messages of one conversation take turns, wherever they come from."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from a2a_adapters import InputRequired, RemoteAgent, TextDelta, build_app
+from a2a_adapters.remote.turns import Turns
+from a2a_adapters.testing import running
+
+
+async def test_async_and_blocking_callers_share_one_conversation():
+    seen = []
+
+    async def agent(request):
+        seen.append((request.context_id, len(request.history)))
+        await asyncio.sleep(0)
+        return request.text
+
+    async with running(build_app(agent)) as url, RemoteAgent(url) as remote:
+        conversation = remote.conversation("anna")
+        with ThreadPoolExecutor(5) as pool:
+            loop = asyncio.get_running_loop()
+            blocking = [
+                loop.run_in_executor(pool, conversation.send_sync, f"sync {n}") for n in range(5)
+            ]
+            here = [conversation.send(f"async {n}") for n in range(5)]
+            replies = await asyncio.gather(*here, *blocking)
+        await asyncio.to_thread(remote.close)
+    assert len({reply.context_id for reply in replies}) == 1
+    assert [turns for _, turns in seen] == [2 * n for n in range(10)]
+
+
+async def test_a_key_gives_every_thread_the_same_conversation():
+    remote = RemoteAgent("http://127.0.0.1:9")
+    with ThreadPoolExecutor(8) as pool:
+        for n in range(200):
+            found = list(pool.map(remote.conversation, [f"key {n}"] * 8))
+            assert len({id(each) for each in found}) == 1
+
+
+async def test_who_gives_up_waiting_does_not_hold_up_the_next():
+    turns, order = Turns(), []
+
+    async def take(name):
+        async with turns:
+            order.append(name)
+
+    async with turns:
+        waiting = [asyncio.create_task(take(n)) for n in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert order == [1, 2]
+
+
+async def test_a_turn_that_comes_with_the_cancellation_is_passed_on():
+    turns, order = Turns(), []
+
+    async def take(name):
+        async with turns:
+            order.append(name)
+
+    await turns.__aenter__()
+    first, second = (asyncio.create_task(take(name)) for name in "ab")
+    await asyncio.sleep(0)
+    await turns.__aexit__()
+    first.cancel()
+    await asyncio.gather(first, second, return_exceptions=True)
+    assert order == ["b"]
+
+
+async def test_a_conversation_left_in_its_first_answer_goes_on():
+    cancelled = asyncio.Event()
+
+    async def agent(request):
+        yield "so"
+        if request.text == "long":
+            try:
+                await asyncio.Event().wait()
+            finally:
+                cancelled.set()
+
+    async with running(build_app(agent)) as url, RemoteAgent(url) as remote:
+        conversation = remote.conversation()
+        events = conversation.stream("long")
+        async for event in events:
+            if isinstance(event, TextDelta):
+                break
+        await events.aclose()
+        async with asyncio.timeout(10):
+            await cancelled.wait()
+        left = conversation.context_id
+        reply = await conversation.send("short")
+    assert left
+    assert reply.context_id == left
+
+
+async def test_a_question_whose_answer_was_left_waits_no_more():
+    async def agent(request):
+        if request.text == "again":
+            yield "a new task"
+            return
+        yield InputRequired("Where?")
+        yield "On the way"
+        await asyncio.Event().wait()
+
+    async with running(build_app(agent)) as url, RemoteAgent(url) as remote:
+        conversation = remote.conversation()
+        assert (await conversation.send("travel")).is_question
+        events = conversation.stream("to Rome")
+        async for event in events:
+            if isinstance(event, TextDelta):
+                break
+        await events.aclose()
+        assert not conversation.task_id
+        assert (await conversation.send("again")).text == "a new task"
+
+
+async def test_the_task_that_is_answered_may_be_named():
+    async def agent(request):
+        where = yield InputRequired("Where?")
+        yield f"{request.text} {where.text}"
+
+    async with running(build_app(agent)) as url, RemoteAgent(url) as remote:
+        conversation = remote.conversation()
+        first = await conversation.send("drive")
+        second = await conversation.send("fly", task_id="")
+        replies = [
+            await conversation.send("to Rome", task_id=first.task_id),
+            await conversation.send("to Oslo", task_id=second.task_id),
+        ]
+    assert [reply.text for reply in replies] == ["drive to Rome", "fly to Oslo"]
+
+
+def test_a_copy_shares_connections_and_conversations():
+    remote = RemoteAgent("http://127.0.0.1:9")
+    assert copy.deepcopy({"agent": remote})["agent"] is remote
+    with pytest.raises(TypeError, match="pickle its URL"):
+        pickle.dumps(remote)
