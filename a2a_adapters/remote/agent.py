@@ -185,13 +185,14 @@ class RemoteAgent:
         Args:
             key: The caller's own name for it: the same key gives the same conversation, as long
                 as this object lives and `RemoteOptions.conversations` allows. It is not sent.
-            context_id: The agent's name for it, to go on with an earlier one; likewise.
+            context_id: The agent's name for it, to go on with an earlier one. With a key it
+                counts if no conversation of that key has begun.
 
         Without arguments it is a new one.
         """
         if key is None and not context_id:
             return Conversation(self._begin)
-        return self._conversations.get(key or "", context_id)
+        return self._conversations.get(key, context_id)
 
     async def _begin(
         self,

@@ -146,14 +146,28 @@ class Conversations:
         self._begin = begin
         self._limit = limit
         self._lock = Lock()
-        self._by_key: OrderedDict[tuple[str, str], Conversation] = OrderedDict()
+        self._by_name: OrderedDict[tuple[str, str], Conversation] = OrderedDict()
 
-    def get(self, key: str, context_id: str) -> Conversation:
-        """Return the conversation with that key or contextId, a new one if there is none."""
-        known = (key, context_id)
+    def get(self, key: str | None, context_id: str) -> Conversation:
+        """Return the conversation of a key, or else the one with that contextId."""
+        name = ("context", context_id) if key is None else ("key", key)
         with self._lock:
-            conversation = self._by_key.pop(known, None) or Conversation(self._begin, context_id)
-            self._by_key[known] = conversation
-            if len(self._by_key) > self._limit:
-                self._by_key.popitem(last=False)
-        return conversation
+            found = self._by_name.pop(name, None)
+            if found is None or not _is_meant(found, key, context_id):
+                found = self._with_context(context_id)
+            self._by_name[name] = found
+            if len(self._by_name) > self._limit:
+                self._by_name.popitem(last=False)
+        return found
+
+    def _with_context(self, context_id: str) -> Conversation:
+        known = self._by_name.values() if context_id else ()
+        same = (each for each in known if each.context_id == context_id)
+        return next(same, None) or Conversation(self._begin, context_id)
+
+
+def _is_meant(conversation: Conversation, key: str | None, context_id: str) -> bool:
+    """Tell whether it is still what its name says."""
+    if key is None:
+        return conversation.context_id == context_id  # some agents change it with every answer
+    return bool(conversation.context_id) or not context_id

@@ -44,6 +44,19 @@ async def test_a_key_gives_every_thread_the_same_conversation():
             assert len({id(each) for each in found}) == 1
 
 
+async def test_a_conversation_is_found_by_key_and_by_context():
+    async with running(build_app(lambda text: text)) as url, RemoteAgent(url) as remote:
+        anna, ben = remote.conversation("anna"), remote.conversation("ben")
+        reply = await anna.send("hello")
+        assert remote.conversation(context_id=reply.context_id) is anna
+        assert remote.conversation("anna", context_id="other") is anna
+        assert remote.conversation("ben", context_id=reply.context_id) is anna
+        assert remote.conversation("ben") is anna
+        assert ben is not anna
+        assert remote.conversation("") is remote.conversation("")
+        assert remote.conversation() is not remote.conversation()
+
+
 async def test_who_gives_up_waiting_does_not_hold_up_the_next():
     turns, order = Turns(), []
 
