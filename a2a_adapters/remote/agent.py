@@ -4,41 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn, Self, TypeAlias
 
-from a2a.types import (
-    AgentCard,
-    CancelTaskRequest,
-    GetTaskRequest,
-    Message,
-    Role,
-    SendMessageRequest,
-)
+from a2a.types import AgentCard, CancelTaskRequest, GetTaskRequest
 
 from a2a_adapters import blocking
-from a2a_adapters.conversion import to_protocol, to_struct
 from a2a_adapters.events import ProgressEvent, TextDelta
-from a2a_adapters.ids import new_uuid
-from a2a_adapters.parts import JSON, Data, File, Part, Text
 from a2a_adapters.remote.answer import Answer
 from a2a_adapters.remote.card import agent_url, describe
 from a2a_adapters.remote.connection import Connections
 from a2a_adapters.remote.conversation import Conversation, Conversations
-from a2a_adapters.remote.exchange import Exchange
 from a2a_adapters.remote.failure import translate
+from a2a_adapters.remote.messenger import MessageInput, Messenger
 from a2a_adapters.remote.options import RemoteOptions
 from a2a_adapters.remote.reply import AgentReply
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Generator, Mapping
 
     import httpx
     from a2a.types import Task
 
     from a2a_adapters.adapter import AgentDescription
+    from a2a_adapters.parts import JSON
 
 __all__ = ["MessageInput", "RemoteAgent", "RemoteEvent"]
-
-MessageInput: TypeAlias = "str | Part | Sequence[Part]"
-"""What may be sent: a text, a part, or several parts."""
 
 RemoteEvent: TypeAlias = TextDelta | ProgressEvent | AgentReply
 """What a stream yields: new text, news of the work, and last the whole answer."""
@@ -68,12 +56,13 @@ class RemoteAgent:
         auth: httpx.Auth | None = None,
         options: RemoteOptions | None = None,
     ) -> None:
-        self._options = options or RemoteOptions()
+        options = options or RemoteOptions()
         url = agent_url(agent) if isinstance(agent, str) else None
         card = agent if isinstance(agent, AgentCard) else None
         self.name = str(url) if url else agent.name if isinstance(agent, AgentCard) else ""
-        self._connections = Connections(url, card, auth, self._options)
-        self._conversations = Conversations(self._begin, self._options.conversations)
+        self._connections = Connections(url, card, auth, options)
+        self._messenger = Messenger(self._connections, options)
+        self._conversations = Conversations(self._messenger, options.conversations)
 
     def __repr__(self) -> str:
         return f"RemoteAgent({self.name!r})"
@@ -143,7 +132,7 @@ class RemoteAgent:
         Closing the stream before its end cancels the remote task. For the arguments and
         errors see `send`.
         """
-        exchange = await self._begin(
+        exchange = await self._messenger.begin(
             message, context_id=context_id, task_id=task_id, metadata=metadata
         )
         events = exchange.events()
@@ -191,29 +180,8 @@ class RemoteAgent:
         Without arguments it is a new one.
         """
         if key is None and not context_id:
-            return Conversation(self._begin)
+            return Conversation(self._messenger)
         return self._conversations.get(key, context_id)
-
-    async def _begin(
-        self,
-        message: MessageInput,
-        *,
-        context_id: str,
-        task_id: str,
-        metadata: Mapping[str, JSON] | None,
-    ) -> Exchange:
-        request = SendMessageRequest(
-            message=Message(
-                message_id=new_uuid(),
-                role=Role.ROLE_USER,
-                parts=to_protocol(_parts(message)),
-                context_id=context_id,
-                task_id=task_id,
-            )
-        )
-        if metadata:
-            request.message.metadata.CopyFrom(to_struct(metadata))
-        return Exchange(await self._connections.get(), request, self._options)
 
     async def aclose(self) -> None:
         """Close the connections; the next call opens them again."""
@@ -262,14 +230,6 @@ class RemoteAgent:
     def close(self) -> None:
         """`aclose` from blocking code."""
         blocking.run(self.aclose())
-
-
-def _parts(message: MessageInput) -> Sequence[Part]:
-    if isinstance(message, str):
-        return [Text(message)]
-    if isinstance(message, Text | File | Data):
-        return [message]
-    return message
 
 
 def _as_reply(task: Task) -> AgentReply:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import ref
 
 from a2a.client import ClientConfig, ClientFactory
 from a2a.compat.v0_3.jsonrpc_transport import CompatJsonRpcTransport
@@ -63,7 +64,7 @@ class Connections:
         self._auth = auth
         self._options = options
         self._open: dict[asyncio.AbstractEventLoop, asyncio.Future[Connection]] = {}
-        self._holders: dict[asyncio.AbstractEventLoop, AsyncGenerator[Connection]] = {}
+        self._holders: dict[asyncio.AbstractEventLoop, AsyncGenerator[httpx.AsyncClient]] = {}
 
     async def get(self) -> Connection:
         """Return the connection of the running event loop, opened if need be.
@@ -83,21 +84,23 @@ class Connections:
             raise
 
     async def _start(self, loop: asyncio.AbstractEventLoop) -> Connection:
-        holder = self._hold(loop)
-        connection = await anext(holder)
-        self._holders[loop] = holder
-        return connection
-
-    async def _hold(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[Connection]:
-        async with make_client(self._url, self._options, self._auth) as http:
+        holder = _hold(make_client(self._url, self._options, self._auth), ref(self))
+        http = await anext(holder)
+        try:
             if self._card is None:
                 assert self._url is not None  # noqa: S101 - one of the two is given
                 self._card = await fetch_card(http, self._url, self._options)
-            try:
-                yield Connection(self._card, self._client(http, self._card))
-            finally:
-                self._open.pop(loop, None)
-                self._holders.pop(loop, None)
+            connection = Connection(self._card, self._client(http, self._card))
+        except BaseException:
+            await holder.aclose()
+            raise
+        self._holders[loop] = holder
+        return connection
+
+    def forget(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Take note that the connection of an event loop is closed."""
+        self._open.pop(loop, None)
+        self._holders.pop(loop, None)
 
     def _client(self, http: httpx.AsyncClient, card: AgentCard) -> Client:
         config = ClientConfig(
@@ -124,6 +127,21 @@ class Connections:
             elif loop.is_running():
                 closing = asyncio.run_coroutine_threadsafe(holder.aclose(), loop)
                 await asyncio.wrap_future(closing)
+
+
+async def _hold(
+    http: httpx.AsyncClient, owner: ref[Connections]
+) -> AsyncGenerator[httpx.AsyncClient]:
+    """Keep a client open until this is closed: by its owner, with its event loop, or unused.
+
+    Nothing here refers to the owner, so that an agent nobody uses any more is closed in order.
+    """
+    try:
+        async with http:
+            yield http
+    finally:
+        if (connections := owner()) is not None:
+            connections.forget(asyncio.get_running_loop())
 
 
 def _json_rpc(card: AgentCard, url: str, config: ClientConfig) -> ClientTransport:

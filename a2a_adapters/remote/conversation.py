@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from a2a_adapters import blocking
 from a2a_adapters.errors import RemoteRefusedError, RemoteTaskError
@@ -15,24 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Mapping
 
     from a2a_adapters.parts import JSON
-    from a2a_adapters.remote.agent import MessageInput, RemoteEvent
-    from a2a_adapters.remote.exchange import Exchange
+    from a2a_adapters.remote.agent import RemoteEvent
+    from a2a_adapters.remote.messenger import MessageInput, Messenger
 
 __all__ = ["Conversation"]
-
-
-class BeginExchange(Protocol):
-    """Makes ready to send a message."""
-
-    async def __call__(
-        self,
-        message: MessageInput,
-        *,
-        context_id: str,
-        task_id: str,
-        metadata: Mapping[str, JSON] | None,
-    ) -> Exchange:
-        """Return the exchange, which sends the message once its events are read."""
 
 
 class Conversation:
@@ -46,8 +32,8 @@ class Conversation:
         task_id: The task that waits for the next message; "" when none does.
     """
 
-    def __init__(self, begin: BeginExchange, context_id: str = "") -> None:
-        self._begin = begin
+    def __init__(self, messenger: Messenger, context_id: str = "") -> None:
+        self._messenger = messenger
         self._turns = Turns()
         self.context_id = context_id
         self.task_id = ""
@@ -89,7 +75,7 @@ class Conversation:
         # A question that is asked while this waits for its turn was not seen by whoever sent it.
         answered = self.task_id if task_id is None else task_id
         async with self._turns:
-            exchange = await self._begin(
+            exchange = await self._messenger.begin(
                 message, context_id=self.context_id, task_id=answered, metadata=metadata
             )
             events = exchange.events()
@@ -142,8 +128,8 @@ class Conversation:
 class Conversations:
     """The conversations of an agent by the caller's own key; the longest unused are forgotten."""
 
-    def __init__(self, begin: BeginExchange, limit: int) -> None:
-        self._begin = begin
+    def __init__(self, messenger: Messenger, limit: int) -> None:
+        self._messenger = messenger
         self._limit = limit
         self._lock = Lock()
         self._by_name: OrderedDict[tuple[str, str], Conversation] = OrderedDict()
@@ -163,7 +149,7 @@ class Conversations:
     def _with_context(self, context_id: str) -> Conversation:
         known = self._by_name.values() if context_id else ()
         same = (each for each in known if each.context_id == context_id)
-        return next(same, None) or Conversation(self._begin, context_id)
+        return next(same, None) or Conversation(self._messenger, context_id)
 
 
 def _is_meant(conversation: Conversation, key: str | None, context_id: str) -> bool:

@@ -1,0 +1,70 @@
+"""Makes messages of what callers want to say, and sends them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from a2a.types import Message, Role, SendMessageRequest
+
+from a2a_adapters.conversion import to_protocol, to_struct
+from a2a_adapters.ids import new_uuid
+from a2a_adapters.parts import JSON, Data, File, Part, Text
+from a2a_adapters.remote.exchange import Exchange
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from a2a_adapters.remote.connection import Connections
+    from a2a_adapters.remote.options import RemoteOptions
+
+__all__ = ["MessageInput", "Messenger"]
+
+MessageInput: TypeAlias = "str | Part | Sequence[Part]"
+"""What may be sent: a text, a part, or several parts."""
+
+
+class Messenger:
+    """Begins exchanges with one agent.
+
+    Args:
+        connections: What they go through.
+        options: Limits and choices.
+    """
+
+    def __init__(self, connections: Connections, options: RemoteOptions) -> None:
+        self._connections = connections
+        self._options = options
+
+    async def begin(
+        self,
+        message: MessageInput,
+        *,
+        context_id: str,
+        task_id: str,
+        metadata: Mapping[str, JSON] | None,
+    ) -> Exchange:
+        """Return the exchange, which sends the message once its events are read.
+
+        Raises:
+            RemoteAgentError: The agent's card cannot be had.
+        """
+        request = SendMessageRequest(
+            message=Message(
+                message_id=new_uuid(),
+                role=Role.ROLE_USER,
+                parts=to_protocol(_parts(message)),
+                context_id=context_id,
+                task_id=task_id,
+            )
+        )
+        if metadata:
+            request.message.metadata.CopyFrom(to_struct(metadata))
+        return Exchange(await self._connections.get(), request, self._options)
+
+
+def _parts(message: MessageInput) -> Sequence[Part]:
+    if isinstance(message, str):
+        return [Text(message)]
+    if isinstance(message, Text | File | Data):
+        return [message]
+    return message
