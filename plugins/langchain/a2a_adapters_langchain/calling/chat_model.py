@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from langchain_core.caches import BaseCache
 from langchain_core.language_models import BaseChatModel, LangSmithParams
 from langchain_core.messages import AIMessageChunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from pydantic import Field
 from typing_extensions import override
 
 from a2a_adapters import AgentReply, Part, TextDelta
@@ -49,6 +51,9 @@ class A2AChatModel(BaseChatModel):
     A question of the agent is an answer whose `response_metadata["state"]` is "input-required".
     Files and images are sent and come back as content blocks, data as non-standard ones.
 
+    An agent may act, so a cache that is set for all models is not used: give it one as `cache`, or
+    True.
+
     Attributes:
         agent: The agent, or its URL.
         context_id: The agent's own name of a conversation to go on with. A call may name it too,
@@ -60,6 +65,7 @@ class A2AChatModel(BaseChatModel):
 
     agent: AgentField
     context_id: str | None = None
+    cache: BaseCache | bool | None = Field(default=False, exclude=True)
 
     @property
     @override
@@ -156,8 +162,8 @@ class A2AChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        conversation, parts = self._prepare(messages, kwargs)
-        return self._result(conversation.send_sync(parts), stop)
+        conversation, parts, task_id = self._prepare(messages, kwargs)
+        return self._result(conversation.send_sync(parts, task_id=task_id), stop)
 
     @override
     async def _agenerate(
@@ -167,8 +173,8 @@ class A2AChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        conversation, parts = self._prepare(messages, kwargs)
-        return self._result(await conversation.send(parts), stop)
+        conversation, parts, task_id = self._prepare(messages, kwargs)
+        return self._result(await conversation.send(parts, task_id=task_id), stop)
 
     @override
     def _stream(
@@ -178,9 +184,9 @@ class A2AChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        conversation, parts = self._prepare(messages, kwargs)
+        conversation, parts, task_id = self._prepare(messages, kwargs)
         cutter = StopCutter(stop)
-        events = conversation.stream_sync(parts)
+        events = conversation.stream_sync(parts, task_id=task_id)
         try:
             for event in events:
                 chunk = self._chunk(event, cutter)
@@ -202,9 +208,9 @@ class A2AChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        conversation, parts = self._prepare(messages, kwargs)
+        conversation, parts, task_id = self._prepare(messages, kwargs)
         cutter = StopCutter(stop)
-        events = conversation.stream(parts)
+        events = conversation.stream(parts, task_id=task_id)
         try:
             async for event in events:
                 chunk = self._chunk(event, cutter)
@@ -220,25 +226,29 @@ class A2AChatModel(BaseChatModel):
 
     def _prepare(
         self, messages: Sequence[BaseMessage], kwargs: dict[str, Any]
-    ) -> tuple[Conversation, list[Part]]:
-        """Return the conversation a call belongs to, and what to send in it."""
+    ) -> tuple[Conversation, list[Part], str | None]:
+        """Return the conversation a call belongs to, what to send in it, and what that answers."""
         context_id, thread = kwargs.get("context_id") or self.context_id, kwargs.get(THREAD)
         answer = last_answer(messages, self.agent.name)
         written = answer.response_metadata if answer else {}
-        asks = answer is not None and is_question(answer)
+        asked = written.get("task_id") if answer is not None and is_question(answer) else None
         if context_id:
             conversation = self.agent.conversation(context_id=context_id)
-        else:
+        elif thread is not None:
             conversation = self.agent.conversation(thread)
-        if not conversation.context_id and (thread or asks):  # begun by another process
-            conversation.context_id = written.get("context_id", "")
-            conversation.task_id = written.get("task_id", "") if asks else ""
-        if task_id := kwargs.get("task_id"):
-            conversation.task_id = task_id
+            if conversation.context_id:  # which knows best whether a question still waits
+                asked = None
+            else:  # begun by another process
+                context_id = written.get("context_id", "")
+                conversation = self.agent.conversation(thread, context_id=context_id)
+        else:
+            context_id = written.get("context_id", "") if asked else ""
+            conversation = self.agent.conversation(context_id=context_id)
         is_known = bool(conversation.context_id) and (
             written.get("context_id") == conversation.context_id
         )
-        return conversation, to_parts(messages_after(messages, answer) if is_known else messages)
+        news = messages_after(messages, answer) if is_known else messages
+        return conversation, to_parts(news), kwargs.get("task_id") or asked
 
     def _result(self, reply: AgentReply, stop: Sequence[str] | None) -> ChatResult:
         message = to_message(reply, self.agent.name, cut(reply.text, stop))

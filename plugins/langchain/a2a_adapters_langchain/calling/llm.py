@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from langchain_core.caches import BaseCache
 from langchain_core.language_models.llms import BaseLLM
 from langchain_core.outputs import Generation, GenerationChunk, LLMResult
 from langchain_core.runnables import Runnable
+from pydantic import Field
 from typing_extensions import override
 
 from a2a_adapters import AgentReply, TextDelta
@@ -36,9 +38,13 @@ class A2ALLM(BaseLLM):
     generation's `generation_info`. Data without text is returned as JSON text; for files take
     `A2AChatModel`.
 
+    An agent may act, so a cache that is set for all models is not used: give it one as `cache`, or
+    True.
+
     Attributes:
         agent: The agent, or its URL.
-        context_id: The agent's own name of a conversation to go on with.
+        context_id: The agent's own name of a conversation to go on with. A call may name it too,
+            and the task that its prompt answers: `invoke(x, context_id=..., task_id=...)`.
 
     Raises:
         RemoteAgentError: The agent does not answer, or its task ended without an answer.
@@ -46,6 +52,7 @@ class A2ALLM(BaseLLM):
 
     agent: AgentField
     context_id: str | None = None
+    cache: BaseCache | bool | None = Field(default=False, exclude=True)
 
     # Those of BaseLLM lose the config, and with it the thread.
     batch = Runnable.batch
@@ -113,7 +120,8 @@ class A2ALLM(BaseLLM):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> LLMResult:
-        replies = [self._conversation(kwargs).send_sync(prompt) for prompt in prompts]
+        task_id = kwargs.get("task_id")
+        replies = [self._conversation(kwargs).send_sync(p, task_id=task_id) for p in prompts]
         return LLMResult(generations=[[self._generation(reply, stop)] for reply in replies])
 
     @override
@@ -124,7 +132,8 @@ class A2ALLM(BaseLLM):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> LLMResult:
-        replies = [await self._conversation(kwargs).send(prompt) for prompt in prompts]
+        task_id = kwargs.get("task_id")
+        replies = [await self._conversation(kwargs).send(p, task_id=task_id) for p in prompts]
         return LLMResult(generations=[[self._generation(reply, stop)] for reply in replies])
 
     @override
@@ -136,7 +145,7 @@ class A2ALLM(BaseLLM):
         **kwargs: Any,
     ) -> Iterator[GenerationChunk]:
         cutter = StopCutter(stop)
-        events = self._conversation(kwargs).stream_sync(prompt)
+        events = self._conversation(kwargs).stream_sync(prompt, task_id=kwargs.get("task_id"))
         try:
             for event in events:
                 chunk = self._chunk(event, cutter)
@@ -159,7 +168,7 @@ class A2ALLM(BaseLLM):
         **kwargs: Any,
     ) -> AsyncIterator[GenerationChunk]:
         cutter = StopCutter(stop)
-        events = self._conversation(kwargs).stream(prompt)
+        events = self._conversation(kwargs).stream(prompt, task_id=kwargs.get("task_id"))
         try:
             async for event in events:
                 chunk = self._chunk(event, cutter)

@@ -72,8 +72,14 @@ def _part(block: dict[str, Any]) -> Part | None:
     match block:
         case {"type": "text", "text": str(text)}:
             return Text(text)
+        case {"type": "text-plain", "text": str(text)}:
+            return File(content=text.encode(), media_type="text/plain")
+        case {"type": "text-plain"}:
+            return from_block({"mime_type": "text/plain", **block, "type": "file"})
         case {"type": "non_standard", "value": value}:
             return Data(value)
+        case {"file_id": str()}:
+            raise ValueError("a file that is known by an id only cannot be sent to an agent")
         case _:
             return from_block(block)
 

@@ -7,7 +7,7 @@ LangGraph task, whose result is kept with the interrupted node
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.func import task
@@ -18,48 +18,60 @@ from a2a_adapters_langchain.calling.messages import is_question
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from a2a_adapters_langchain.calling.chat_model import A2AChatModel
+    from langchain_core.language_models import LanguageModelInput
+    from langchain_core.runnables import Runnable, RunnableConfig
+
+
+_Model: TypeAlias = "Runnable[LanguageModelInput, AIMessage]"
 
 
 @task
-def _ask(model: A2AChatModel, messages: Sequence[BaseMessage], place: dict[str, str]) -> AIMessage:
-    return model.bind(**place).invoke(list(messages))
+def _ask(model: _Model, config: RunnableConfig, messages: Sequence[BaseMessage]) -> AIMessage:
+    return model.invoke(list(messages), config)
 
 
 @task
 async def _aask(
-    model: A2AChatModel, messages: Sequence[BaseMessage], place: dict[str, str]
+    model: _Model, config: RunnableConfig, messages: Sequence[BaseMessage]
 ) -> AIMessage:
-    return await model.bind(**place).ainvoke(list(messages))
+    return await model.ainvoke(list(messages), config)
 
 
-def answer(model: A2AChatModel, messages: Sequence[BaseMessage]) -> AIMessage:
+def answer(model: _Model, config: RunnableConfig, messages: Sequence[BaseMessage]) -> AIMessage:
     """Return the agent's answer, having passed on its questions."""
-    said = _ask(model, messages, {}).result()
+    said = _ask(model, config, messages).result()
     while is_question(said):
-        said = _ask(model, [_reply(interrupt(_question(said)))], _place(said)).result()
+        reply = _reply(interrupt(_question(said)))
+        said = _ask(model.bind(**_place(said)), config, [reply]).result()
     return said
 
 
-async def aanswer(model: A2AChatModel, messages: Sequence[BaseMessage]) -> AIMessage:
+async def aanswer(
+    model: _Model, config: RunnableConfig, messages: Sequence[BaseMessage]
+) -> AIMessage:
     """Return the agent's answer, having passed on its questions."""
-    said = await _aask(model, messages, {})
+    said: AIMessage = await _aask(model, config, messages)
     while is_question(said):
-        said = await _aask(model, [_reply(interrupt(_question(said)))], _place(said))
+        reply = _reply(interrupt(_question(said)))
+        said = await _aask(model.bind(**_place(said)), config, [reply])
     return said
 
 
 def _question(message: AIMessage) -> dict[str, Any]:
-    blocks = message.content if isinstance(message.content, list) else []
-    data = [block["value"] for block in blocks if isinstance(block, dict) and "value" in block]
+    blocks = [b for b in message.content if isinstance(b, dict) and b["type"] != "text"]
+    data = [block["value"] for block in blocks if block["type"] == "non_standard"]
+    files = [block for block in blocks if block["type"] != "non_standard"]
     return {
         "question": str(message.text),
         "agent": message.response_metadata["agent"],
         **({"data": data} if data else {}),
+        **({"files": files} if files else {}),
     }
 
 
-def _reply(value: object) -> HumanMessage:
+def _reply(value: object) -> BaseMessage:
+    if isinstance(value, BaseMessage):
+        return value
     if isinstance(value, str):
         return HumanMessage(value)
     return HumanMessage([{"type": "non_standard", "value": value}])

@@ -29,8 +29,9 @@ class A2ARunnable(Runnable[Any, Any]):
     answered with `{"messages": [answer]}`, anything else with the answer, an `AIMessage`.
 
     In a graph with a checkpointer a question of the agent interrupts the graph; the interrupt's
-    value has `question`, `agent` and `data`, and what the graph is resumed with is the answer, a
-    text or data of any kind. What was sent before is not sent again, not even after a restart.
+    value has `question` and `agent`, and `data` and `files` (content blocks) if it came with any.
+    What the graph is resumed with is the answer: a text, a message, or data of any kind. What was
+    sent before is not sent again, not even after a restart.
     Elsewhere the question is the answer. Tokens are streamed as those of a chat model.
 
     Args:
@@ -50,7 +51,7 @@ class A2ARunnable(Runnable[Any, Any]):
             return _shaped(self._model.invoke(_messages(input), config, **kwargs), input)
         from a2a_adapters_langchain.calling.node import answer  # noqa: PLC0415 - needs langgraph
 
-        return _shaped(answer(self._model, _messages(input)), input)
+        return _shaped(answer(self._model.bind(**kwargs), config, _messages(input)), input)
 
     @override
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
@@ -59,7 +60,8 @@ class A2ARunnable(Runnable[Any, Any]):
             return _shaped(await self._model.ainvoke(_messages(input), config, **kwargs), input)
         from a2a_adapters_langchain.calling.node import aanswer  # noqa: PLC0415 - needs langgraph
 
-        return _shaped(await aanswer(self._model, _messages(input)), input)
+        said = await aanswer(self._model.bind(**kwargs), config, _messages(input))
+        return _shaped(said, input)
 
     @override
     def stream(

@@ -36,9 +36,9 @@ class A2AToolInput(BaseModel):
 class A2ATool(BaseTool):
     """A remote agent, or one of its skills, as a tool: `A2ATool.from_agent("http://...")`.
 
-    Within a thread (`config["configurable"]["thread_id"]`) all calls are one conversation with the
-    agent, and when it asks back, the next call is the answer. What goes wrong is told to the
-    model as the result of the call, with status "error".
+    Within a thread (`config["configurable"]["thread_id"]`) all calls of the tool are one
+    conversation with the agent, and when it asks back, the next call is the answer. What goes
+    wrong is told to the model as the result of the call, with status "error".
 
     The artifact of the result holds `task_id`, `context_id`, `state`, and the answer's `data` and
     `files` (as content blocks).
@@ -53,6 +53,7 @@ class A2ATool(BaseTool):
     args_schema: type[BaseModel] = A2AToolInput
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     handle_tool_error: bool | str | None = True
+    handle_validation_error: bool | str | None = True
 
     @classmethod
     def from_agent(cls, agent: str | RemoteAgent) -> Self:
@@ -122,7 +123,9 @@ class A2ATool(BaseTool):
 
     def _conversation(self, config: RunnableConfig) -> tuple[Conversation, str | None]:
         thread = thread_of(config)
-        return self.agent.conversation(thread), thread
+        # A question of one skill must not be answered by a call of another.
+        key = f"{thread} {self.skill_id}" if thread is not None and self.skill_id else thread
+        return self.agent.conversation(key), thread
 
     def _metadata(self) -> Mapping[str, JSON] | None:
         return {"skill_id": self.skill_id} if self.skill_id else None
