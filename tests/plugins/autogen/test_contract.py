@@ -1,0 +1,150 @@
+"""AutoGen's agents and teams keep the contract, on our runtime and on a2a-sdk's handler."""
+
+from __future__ import annotations
+
+import asyncio
+
+from a2a_adapters_autogen import adapt
+from autogen_agentchat.agents import AssistantAgent, UserProxyAgent
+from autogen_agentchat.conditions import HandoffTermination
+from autogen_agentchat.messages import HandoffMessage
+from autogen_agentchat.teams import RoundRobinGroupChat, Swarm
+
+from a2a_adapters.testing import (
+    AdapterContract,
+    InputRequiredContract,
+    answer_of,
+    send,
+    user_message,
+)
+from tests.contract.test_functions import OnTheSdk
+from tests.plugins.autogen.support import Custom, model, round_robin
+
+
+def streaming_then_failing(secret):
+    """Return an agent whose model says `begun` and then fails."""
+    client = model("unused")
+
+    async def create_stream(*_, **__):
+        yield "begun"
+        raise RuntimeError(secret)
+
+    client.create_stream = create_stream
+    return AssistantAgent("helper", client, model_client_stream=True)
+
+
+def last(heard):
+    return heard[-1]
+
+
+class Agents(AdapterContract):
+    def made(self, make):
+        """Return how the agent is served: by a factory."""
+
+        def factory():
+            return make()
+
+        return factory
+
+    def echo(self):
+        return self.made(lambda: Custom(last))
+
+    def silent(self):
+        return self.made(lambda: Custom(lambda _: ""))
+
+    def failing(self):
+        def fail(_):
+            raise RuntimeError(self.secret)
+
+        return self.made(lambda: Custom(fail))
+
+    def failing_midway(self):
+        return self.made(lambda: streaming_then_failing(self.secret))
+
+    def endless(self):
+        return self.made(lambda: Custom(lambda _: asyncio.Event().wait()))
+
+
+class Teams(Agents):
+    def made(self, make):
+        def factory() -> RoundRobinGroupChat:
+            return round_robin(make())
+
+        return factory
+
+    def failing_midway(self):
+        """Return a team that says everything; otherwise only its last message is heard."""
+        return adapt(super().failing_midway(), final="all")
+
+    async def test_a_failure_midway_keeps_what_was_said(self):
+        async with self.client(self.failing_midway()) as client:
+            task = await send(client, user_message("hello"))
+        assert answer_of(task) == "helper: begun"
+        assert self.secret not in str(task)
+
+
+class Handoffs(InputRequiredContract):
+    def asking(self):
+        def answer(heard):
+            if len(heard) == 1:
+                return HandoffMessage(content="which city?", target="user", source="travel")
+            return heard[-1]
+
+        def make() -> Swarm:
+            travel = Custom(answer, "travel", produces=[HandoffMessage])
+            ends = HandoffTermination(target="user")
+            return Swarm([travel], termination_condition=ends, max_turns=1)
+
+        return make
+
+
+class Proxies(InputRequiredContract):
+    def asking(self):
+        def make() -> RoundRobinGroupChat:
+            return round_robin(
+                Custom(lambda _: "which city?", "asker"), UserProxyAgent("human"), Custom(last)
+            )
+
+        return make
+
+
+class TestAgents(Agents):
+    pass
+
+
+class TestSharedAgents(Agents):
+    def made(self, make):
+        return make()
+
+
+class TestTeams(Teams):
+    pass
+
+
+class TestSharedTeams(Teams):
+    def made(self, make):
+        return round_robin(make())
+
+
+class TestHandoffs(Handoffs):
+    pass
+
+
+class TestProxies(Proxies):
+    pass
+
+
+class TestAgentsOnTheSdk(OnTheSdk, Agents):
+    pass
+
+
+class TestTeamsOnTheSdk(OnTheSdk, Teams):
+    pass
+
+
+class TestHandoffsOnTheSdk(OnTheSdk, Handoffs):
+    pass
+
+
+class TestProxiesOnTheSdk(OnTheSdk, Proxies):
+    pass

@@ -1,0 +1,172 @@
+"""Many callers at once, each with several turns, under the same context ids."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from a2a_adapters_autogen import adapt
+from autogen_agentchat.agents import AssistantAgent, MessageFilterAgent, SocietyOfMindAgent
+from autogen_agentchat.agents._message_filter_agent import MessageFilterConfig, PerSourceFilter
+from autogen_agentchat.conditions import HandoffTermination, MaxMessageTermination
+from autogen_agentchat.teams import (
+    DiGraphBuilder,
+    GraphFlow,
+    RoundRobinGroupChat,
+    SelectorGroupChat,
+    Swarm,
+)
+from autogen_agentchat.tools import AgentTool
+from autogen_core.models import CreateResult, RequestUsage, UserMessage
+from autogen_ext.models.replay import ReplayChatCompletionClient
+
+from a2a_adapters import TargetError, build_app
+from a2a_adapters.testing import answer_of, connect, running, send, user_message
+from tests.plugins.autogen.support import agent, answer, ask, calling, model, round_robin
+
+CALLERS = 16
+TURNS = 3
+
+
+class Listening(ReplayChatCompletionClient):
+    """Answers with everything users have said, after letting the others run."""
+
+    def __init__(self):
+        super().__init__([], model_info=model().model_info)
+
+    async def create(self, messages, **_):
+        for _ in range(3):
+            await asyncio.sleep(0)
+        said = [m.content for m in messages if isinstance(m, UserMessage) and m.source == "user"]
+        usage = RequestUsage(prompt_tokens=1, completion_tokens=1)
+        return CreateResult(finish_reason="stop", content=" ".join(said), usage=usage, cached=False)
+
+    async def create_stream(self, messages, **_):
+        result = await self.create(messages)
+        for word in result.content.split(" "):
+            yield f"{word} "
+        yield result
+
+
+class Calling(Listening):
+    """Gives all it has heard to its tool."""
+
+    async def create(self, messages, **_):
+        heard = await super().create(messages)
+        return calling("inner", task=heard.content)
+
+
+def listener(name="listener"):
+    return AssistantAgent(name, Listening(), model_client_stream=True)
+
+
+def a_round_robin():
+    return round_robin(agent(*["hm"] * 200, name="first"), listener())
+
+
+def a_selector():
+    return SelectorGroupChat(
+        [listener(), agent("never", name="other")], model_client=model(*["listener"] * 200),
+        max_turns=1,
+        allow_repeated_speaker=True,
+    )  # fmt: skip
+
+
+def a_swarm():
+    ends = HandoffTermination(target="user") | MaxMessageTermination(2)
+    return Swarm([listener()], termination_condition=ends)
+
+
+def a_graph():
+    first, last = agent(*["hm"] * 200, name="first"), listener()
+    builder = DiGraphBuilder()
+    builder.add_node(first).add_node(last).add_edge(first, last)
+    return GraphFlow([first, last], graph=builder.build())
+
+
+def a_nested_team():
+    return RoundRobinGroupChat([round_robin(listener())], max_turns=1)
+
+
+def a_filter():
+    return MessageFilterAgent(
+        name="filter",
+        wrapped_agent=listener(),
+        filter=MessageFilterConfig(per_source=[PerSourceFilter(source="user")]),
+    )
+
+
+MAKERS = [listener, a_round_robin, a_selector, a_swarm, a_graph, a_nested_team]
+
+
+async def talk(url, caller):
+    """Have two conversations at once; return what was said and heard in each."""
+
+    async def conversation(context_id):
+        words = [f"{caller}.{context_id}.{turn}" for turn in range(TURNS)]
+        for word in words:
+            task = await send(client, user_message(word, context_id=context_id))
+        return " ".join(words), answer_of(task).strip()
+
+    async with connect(url, user=caller) as client:
+        return await asyncio.gather(conversation("one"), conversation("two"))
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("is_shared", [False, True], ids=["factory", "shared"])
+async def test_nobody_hears_anybody_else(make, is_shared):
+    def factory():
+        return make()
+
+    async with running(build_app(make() if is_shared else factory)) as url:
+        callers = (talk(url, f"caller{number}") for number in range(CALLERS))
+        for conversations in await asyncio.gather(*callers):
+            for said, heard in conversations:
+                assert heard == said
+
+
+async def test_agents_behind_tools_and_filters_do_not_mix_callers_either():
+    inner = AssistantAgent("inner", Listening())
+    tool = AgentTool(inner, return_value_as_last_message=True)
+    adapter = adapt(AssistantAgent("outer", Calling(), tools=[tool]))
+    assert answer(await ask(adapter, "one", owner="ann")) == "one"
+    assert answer(await ask(adapter, "two", owner="bob")) == "two"
+    # What the tool's agent knows from the first turn belongs to the conversation.
+    assert answer(await ask(adapter, "three", owner="ann")) == "one one three"
+
+
+async def test_a_society_of_mind_does_not_mix_callers():
+    society = SocietyOfMindAgent("society", round_robin(listener()), model(*["done"] * 4))
+    adapter = adapt(society)
+    for owner in ("ann", "bob", "ann"):
+        assert answer(await ask(adapter, "hi", owner=owner)) == "done"
+
+
+async def test_a_filter_does_not_mix_callers():
+    adapter = adapt(a_filter())
+    assert answer(await ask(adapter, "one", owner="ann")) == "one"
+    assert answer(await ask(adapter, "two", owner="bob")) == "two"
+    assert answer(await ask(adapter, "three", owner="ann")) == "one three"
+
+
+async def test_a_factory_has_to_make_everything_anew():
+    writer = listener()
+    ends = MaxMessageTermination(2)
+    for made in (
+        lambda: writer,
+        lambda: RoundRobinGroupChat([writer], max_turns=1),
+        lambda: RoundRobinGroupChat([listener()], termination_condition=ends),
+        lambda: RoundRobinGroupChat(
+            [listener()], termination_condition=ends | MaxMessageTermination(3)
+        ),
+    ):
+        adapter = adapt(made)
+        with pytest.raises(TargetError, match="second time"):
+            await ask(adapter, "hi")
+
+
+async def test_one_object_is_warned_about_once(caplog):
+    adapter = adapt(listener())
+    for _ in range(2):
+        await ask(adapter, "hi")
+    assert caplog.text.count("one request at a time") == 1

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from a2a_adapters_autogen import MemoryStateStore, StateKey, StateStore, adapt
+
+from a2a_adapters import InvalidInputError, Limits
+from tests.plugins.autogen.support import Custom, answer, ask, request, round_robin, run
+
+KEY = StateKey("ann", "one")
+OTHER = StateKey("ann", "two")
+
+
+def all_of(heard):
+    if heard[-1] == "fail":
+        raise RuntimeError("secret detail")
+    return " ".join(heard)
+
+
+class Recorded(StateStore):
+    """A store as somebody may write it for a database: strings in, strings out."""
+
+    def __init__(self):
+        self.rows = {}
+
+    async def load(self, key):
+        return json.loads(self.rows[key]) if key in self.rows else None
+
+    async def save(self, key, value):
+        self.rows[key] = json.dumps(value)
+
+    async def delete(self, key):
+        self.rows.pop(key, None)
+
+
+def targets():
+    return [
+        lambda: Custom(all_of),
+        Custom(all_of),
+        lambda: round_robin(Custom(all_of)),
+        round_robin(Custom(all_of)),
+    ]
+
+
+@pytest.mark.parametrize("target", targets())
+async def test_a_run_that_failed_leaves_the_state_as_it_was(target):
+    adapter = adapt(target)
+    assert answer(await ask(adapter, "one")) == "one"
+    with pytest.raises(RuntimeError, match="secret detail"):
+        await ask(adapter, "fail")
+    assert answer(await ask(adapter, "two")) == "one two"
+
+
+@pytest.mark.parametrize("target", targets())
+async def test_a_conversation_that_failed_at_once_begins_anew(target):
+    adapter = adapt(target)
+    with pytest.raises(RuntimeError):
+        await ask(adapter, "fail")
+    assert answer(await ask(adapter, "one")) == "one"
+
+
+@pytest.mark.parametrize("target", targets())
+async def test_a_store_keeps_conversations_over_a_restart(target):
+    store = Recorded()
+    await ask(adapt(lambda: Custom(all_of)), "elsewhere")
+    assert answer(await ask(adapt(target, store=store), "one")) == "one"
+    assert answer(await ask(adapt(target, store=store), "two")) == "one two"
+    assert list(store.rows) == [StateKey("", "context")]
+
+
+async def test_the_state_an_agent_was_given_before_is_that_of_every_conversation():
+    shared = Custom(all_of)
+    await shared.run(task="before")
+    adapter = adapt(shared)
+    assert answer(await ask(adapter, "one", owner="ann")) == "before one"
+    assert answer(await ask(adapter, "two", owner="bob")) == "before two"
+
+
+async def test_an_answer_that_nobody_waits_for_is_not_kept():
+    adapter = adapt(lambda: Custom(all_of))
+    events = adapter.stream(request("one"))
+    assert await anext(events)
+    await events.aclose()
+    assert answer(await ask(adapter, "two")) == "two"
+
+
+async def test_memory_returns_copies():
+    store = MemoryStateStore()
+    value = {"state": {"n": [1, 2.5, None, "x"]}}
+    await store.save(KEY, value)
+    (await store.load(KEY))["state"]["n"].append(3)
+    value["state"]["n"].append(3)
+    assert await store.load(KEY) == {"state": {"n": [1, 2.5, None, "x"]}}
+    await store.delete(KEY)
+    await store.delete(KEY)
+    assert await store.load(KEY) is None
+
+
+async def test_memory_takes_json_only():
+    with pytest.raises(ValueError, match="serialize"):
+        await MemoryStateStore().save(KEY, {"state": object()})
+
+
+async def test_memory_forgets_the_conversation_used_least_recently():
+    store = MemoryStateStore(Limits(conversations=1))
+    await store.save(KEY, {"n": 1})
+    await store.save(OTHER, {"n": 2})
+    assert await store.load(KEY) is None
+    assert await store.load(OTHER) == {"n": 2}
+
+
+async def test_memory_forgets_after_a_time():
+    store = MemoryStateStore(Limits(history_seconds=0))
+    await store.save(KEY, {"n": 1})
+    assert await store.load(KEY) is None
+
+
+async def test_memory_has_a_size():
+    store = MemoryStateStore(max_bytes=30)
+    await store.save(KEY, {"text": "x" * 15})
+    await store.save(OTHER, {"text": "x" * 15})
+    assert await store.load(KEY) is None
+    assert await store.load(OTHER) is not None
+    with pytest.raises(InvalidInputError, match="too long"):
+        await store.save(KEY, {"text": "x" * 30})
+
+
+async def test_a_conversation_that_is_too_long_says_so():
+    adapter = adapt(lambda: Custom(all_of), store=MemoryStateStore(max_bytes=100))
+    assert answer(await ask(adapter, "short")) == "short"
+    events = adapter.stream(request("long" * 30))
+    assert (await anext(events)).text.startswith("short long")
+    with pytest.raises(InvalidInputError, match="start a new one"):
+        _ = [event async for event in events]
+    assert answer(await ask(adapter, "again")) == "short again"
+
+
+async def test_a_state_that_is_no_json_fails_the_run():
+    class Odd(Custom):
+        async def save_state(self):
+            return {"heard": object()}
+
+    with pytest.raises(ValueError, match="serialize"):
+        await run(adapt(lambda: Odd(all_of)), request("one"))
+
+
+async def test_an_agent_that_a_factory_made_is_closed():
+    closed = []
+
+    class Closing(Custom):
+        async def close(self):
+            closed.append(self.name)
+
+    def make():
+        return round_robin(Closing(all_of, "one"), Closing(lambda _: "x", "two"))
+
+    await ask(adapt(make), "hi")
+    assert closed == ["one", "two"]
