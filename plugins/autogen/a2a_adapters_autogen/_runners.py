@@ -69,6 +69,14 @@ def speaks_data(runner: Runner) -> bool:
     return any(issubclass(kind, StructuredMessage) for kind in types)
 
 
+def inner_names(runner: Runner) -> set[str]:
+    """Return the names of agents that work behind those who take part, for a tool for instance."""
+    taking_part = [runner]
+    for member in taking_part:
+        taking_part += participants(member)
+    return {member.name for member in family(runner)} - {member.name for member in taking_part}
+
+
 def user_names(runner: Runner) -> set[str]:
     """Return the names under which the caller takes part."""
     return {member.name for member in family(runner) if isinstance(member, UserProxyAgent)}

@@ -79,12 +79,16 @@ class Speech:
         self._labelled = labelled
         self._strip = strip_terminate
         self._floor: _Utterance | None = None
+        self._waiting: set[str] = set()
         self._late: list[tuple[str, str]] = []
         self._has_said = False
 
     def chunk(self, source: str, text: str) -> str:
         """Take a piece of a message and return what is to be sent now."""
-        if source not in self._voices or (self._floor and self._floor.source != source):
+        if source not in self._voices:
+            return ""
+        if source in self._waiting or (self._floor and self._floor.source != source):
+            self._waiting.add(source)  # until its message is whole
             return ""
         if self._floor is None:
             self._floor = _Utterance(source, may_end=self._strip)
@@ -96,6 +100,7 @@ class Speech:
         """Take a whole message and return what of it was not sent yet."""
         text = without_terminate(text) if self._strip else text
         current = self._floor
+        self._waiting.discard(source)
         if current is not None and current.source != source:
             self._late.append((source, text))
             return ""

@@ -17,7 +17,14 @@ from a2a_adapters import JSON, AgentEvent, InputRequired, TaskMetadata, TextDelt
 from a2a_adapters_autogen._output import output_of, text_of
 from a2a_adapters_autogen._progress import message_news, news
 from a2a_adapters_autogen._run import Asked, RunEvent
-from a2a_adapters_autogen._runners import Runner, family, participants, speaks_data, user_names
+from a2a_adapters_autogen._runners import (
+    Runner,
+    family,
+    inner_names,
+    participants,
+    speaks_data,
+    user_names,
+)
 from a2a_adapters_autogen._speech import Speech
 
 if TYPE_CHECKING:
@@ -53,6 +60,7 @@ class Telling:
         self.usage = usage
         self.handoff: HandoffMessage | None = None
         self._members = {member.name for member in participants(runner)}
+        self._inner = inner_names(runner)
         self._users = user_names(runner)
         self._wants_progress = wants_progress
         self._says_all = final == "all" and isinstance(runner, Team)
@@ -61,6 +69,7 @@ class Telling:
         )
         self._counted: set[str] = set()
         self._last: BaseChatMessage | None = None
+        self._source = ""
         self._stop_reason = ""
 
     def take(self, event: RunEvent | Asked) -> Iterator[AgentEvent]:
@@ -85,18 +94,18 @@ class Telling:
 
     def end(self) -> Iterator[AgentEvent]:
         """Yield the rest of the answer, and what is known of the run."""
-        last = self._last or self.handoff
+        last = self._last or (None if self._source else self.handoff)
         if last is not None:
             yield from self._answer(last)
-        yield from self.about(last)
+        yield from self.about()
 
-    def about(self, last: BaseChatMessage | None = None) -> Iterator[AgentEvent]:
+    def about(self) -> Iterator[AgentEvent]:
         """Yield the tokens used, why the run ended and whose words were the last."""
         given, made = self.usage
         values: dict[str, JSON] = {
             **({"usage": _usage(given, made)} if given or made else {}),
             **({"stop_reason": self._stop_reason} if self._stop_reason else {}),
-            **({"source": last.source} if last else {}),
+            **({"source": self._source} if self._source else {}),
         }
         if values:
             yield TaskMetadata(values)
@@ -127,14 +136,18 @@ class Telling:
             if message.target in self._members:
                 yield from self._progress(message)
             self.handoff = message
-        elif self._says_all or self._speech.is_speaking(message.source):
+            return
+        if self._last is not None:
+            yield from self._progress(self._last)
+        self._last = None
+        is_heard = self._says_all and message.source not in self._inner
+        if is_heard or self._speech.is_speaking(message.source):
             yield from self._answer(message)
         else:
-            if self._last is not None:
-                yield from self._progress(self._last)
             self._last = message
 
     def _answer(self, message: BaseChatMessage) -> Iterator[AgentEvent]:
+        self._source = message.source
         yield from _delta(self._speech.message(message.source, text_of(message)))
         if output := output_of(message):
             yield output
@@ -158,8 +171,8 @@ def _voices(runner: Runner, final: Final) -> set[str]:
         return set() if speaks_data(runner) else {runner.name}
     if final == "last":
         return set()
-    agents = (member for member in family(runner) if isinstance(member, ChatAgent))
-    return {agent.name for agent in agents if not speaks_data(agent)}
+    members = {member.name for member in family(runner) if not speaks_data(member)}
+    return members - inner_names(runner)
 
 
 def _usage(given: int, made: int) -> dict[str, int]:

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+from a2a_adapters_autogen import adapt
+from autogen_agentchat.messages import (
+    HandoffMessage,
+    MultiModalMessage,
+    StructuredMessage,
+)
+from autogen_core import Image
+from PIL import Image as Picture
+from pydantic import BaseModel
+
+from a2a_adapters import Data, File, Output, TaskMetadata, TextDelta
+from tests.plugins.autogen.support import (
+    Custom,
+    agent,
+    answer,
+    ask,
+    calling,
+    deltas,
+    only,
+    round_robin,
+)
+
+
+class Trip(BaseModel):
+    city: str
+    days: int
+    kind: Literal["train", "plane"] = "train"
+
+
+TRIP = '{"city": "Rome", "days": 3}'
+
+
+async def test_structured_output_is_data_with_its_schema_and_no_text():
+    adapter = adapt(lambda: agent(TRIP, output_content_type=Trip))
+    events = await ask(adapter, "hi")
+    assert deltas(events) == []
+    output = only(events, Output)
+    assert output.metadata == {"source": "helper"}
+    assert output.parts == [
+        Data({"city": "Rome", "days": 3, "kind": "train"}, schema=Trip.model_json_schema())
+    ]
+
+
+@pytest.mark.parametrize("final", ["last", "all"])
+async def test_structured_output_of_a_team(final):
+    def make():
+        planner = agent(TRIP, name="planner", output_content_type=Trip)
+        return round_robin(planner, custom_message_types=[StructuredMessage[Trip]])
+
+    events = await ask(adapt(make, final=final), "hi")
+    assert only(events, Output).parts[0].value["city"] == "Rome"
+    assert deltas(events) == []
+
+
+async def test_images_are_files_beside_the_text():
+    image = Image(Picture.new("RGB", (2, 1), "red"))
+
+    def paint(_):
+        return MultiModalMessage(content=["look:", image, "nice?"], source="custom")
+
+    events = await ask(adapt(lambda: Custom(paint, produces=[MultiModalMessage])), "hi")
+    assert deltas(events) == ["look:\nnice?"]
+    (file,) = only(events, Output).parts
+    assert isinstance(file, File)
+    assert file.media_type == "image/png"
+    assert file.content.startswith(b"\x89PNG")
+
+
+async def test_usage_is_summed_and_told():
+    def lookup() -> str:
+        """Look it up."""
+        return "42"
+
+    def make():
+        return agent(calling("lookup"), "it is 42", tools=[lookup], reflect_on_tool_use=True)
+
+    usage = only(await ask(adapt(make), "hi"), TaskMetadata).values["usage"]
+    assert usage["input_tokens"] > 3
+    assert usage["output_tokens"] > 4
+    assert usage["total_tokens"] == usage["input_tokens"] + usage["output_tokens"]
+
+
+async def test_a_tool_result_may_be_the_answer():
+    def lookup() -> str:
+        """Look it up."""
+        return "42"
+
+    adapter = adapt(lambda: agent(calling("lookup"), tools=[lookup]))
+    assert answer(await ask(adapter, "hi")) == "42"
+
+
+@pytest.mark.parametrize("in_team", [False, True])
+async def test_what_a_tool_raises_is_not_the_answer(in_team):
+    def lookup() -> str:
+        """Look it up."""
+        raise RuntimeError("password hunter2")
+
+    def make():
+        helper = agent(calling("lookup"), tools=[lookup])
+        return round_robin(helper) if in_team else helper
+
+    events = await ask(adapt(make), "hi", wants_progress=True)
+    assert "hunter2" not in str(events)
+    assert answer(events) == "The tool lookup failed."
+
+
+async def test_a_team_without_an_end_stops_after_some_messages(caplog):
+    def make():
+        return round_robin(agent(*["again"] * 9), max_turns=None)
+
+    events = await ask(adapt(make, max_messages=4), "hi")
+    assert answer(events) == "again"
+    assert "messages 4 reached" in only(events, TaskMetadata).values["stop_reason"]
+    assert caplog.text.count("no termination condition") == 1
+
+
+async def test_a_team_within_a_team_ends_too():
+    def make():
+        inner = round_robin(agent(*["again"] * 9), max_turns=None, name="inner")
+        return round_robin(inner)
+
+    assert answer(await ask(adapt(make, max_messages=4), "hi")) == "again"
+
+
+async def test_a_shared_team_that_has_run_before_ends_too():
+    team = round_robin(agent(*["again"] * 9), max_turns=None)
+    await team.save_state()  # makes its manager
+    adapter = adapt(team, max_messages=3)
+    assert answer(await ask(adapter, "hi")) == "again"
+    assert answer(await ask(adapter, "hi")) == "again"
+
+
+async def test_a_handoff_within_the_team_is_the_answer_only_if_there_is_no_other():
+    def hand_over(_):
+        return HandoffMessage(content="your turn", target="second", source="first")
+
+    def make(turns):
+        first = Custom(hand_over, "first", produces=[HandoffMessage])
+        return round_robin(Custom(lambda _: "said", "second"), first, max_turns=turns)
+
+    assert answer(await ask(adapt(lambda: make(2)), "hi")) == "said"
+    alone = adapt(
+        lambda: round_robin(
+            Custom(hand_over, "first", produces=[HandoffMessage]),
+            Custom(len, "second"),
+            max_turns=1,
+        )
+    )
+    assert answer(await ask(alone, "hi")) == "your turn"
+
+
+async def test_silence_is_no_answer():
+    events = await ask(adapt(lambda: Custom(lambda _: " ")), "hi")
+    assert not [event for event in events if isinstance(event, TextDelta | Output)]

@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from a2a.types import TaskState
+from a2a_adapters_autogen import MemoryStateStore, adapt
+from autogen_agentchat.agents import UserProxyAgent
+from autogen_agentchat.base import Handoff
+from autogen_agentchat.conditions import HandoffTermination, TextMentionTermination
+from autogen_agentchat.messages import HandoffMessage, StructuredMessage
+from autogen_agentchat.teams import RoundRobinGroupChat, Swarm
+from pydantic import BaseModel
+
+from a2a_adapters import (
+    Data,
+    File,
+    InputRequired,
+    InvalidInputError,
+    Limits,
+    Rejected,
+    ServerOptions,
+    TaskMetadata,
+    build_app,
+)
+from a2a_adapters.testing import answer_of, connect, running, send, user_message
+from tests.plugins.autogen.support import (
+    Custom,
+    agent,
+    answer,
+    ask,
+    calling,
+    only,
+    reply,
+    request,
+)
+
+PNG = File(content=b"\x89PNG", media_type="image/png")
+
+
+def asking_agent(*lines):
+    handoff = Handoff(target="user", message="What is your name?")
+    return agent(calling("transfer_to_user"), *lines, name="alice", handoffs=[handoff])
+
+
+def knowing_agent(*lines):
+    """Return the same agent in a new process, where its model has only the rest to say."""
+    return agent(*lines, name="alice", handoffs=[Handoff(target="user")])
+
+
+def swarm(member):
+    ends = HandoffTermination(target="user") | TextMentionTermination("TERMINATE")
+    return Swarm([member], termination_condition=ends)
+
+
+KINDS = [lambda member: member, swarm]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("is_shared", [False, True])
+async def test_a_handoff_to_the_user_waits_for_the_answer(kind, is_shared):
+    store = MemoryStateStore()
+    before, after = kind(asking_agent()), kind(knowing_agent("Hello Bob. TERMINATE"))
+    adapter = adapt(before if is_shared else lambda: kind(asking_agent()), store=store)
+    question = only(await ask(adapter, "hi"), InputRequired)
+    assert question.prompt == "What is your name?"
+    assert question.durable
+    assert question.metadata == {"source": "alice", "target": "user"}
+
+    restarted = adapt(
+        after if is_shared else lambda: kind(knowing_agent("Hello Bob. TERMINATE")), store=store
+    )
+    events = await reply(restarted, question, "Bob")
+    assert answer(events) == "Hello Bob."
+
+
+async def test_a_team_of_another_kind_goes_on_with_the_answer():
+    def answered(heard):
+        if heard[-1] == "hi":
+            return HandoffMessage(content="Name?", target="user", source="custom")
+        return f"Hello {heard[-1]}"
+
+    def make():
+        member = Custom(answered, produces=[HandoffMessage])
+        ends = HandoffTermination("user") | TextMentionTermination("Hello")
+        return RoundRobinGroupChat([member], termination_condition=ends)
+
+    adapter = adapt(make)
+    question = only(await ask(adapter, "hi"), InputRequired)
+    assert answer(await reply(adapter, question, "Bob")) == "Hello Bob"
+
+
+async def test_an_answer_with_data_reaches_a_swarm():
+    class Name(BaseModel):
+        name: str
+
+    def answered(heard):
+        if heard == ["hi"]:
+            return HandoffMessage(content="Name?", target="user", source="custom")
+        return " / ".join(heard)
+
+    def make():
+        member = Custom(answered, produces=[HandoffMessage])
+        ends = HandoffTermination("user")
+        return Swarm(
+            [member],
+            termination_condition=ends,
+            max_turns=1,
+            custom_message_types=[StructuredMessage[Name]],
+        )
+
+    adapter = adapt(make, input_type=Name)
+    question = only(await ask(adapter, "hi"), InputRequired)
+    events = await reply(adapter, question, Data({"name": "Bob"}))
+    assert answer(events).startswith('hi / {"name":"Bob"}')
+
+
+async def test_usage_counts_the_whole_task():
+    store = MemoryStateStore()
+    first = await ask(adapt(asking_agent, store=store), "hi")
+    before = only(first, TaskMetadata).values["usage"]
+    resumed = adapt(lambda: knowing_agent("Hello Bob."), store=store)
+    events = await reply(resumed, only(first, InputRequired), "Bob")
+    after = only(events, TaskMetadata).values["usage"]
+    assert before["total_tokens"] == 7
+    assert after["total_tokens"] > before["total_tokens"]
+
+
+async def test_a_conversation_with_an_open_question_takes_no_other_task():
+    adapter = adapt(asking_agent)
+    await ask(adapter, "hi")
+    rejected = only(await ask(adapter, "something else", task_id="other"), Rejected)
+    assert "waits for an answer" in rejected.reason
+    assert only(await ask(adapter, "hi", context_id="another"), InputRequired)
+    assert only(await ask(adapter, "hi", owner="bob"), InputRequired)
+
+
+async def test_a_question_that_was_given_up_leaves_the_state_as_it_was():
+    def answered(heard):
+        if heard[-1] == "ask":
+            return HandoffMessage(content="Name?", target="user", source="custom")
+        return " ".join(heard)
+
+    adapter = adapt(lambda: Custom(answered, produces=[HandoffMessage]))
+    assert answer(await ask(adapter, "one")) == "one"
+    question = only(await ask(adapter, "ask"), InputRequired)
+    await adapter.abandon(request(task_id="another"))
+    assert only(await ask(adapter, "two", task_id="t"), Rejected)
+    await adapter.abandon(request())
+    assert answer(await ask(adapter, "two")) == "one two"
+    late = only(await reply(adapter, question, "Bob"), Rejected)
+    assert "no longer open" in late.reason
+
+
+async def test_a_resumed_run_that_fails_closes_the_question():
+    def answered(heard):
+        if heard[-1] == "ask":
+            return HandoffMessage(content="Name?", target="user", source="custom")
+        if heard[-1] == "fail":
+            raise RuntimeError("no")
+        return " ".join(heard)
+
+    adapter = adapt(lambda: Custom(answered, produces=[HandoffMessage]))
+    question = only(await ask(adapter, "ask"), InputRequired)
+    with pytest.raises(RuntimeError, match="no"):
+        await reply(adapter, question, "fail")
+    assert answer(await ask(adapter, "one")) == "one"
+
+
+async def test_an_answer_that_cannot_be_used_leaves_the_question_open():
+    adapter = adapt(asking_agent)
+    question = only(await ask(adapter, "hi"), InputRequired)
+    with pytest.raises(InvalidInputError, match="cannot see images"):
+        await reply(adapter, question, PNG)
+    with pytest.raises(InvalidInputError, match="empty"):
+        await reply(adapter, question, "")
+
+
+def with_proxy(*, name="human", **options):
+    ends = TextMentionTermination("APPROVE", sources=[name])
+    writer = Custom(lambda heard: f"draft {len(heard)}", "writer")
+    return RoundRobinGroupChat(
+        [writer, UserProxyAgent(name, **options)], termination_condition=ends
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"input_func": input}])
+async def test_a_user_proxy_asks_the_caller(options):
+    adapter = adapt(lambda: with_proxy(**options))
+    events = adapter.stream(request("write"))
+    first = await anext(events)
+    assert first == InputRequired("draft 1\n\nEnter your response:")
+    second = await events.asend(request("shorter", resuming=True))
+    assert second.prompt == "draft 2\n\nEnter your response:"
+    rest = [await events.asend(request("APPROVE", resuming=True))]
+    rest += [event async for event in events]
+    assert answer(rest) == "draft 2"
+
+
+async def test_a_user_proxy_without_a_team_asks_too():
+    adapter = adapt(lambda: UserProxyAgent("human"))
+    events = adapter.stream(request("hi"))
+    assert (await anext(events)).prompt == "Enter your response:"
+    with pytest.raises(StopAsyncIteration):
+        await events.asend(request("yes"))
+
+
+async def test_a_user_proxy_that_asks_elsewhere_is_left_alone():
+    async def elsewhere(prompt, token=None):
+        return "APPROVE"
+
+    adapter = adapt(lambda: with_proxy(input_func=elsewhere))
+    assert answer(await ask(adapter, "write")) == "draft 1"
+
+
+async def test_a_reply_that_is_no_text_is_asked_for_again():
+    adapter = adapt(with_proxy)
+    events = adapter.stream(request("write"))
+    await anext(events)
+    again = await events.asend(request(PNG))
+    assert again.prompt.startswith("please answer with text, without files\n\ndraft 1")
+    assert "please answer with text" in (await events.asend(request(" "))).prompt
+    data = await events.asend(request(Data({"approve": "no"})))
+    assert data.prompt.startswith("draft 2")
+    await events.aclose()
+
+
+async def test_what_a_team_said_is_not_repeated_in_its_question():
+    adapter = adapt(with_proxy, final="all")
+    events = adapter.stream(request("write"))
+    assert (await anext(events)).text == "writer: draft 1"
+    assert (await anext(events)).prompt == "Enter your response:"
+    await events.aclose()
+
+
+async def test_one_conversation_has_one_run_even_if_it_waits():
+    adapter = adapt(with_proxy)
+    events = adapter.stream(request("write"))
+    await anext(events)
+    assert only(await ask(adapter, "another", task_id="other"), Rejected)
+    await events.aclose()
+    again = adapter.stream(request("write"))
+    assert (await anext(again)).prompt.startswith("draft 1")
+    await again.aclose()
+
+
+async def test_one_object_that_waits_for_its_caller_sends_the_others_away():
+    adapter = adapt(with_proxy())
+    events = adapter.stream(request("write", owner="ann"))
+    await anext(events)
+    rejected = only(await ask(adapter, "write", owner="bob"), Rejected)
+    assert "another caller" in rejected.reason
+    await events.asend(request("APPROVE", resuming=True))
+    await events.aclose()
+    bob = adapter.stream(request("write", owner="bob"))
+    assert (await anext(bob)).prompt.startswith("draft 1")
+    await bob.aclose()
+
+
+async def test_who_was_in_the_queue_is_sent_away_too():
+    adapter = adapt(with_proxy())
+    ann = adapter.stream(request("write", owner="ann"))
+    asking = asyncio.ensure_future(anext(ann))
+    await asyncio.sleep(0)
+    bob = asyncio.ensure_future(ask(adapter, "write", owner="bob"))
+    await asking
+    assert only(await bob, Rejected)
+    await ann.aclose()
+
+
+async def test_a_question_has_a_time_limit():
+    limits = Limits(input_seconds=0.05)
+    app = build_app(with_proxy(), options=ServerOptions(limits=limits))
+    async with running(app) as url, connect(url) as client:
+        await send(client, user_message("write"))
+        state = TaskState.TASK_STATE_REJECTED
+        while state == TaskState.TASK_STATE_REJECTED:  # while the first one waits
+            state = (await send(client, user_message("write"))).status.state
+        assert state == TaskState.TASK_STATE_INPUT_REQUIRED
+
+
+async def test_it_works_over_the_wire():
+    async with running(build_app(with_proxy)) as url, connect(url) as client:
+        waiting = await send(client, user_message("write"))
+        assert waiting.status.message.parts[0].text.startswith("draft 1")
+        done = await send(client, user_message("APPROVE", task_id=waiting.id))
+    assert answer_of(done) == "draft 1"

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from a2a_adapters_autogen import adapt
+from autogen_agentchat.agents import AssistantAgent
+from autogen_agentchat.base import Response
+from autogen_agentchat.messages import (
+    ModelClientStreamingChunkEvent,
+    TextMessage,
+    ThoughtEvent,
+)
+from autogen_agentchat.teams import DiGraphBuilder, GraphFlow
+from autogen_agentchat.tools import AgentTool
+from autogen_core.models import CreateResult, RequestUsage
+
+from a2a_adapters import TaskMetadata, TextDelta
+from tests.plugins.autogen.support import (
+    Custom,
+    agent,
+    answer,
+    ask,
+    calling,
+    deltas,
+    model,
+    only,
+    request,
+    round_robin,
+)
+
+
+class Scripted(Custom):
+    """Streams what a script says: chunks, events, and the text of its message at the end."""
+
+    def __init__(self, *script, name="scripted"):
+        super().__init__(len, name)
+        self._script = script
+
+    async def on_messages_stream(self, messages, cancellation_token):
+        *events, text = self._script
+        for event in events:
+            await asyncio.sleep(0)
+            if isinstance(event, str):
+                yield ModelClientStreamingChunkEvent(content=event, source=self.name)
+            else:
+                yield event
+        yield Response(chat_message=TextMessage(content=text, source=self.name))
+
+
+async def said(*script, **options):
+    return deltas(await ask(adapt(lambda: Scripted(*script), **options), "hi"))
+
+
+async def test_tokens_are_streamed_and_the_message_is_not_sent_again():
+    assert deltas(await ask(adapt(lambda: agent("one two three")), "hi")) == [
+        "one",
+        " two",
+        " three",
+    ]
+
+
+async def test_a_message_that_was_not_streamed_is_sent_whole():
+    assert deltas(await ask(adapt(lambda: agent("one two", model_client_stream=False)), "hi")) == [
+        "one two"
+    ]
+
+
+async def test_what_a_stream_left_out_is_sent_at_the_end():
+    assert await said("one ", "one two") == ["one", " two"]
+
+
+async def test_a_message_other_than_its_stream_is_set_apart():
+    assert await said("one", "two") == ["one", "\n\ntwo"]
+
+
+async def test_text_before_a_tool_call_is_part_of_the_answer():
+    def lookup() -> str:
+        """Look it up."""
+        return "42"
+
+    adapter = adapt(
+        lambda: agent(calling("lookup"), "it is 42", tools=[lookup], reflect_on_tool_use=True)
+    )
+    assert answer(await ask(adapter, "hi")) == "it is 42"
+
+
+async def test_text_and_a_tool_call_are_set_apart_from_the_rest():
+    call = calling("lookup")
+
+    client = model("unused", "the answer is 42")
+    replay = client.create_stream
+    calls = []
+
+    async def create_stream(messages, **options):
+        calls.append(messages)
+        if len(calls) == 1:
+            yield "let me see "
+            yield call
+            return
+        client._current_index = 1
+        async for chunk in replay(messages, **options):
+            yield chunk
+
+    client.create_stream = create_stream
+
+    def lookup() -> str:
+        """Look it up."""
+        return "42"
+
+    made = AssistantAgent(
+        "helper", client, tools=[lookup], model_client_stream=True, max_tool_iterations=2
+    )
+    adapter = adapt(made)
+    assert answer(await ask(adapter, "hi")) == "let me see \n\nthe answer is 42"
+
+
+@pytest.mark.parametrize(
+    ("chunks", "text"),
+    [
+        (["done", " TERMINATE"], "done"),
+        (["done", "\n\nTERM", "INATE", ".\n"], "done"),
+        (["TERM", "INATE"], ""),
+        (["done T", "oday"], "done Today"),
+        (["TERMINATE the process"], "TERMINATE the process"),
+        (["DE", "TERMINATE"], "DETERMINATE"),
+        (["the lesser T"], "the lesser T"),
+        (["trailing space "], "trailing space "),
+    ],
+)
+async def test_a_trailing_terminate_is_left_out(chunks, text):
+    whole = "".join(chunks)
+    assert "".join(await said(*chunks, whole)) == text
+    assert "".join(await said(whole)) == text
+    assert "".join(await said(*chunks, whole, strip_terminate=False)) == whole
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        ["<think>", "hm", "</think>", "yes", " it is"],
+        ["\n<th", "ink>hm</thi", "nk>\n\nyes it is"],
+    ],
+)
+async def test_thoughts_in_the_stream_are_not_the_answer(chunks):
+    script = (*chunks, ThoughtEvent(content="hm", source="scripted"), "yes it is")
+    assert "".join(await said(*script)) == "yes it is"
+
+
+async def test_a_text_that_only_begins_like_a_thought_is_text():
+    assert "".join(await said("<th", "ree>", "<three>")) == "<three>"
+    assert "".join(await said("<", "<")) == "<"
+
+
+async def test_of_a_team_the_last_message_is_the_answer():
+    adapter = adapt(
+        lambda: round_robin(agent("draft", name="writer"), agent("final", name="editor"))
+    )
+    events = await ask(adapter, "hi")
+    assert deltas(events) == ["final"]
+    assert only(events, TaskMetadata).values["source"] == "editor"
+
+
+async def test_of_a_team_all_messages_can_be_the_answer():
+    def make():
+        return round_robin(agent("a draft", name="writer"), agent("the end", name="editor"))
+
+    events = await ask(adapt(make, final="all"), "hi")
+    assert deltas(events) == ["writer: a", " draft", "\n\neditor: the", " end"]
+
+
+async def test_agents_that_speak_at_once_do_not_interrupt_each_other():
+    def make():
+        builder = DiGraphBuilder()
+        start = Custom(lambda _: "go", "start")
+        left = Scripted("l1 ", "l2 ", "l3", "l1 l2 l3", name="left")
+        right = Scripted("r1 ", "r2", "r1 r2", name="right")
+        for member in (start, left, right):
+            builder.add_node(member)
+        builder.add_edge(start, left).add_edge(start, right)
+        return GraphFlow([start, left, right], graph=builder.build())
+
+    text = answer(await ask(adapt(make, final="all"), "hi"))
+    assert sorted(text.split("\n\n")) == ["left: l1 l2 l3", "right: r1 r2", "start: go"]
+
+
+async def test_agents_behind_tools_are_not_heard():
+    def make():
+        inner = agent("inner words", name="inner")
+        return agent(
+            calling("inner", task="x"),
+            "outer words",
+            name="outer",
+            tools=[AgentTool(inner, return_value_as_last_message=True)],
+            reflect_on_tool_use=True,
+        )
+
+    assert deltas(await ask(adapt(make), "hi")) == ["outer", " words"]
+
+
+async def test_the_words_arrive_while_they_are_made():
+    go_on = asyncio.Event()
+    client = model()
+
+    async def create_stream(*_, **__):
+        yield "first"
+        await go_on.wait()
+        yield " second"
+        usage = RequestUsage(prompt_tokens=1, completion_tokens=1)
+        yield CreateResult(finish_reason="stop", content="first second", usage=usage, cached=False)
+
+    client.create_stream = create_stream
+    adapter = adapt(lambda: AssistantAgent("helper", client, model_client_stream=True))
+    events = adapter.stream(request("hi"))
+    assert await anext(events) == TextDelta("first")
+    go_on.set()
+    assert await anext(events) == TextDelta(" second")
+    await events.aclose()
