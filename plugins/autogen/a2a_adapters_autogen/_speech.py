@@ -116,6 +116,10 @@ class Speech:
         text = without_terminate(text) if self._strip else text
         return (text if current.said else self._whole(source, text)) + self._yield_floor()
 
+    def begin_anew(self) -> None:
+        """Note that the next message begins a text of its own."""
+        self._has_said = False
+
     def is_speaking(self, source: str) -> bool:
         """Whether part of a message of this agent was sent."""
         return self._floor is not None and self._floor.source == source and bool(self._floor.said)

@@ -118,6 +118,7 @@ class Telling:
         while not asked.answer.done():
             prompt = "\n\n".join(filter(None, (asked.complaint, question)))
             yield InputRequired(prompt, output.parts if output else ())
+        self._speech.begin_anew()
 
     def _event(self, event: BaseAgentEvent) -> Iterator[AgentEvent]:
         if isinstance(event, ModelClientStreamingChunkEvent):
