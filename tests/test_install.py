@@ -43,6 +43,29 @@ assert build_app(RunnableLambda(lambda text: text))
 assert build_app(graph.compile())
 """
 
+AUTOGEN = """
+import asyncio
+from autogen_agentchat.agents import BaseChatAgent
+from autogen_agentchat.base import Response
+from autogen_agentchat.messages import TextMessage
+from autogen_agentchat.teams import RoundRobinGroupChat
+from a2a_adapters import build_app
+from a2a_adapters.testing import answer_of, connect, running, send, user_message
+
+class Agent(BaseChatAgent):
+    produced_message_types = (TextMessage,)
+    async def on_messages(self, messages, cancellation_token):
+        return Response(chat_message=TextMessage(content="hello", source=self.name))
+    async def on_reset(self, cancellation_token): ...
+
+async def main():
+    app = build_app(lambda: RoundRobinGroupChat([Agent("agent", "Says hello.")], max_turns=1))
+    async with running(app) as url, connect(url) as client:
+        assert answer_of(await send(client, user_message("hi"))) == "hello"
+
+asyncio.run(main())
+"""
+
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
@@ -52,7 +75,9 @@ def wheel(tmp_path_factory):
     return wheel
 
 
-@pytest.mark.parametrize(("extra", "check"), [("", CORE), ("[langchain]", LANGCHAIN)])
+@pytest.mark.parametrize(
+    ("extra", "check"), [("", CORE), ("[langchain]", LANGCHAIN), ("[autogen]", AUTOGEN)]
+)
 def test_it_works_alone(wheel, extra, check, tmp_path):
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run(
