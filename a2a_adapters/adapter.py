@@ -173,7 +173,8 @@ class Adapter(ABC):
         """Give up a durable question that will not be answered.
 
         Called when a task is cancelled, or has waited too long, after an `InputRequired` with
-        `durable` set. `request` has no parts; it is the conversation's turn.
+        `durable` set. `request` has no parts, but the question's `resume_metadata`; it is the
+        conversation's turn.
         """
 
     async def aclose(self) -> None:  # noqa: B027 - most adapters hold nothing

@@ -121,16 +121,17 @@ class AdapterExecutor(AgentExecutor):
         task_id = context.task_id or ""
         if task_id in self._running:
             self._running[task_id].set()
-        waits = is_durable_question(context.current_task)
+        abandoned = None
+        if is_durable_question(context.current_task):  # which it is no longer when it has ended
+            abandoned = agent_request(context, context.context_id or "", CancelFlag())
         writer = TaskWriter(event_queue, task_id, context.context_id or "")
         await writer.finish(states.CANCELED)
         # The user's code has the last word in its own time, it cannot keep the task from ending.
         self._parked.drop(task_id)
-        if waits:
-            self._parked.in_background(self._abandon(context))
+        if abandoned:
+            self._parked.in_background(self._abandon(abandoned))
 
-    async def _abandon(self, context: RequestContext) -> None:
-        request = agent_request(context, context.context_id or "", CancelFlag())
+    async def _abandon(self, request: AgentRequest) -> None:
         request.cancelled.set()
         async with self._conversations.turn((request.owner, request.context_id)):
             await self.adapter.abandon(request)

@@ -273,10 +273,10 @@ class Durable(Scripted):
         self.abandoned = []
 
     async def ask(self, request):
-        yield InputRequired("?", durable=True)
+        yield InputRequired("?", durable=True, metadata={"of": request.context_id})
 
     async def abandon(self, request):
-        self.abandoned.append(request.context_id)
+        self.abandoned.append((request.context_id, request.resume_metadata["of"]))
         raise RuntimeError("this must not keep the task from ending")
 
 
@@ -289,4 +289,4 @@ async def test_durable_questions_are_given_up_when_cancelled_or_too_late():
     events = runtime.on_subscribe_to_task(SubscribeToTaskRequest(id=late.id), CALLER)
     last = [event async for event in events][-1]
     assert last.status.state == TaskState.TASK_STATE_FAILED
-    assert adapter.abandoned == ["a", "b"]
+    assert adapter.abandoned == [("a", "a"), ("b", "b")]
