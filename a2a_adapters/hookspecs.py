@@ -55,3 +55,12 @@ def a2a_remote_tool(agent: RemoteAgent, framework: str) -> object | None:
         MissingExtraError: The framework is this plugin's, but not installed.
         RemoteAgentError: The card cannot be had.
     """
+
+
+@hookspec
+def a2a_prepare_process() -> None:
+    """Set up the process for a framework that has to be told something before it is imported.
+
+    Called by the command line before it imports the target. A plugin must not import its
+    framework here: most targets are not of it.
+    """

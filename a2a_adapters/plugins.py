@@ -96,6 +96,10 @@ class Plugins:
         hooks = tuple(sorted(c.name for c in self._manager.get_hookcallers(plugin) or ()))
         return status(_misspelt(plugin, self._manager), hooks)
 
+    def prepare_process(self) -> None:
+        """Let every plugin set up the process before a target is imported."""
+        self._manager.hook.a2a_prepare_process()
+
     def statuses(self) -> list[PluginStatus]:
         """Return every plugin that `discover` found, loaded or not."""
         return list(self._status)

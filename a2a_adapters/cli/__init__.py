@@ -14,6 +14,7 @@ import typer
 from a2a_adapters.cli.call import call
 from a2a_adapters.cli.ending import UNREACHABLE, USAGE, fail
 from a2a_adapters.errors import A2AAdaptersError, ConfigurationError
+from a2a_adapters.plugins import installed_plugins
 from a2a_adapters.threads import busy_threads
 
 if TYPE_CHECKING:
@@ -91,8 +92,6 @@ def card(
 @app.command()
 def plugins() -> None:
     """List the plugins found here, what they do, and why one is not loaded."""
-    from a2a_adapters.plugins import installed_plugins  # noqa: PLC0415
-
     statuses = installed_plugins().statuses()
     rows = [
         (s.name, s.version, s.value, ", ".join(s.hooks), s.problem or "loaded") for s in statuses
@@ -111,6 +110,7 @@ def load_target(path: str) -> object:
     module_name, _, attribute = path.partition(":")
     if not module_name or not attribute:
         raise ConfigurationError(f"{path!r} is not of the form module:attribute, as in app:chain")
+    installed_plugins().prepare_process()
     sys.path.insert(0, str(Path.cwd()))
     try:
         target: object = importlib.import_module(module_name)
