@@ -2,14 +2,16 @@
 PYTHON ?= python3
 VENV := .venv
 LOWEST := .venv-lowest
+CREWAI := .venv-crewai
+EXTRAS := autogen,grpc,langchain
 INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types tests lowest bench docs format clean
+.PHONY: demo test lint types tests lowest test-crewai bench docs format clean
 
 demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py
 
-test: lint types tests lowest ## everything that has to be green
+test: lint types tests lowest test-crewai ## everything that has to be green
 
 lint: $(VENV)/.test
 	$(VENV)/bin/ruff check
@@ -26,6 +28,10 @@ tests: $(VENV)/.test
 
 lowest: $(LOWEST)/.test ## the floors of pyproject.toml hold
 	$(LOWEST)/bin/python -m pytest -m "not model and not install" --quiet
+
+test-crewai: $(CREWAI)/.test ## crewai is large and has an environment of its own
+	$(CREWAI)/bin/mypy plugins/crewai
+	$(CREWAI)/bin/python -m pytest tests/plugins/crewai tests/test_docs.py -k crewai
 
 bench: $(VENV)/.test ## compare with other servers; writes docs/benchmarks.md
 	$(VENV)/bin/python benchmarks/run.py --write docs/benchmarks.md
@@ -51,11 +57,17 @@ $(VENV)/.demo: $(VENV)/.venv pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.demo
-	$(call INSTALL,$(VENV)) -c constraints.txt -e '.[all]' --group lint --group test
+	$(call INSTALL,$(VENV)) -c constraints.txt -e '.[$(EXTRAS)]' --group lint --group test
 	@touch $@
 
 $(LOWEST)/.test: $(VENV)/.venv pyproject.toml
 	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(LOWEST)
 	$(VENV)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
-		-e '.[all]' --group test
+		-e '.[$(EXTRAS)]' --group test
+	@touch $@
+
+$(CREWAI)/.test: $(VENV)/.venv pyproject.toml constraints.txt
+	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(CREWAI)
+	$(VENV)/bin/uv pip install --quiet --python $(CREWAI)/bin/python -c constraints.txt \
+		-e '.[crewai]' --group lint --group test --group demo
 	@touch $@

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -13,6 +14,8 @@ from tests.processes import UV
 # Blocks a2a-sdk's spans: they are not under test, and cost more than what is.
 os.environ.setdefault("OTEL_INSTRUMENTATION_A2A_SDK_ENABLED", "false")
 
+# crewai is large: its tests have an environment of their own, see the Makefile.
+collect_ignore = [] if find_spec("crewai") else ["plugins/crewai"]
 
 @pytest.fixture(scope="session")
 def old_python(tmp_path_factory):

@@ -13,6 +13,7 @@ import shlex
 import subprocess
 import sys
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from tests.processes import started
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+RUNNABLE = [page for page in PAGES if "crewai" not in page.name or find_spec("crewai")]
 FENCE = re.compile(
     r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$',
     re.MULTILINE | re.DOTALL,
@@ -88,7 +90,7 @@ async def ask(app):
     assert task.status.state in ANSWERED, task
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", RUNNABLE, ids=lambda path: path.name)
 @pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainDeprecationWarning")
 async def test_snippets(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
