@@ -1,0 +1,65 @@
+"""Serves CrewAI crews, flows and agents.
+
+`serve(crew)` and `serve(MyFlow)` need nothing from here. For options, wrap the target first:
+
+    from a2a_adapters_crewai import adapt
+
+    serve(adapt(crew, history_key="history"))
+
+crewai itself replaces signal handlers and reports to its makers as soon as it is imported.
+`quiet()`, called before that, keeps it from doing so; `a2a-adapters serve` does this by itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from a2a_adapters import MissingExtraError, hookimpl
+from a2a_adapters_crewai._process import prepare, quiet
+
+if TYPE_CHECKING:
+    from a2a_adapters import Adapter
+    from a2a_adapters_crewai._adapt import adapt, serve_crew
+    from a2a_adapters_crewai._agent import AgentAdapter
+    from a2a_adapters_crewai._crew import CrewAdapter
+    from a2a_adapters_crewai._flow import FlowAdapter
+
+__all__ = ["AgentAdapter", "CrewAdapter", "FlowAdapter", "adapt", "quiet", "serve_crew"]
+
+# Importing these imports crewai, which takes several seconds: loaded on first use.
+_LAZY = {
+    "AgentAdapter": "a2a_adapters_crewai._agent",
+    "CrewAdapter": "a2a_adapters_crewai._crew",
+    "FlowAdapter": "a2a_adapters_crewai._flow",
+    "adapt": "a2a_adapters_crewai._adapt",
+    "serve_crew": "a2a_adapters_crewai._adapt",
+}
+
+
+@hookimpl
+def a2a_adapt(target: object) -> Adapter | None:
+    """Wrap a crew, a flow, an agent, a class of one, or a function annotated to return one."""
+    # They can only exist if crewai is imported already.
+    if "crewai" not in sys.modules:
+        return None
+    from a2a_adapters_crewai._adapt import adapt_if_ours  # noqa: PLC0415
+
+    return adapt_if_ours(target)
+
+
+@hookimpl
+def a2a_prepare_process() -> None:
+    """Make crewai quiet, should the target import it."""
+    prepare()
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        import_module("crewai")
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("serving CrewAI crews", "crewai") from error
+    return getattr(import_module(_LAZY[name]), name)

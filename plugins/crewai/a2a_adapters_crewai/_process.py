@@ -1,0 +1,80 @@
+"""What crewai does to the process that imports it, and how to keep it from that.
+
+While it is imported, crewai replaces the handlers of SIGINT, SIGTERM and SIGHUP, starts a
+thread that reports to telemetry.crewai.com, and makes folders under HOME.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, cast
+
+from a2a_adapters import ConfigurationError
+
+_TRACING = "CREWAI_TRACING_ENABLED"
+_SWITCHES = {
+    "CREWAI_DISABLE_TELEMETRY": "true",  # no reports, no thread, no signal handlers
+    _TRACING: "false",  # no question about traces at the first run
+}
+_FOLDER = "~/.local/share/crewai"
+
+logger = logging.getLogger(__name__)
+
+
+def quiet() -> None:
+    """Keep crewai's telemetry, tracing and signal handlers out of this process.
+
+    Call it before anything imports crewai. It sets environment variables of crewai, except
+    those that are set already.
+
+    Raises:
+        ConfigurationError: crewai is imported already, so it is too late; or crewai could not
+            start because HOME cannot be written to.
+    """
+    if "crewai" in sys.modules and any(name not in os.environ for name in _SWITCHES):
+        raise ConfigurationError("quiet() must be called before crewai is imported")
+    _switch_off()
+    if problem := _problem_with_home():
+        raise ConfigurationError(problem)
+
+
+def prepare() -> None:
+    """Do the same for a process that may or may not use crewai."""
+    _switch_off()
+    if find_spec("crewai") and (problem := _problem_with_home()):
+        logger.warning(problem)
+
+
+def tracing_of(target: Any) -> bool | None:
+    """Return the `tracing` of a crew or flow; False where nobody has asked for it.
+
+    crewai would ask on the terminal at the first run, and wait five seconds for an answer.
+    """
+    is_unset = target.tracing is None and _TRACING not in os.environ
+    return False if is_unset else cast("bool | None", target.tracing)
+
+
+def _switch_off() -> None:
+    for name, value in _SWITCHES.items():
+        os.environ.setdefault(name, value)
+
+
+def _problem_with_home() -> str:
+    """Return why crewai cannot store its files; it insists on HOME, whatever else is set."""
+    if sys.platform in {"win32", "darwin"}:
+        return ""
+    folder = Path(_FOLDER).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return ""
+    except OSError as error:
+        return (
+            f"crewai stores files in {folder}, which cannot be written to ({error.strerror}); "
+            "set HOME to a folder where it can"
+        )

@@ -1,0 +1,34 @@
+"""Keeps crewai quiet, and its files in a folder of the tests."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import warnings
+
+import pytest
+from a2a_adapters_crewai import quiet
+
+_HOME = tempfile.mkdtemp(prefix="a2a-adapters-crewai-")
+atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
+os.environ["HOME"] = _HOME
+quiet()
+
+with warnings.catch_warnings():  # crewai's own, while it is imported
+    warnings.simplefilter("ignore")
+    import crewai  # noqa: F401
+
+_CREWAIS_OWN = (
+    "ignore::DeprecationWarning:crewai",  # of fields that it reads itself
+    "ignore:function callbacks cannot be serialized:UserWarning",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Let crewai warn of what it does itself."""
+    for item in items:
+        if "crewai" in item.nodeid:
+            for warning in _CREWAIS_OWN:
+                item.add_marker(pytest.mark.filterwarnings(warning))

@@ -1,0 +1,157 @@
+"""A fake model, crews with it, and the driver that plays the server core."""
+
+from __future__ import annotations
+
+import re
+import threading
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+from a2a.types import Message
+from crewai import Agent, Crew, Task
+from crewai.events.types.llm_events import LLMCallType
+from crewai.llms.base_llm import BaseLLM, llm_call_context
+from pydantic import Field
+
+from a2a_adapters import AgentRequest, InputRequired, Output, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from a2a_adapters import Adapter, AgentEvent, Part
+
+USAGE = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
+
+
+class Scripted(BaseLLM):
+    """Says the script's lines in turn: text, or functions of the prompt; the last one again."""
+
+    script: list[Any]
+    seen: list[str] = Field(default_factory=list)
+    gate: Any = None
+    """When set, an `threading.Event` that every call waits for."""
+    calling: Any = None
+    """When set, an `threading.Event` that is set by every call."""
+
+    def __init__(self, *script: Any, **fields: Any) -> None:
+        super().__init__(model="scripted", script=list(script), **fields)
+
+    def call(
+        self,
+        messages,
+        tools=None,
+        callbacks=None,
+        available_functions=None,
+        from_task=None,
+        from_agent=None,
+        response_model=None,
+    ):
+        prompt = text_of_messages(messages)
+        line = self.script[min(len(self.seen), len(self.script) - 1)]
+        self.seen.append(prompt)
+        if self.calling:
+            self.calling.set()
+        if self.gate:
+            self.gate.wait(20)
+        text = line(prompt) if callable(line) else line
+        about = {"from_task": from_task, "from_agent": from_agent}
+        with llm_call_context():
+            self._emit_call_started_event(messages, **about)
+            for word in text.split(" ") if self._effective_stream() else ():
+                self._emit_stream_chunk_event(
+                    chunk=f"{word} ", call_type=LLMCallType.LLM_CALL, **about
+                )
+            self._emit_call_completed_event(
+                response=text, call_type=LLMCallType.LLM_CALL, usage=dict(USAGE), **about
+            )
+        return text
+
+    def supports_function_calling(self):
+        return False
+
+    def get_input_tokens_count(self, *_: Any, **__: Any) -> int:
+        return 1
+
+
+def text_of_messages(messages: Any) -> str:
+    """Return a prompt as text."""
+    if isinstance(messages, str):
+        return messages
+    return "\n".join(str(message.get("content")) for message in messages)
+
+
+def value_of(name: str) -> Callable[[str], str]:
+    """Return what repeats the part of the prompt after `name=`."""
+
+    def find(prompt: str) -> str:
+        found = re.search(rf"{name}=<(.*?)>", prompt, re.DOTALL)
+        assert found, prompt
+        return f"Final Answer: {found[1]}"
+
+    return find
+
+
+def tool_call(name: str, arguments: str) -> str:
+    """Return the text with which a model calls a tool."""
+    return f"Thought: a secret thought\nAction: {name}\nAction Input: {arguments}"
+
+
+def agent(llm: Any, **fields: Any) -> Agent:
+    """Return an agent."""
+    fields = {"role": "Writer", "goal": "Write well", "backstory": "A secret past", **fields}
+    return Agent(llm=llm, **fields)
+
+
+def task(writer: Agent, description: str = "topic=<{topic}>", **fields: Any) -> Task:
+    """Return a task."""
+    return Task(description=description, expected_output="text", agent=writer, **fields)
+
+
+def crew(*script: Any, description: str = "topic=<{topic}>", **fields: Any) -> Crew:
+    """Return a crew of one agent with one task, whose model follows the script."""
+    writer = agent(Scripted(*(script or [value_of("topic")])))
+    return Crew(agents=[writer], tasks=[task(writer, description, **fields)])
+
+
+def request(*parts: Part | str, **fields: Any) -> AgentRequest:
+    """Return a request as the core makes it."""
+    fields = {"task_id": "task", "context_id": "context", "message": Message(), **fields}
+    return AgentRequest(
+        parts=[Text(part) if isinstance(part, str) else part for part in parts], **fields
+    )
+
+
+async def run(adapter: Adapter, asked: AgentRequest) -> list[AgentEvent]:
+    """Return all events of one request, closing the generator as the core does."""
+    async with aclosing(adapter.stream(asked)) as events:
+        return [event async for event in events]
+
+
+async def ask(adapter: Adapter, *parts: Part | str, **fields: Any) -> list[AgentEvent]:
+    """Send a message and return its events."""
+    return await run(adapter, request(*parts, **fields))
+
+
+async def question(events: Any) -> InputRequired:
+    """Return the question that a run asks next."""
+    async for event in events:
+        if isinstance(event, InputRequired):
+            return event
+    raise AssertionError("it asked nothing")
+
+
+def answer(events: list[AgentEvent]) -> str:
+    """Return the text of all outputs, one per line."""
+    outputs = [event for event in events if isinstance(event, Output)]
+    return "\n".join(p.text for o in outputs for p in o.parts if isinstance(p, Text))
+
+
+def only(events: list[AgentEvent], kind: Any) -> Any:
+    """Return the one event of a kind."""
+    (event,) = [event for event in events if isinstance(event, kind)]
+    return event
+
+
+def gates() -> dict[str, threading.Event]:
+    """Return what a test needs to hold a model in the middle of a call."""
+    return {"gate": threading.Event(), "calling": threading.Event()}

@@ -1,0 +1,109 @@
+"""After a cancel no further agent step, tool or model call starts."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from a2a_adapters_crewai import adapt
+from crewai import Crew
+from crewai.flow import Flow, start
+from crewai.tools import BaseTool
+
+from tests.plugins.crewai.support import (
+    Scripted,
+    agent,
+    answer,
+    ask,
+    crew,
+    gates,
+    request,
+    run,
+    task,
+    tool_call,
+)
+
+
+class Note(BaseTool):
+    name: str = "note"
+    description: str = "Take a note."
+    noted: list = []  # noqa: RUF012 - pydantic copies it
+
+    def _run(self, text: str) -> str:
+        self.noted.append(text)
+        return "noted"
+
+
+async def cancel_in_a_call(model, adapter) -> None:
+    """Cancel while the model is in its first call; let that end then."""
+    asked = request("cats")
+    running = asyncio.create_task(run(adapter, asked))
+    assert await asyncio.to_thread(model.calling.wait, 10)
+    asked.cancelled.set()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    model.calling.clear()
+    model.gate.set()
+
+
+async def test_no_tool_no_model_and_no_task_comes_after_a_cancel():
+    model = Scripted(tool_call("note", '{"text": "x"}'), "Final Answer: done", **gates())
+    tool = Note()
+    writer = agent(model, tools=[tool])
+    target = Crew(agents=[writer], tasks=[task(writer), task(writer)])
+    adapter = adapt(target)
+    await cancel_in_a_call(model, adapter)
+    await adapter.aclose()  # waits for nobody, but ends the loop with all its threads
+    other = adapt(crew("Final Answer: other"))
+    assert answer(await ask(other, "dogs")) == "other"
+    assert (len(model.seen), tool.noted) == (1, [])
+
+
+async def test_tasks_that_run_at_once_stop_too():
+    model = Scripted(tool_call("note", '{"text": "x"}'), "Final Answer: done", **gates())
+    tool = Note()
+    one, two = agent(model, tools=[tool]), agent(Scripted("Final Answer: quick"))
+    tasks = [task(one, async_execution=True), task(two)]
+    adapter = adapt(Crew(agents=[one, two], tasks=tasks))
+    await cancel_in_a_call(model, adapter)
+    await ask(adapt(crew("Final Answer: other")), "dogs")
+    assert (len(model.seen), tool.noted) == (1, [])
+
+
+async def test_a_thread_of_a_flow_is_stopped_at_its_next_call(caplog):
+    model = Scripted("Final Answer: one", "Final Answer: two", **gates())
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    class Outer(Flow):
+        suppress_flow_events: bool = True
+
+        @start()
+        def blocking(self):
+            try:
+                for topic in ("cats", "dogs"):
+                    writer = agent(model, max_retry_limit=0)
+                    inner = Crew(agents=[writer], tasks=[task(writer)])
+                    inner.kickoff(inputs={"topic": topic})
+            finally:
+                loop.call_soon_threadsafe(ended.set)
+
+    await cancel_in_a_call(model, adapt(Outer))
+    await ended.wait()
+    assert len(model.seen) == 1
+    assert "went on after its end" in caplog.text
+
+
+async def test_a_conversation_of_the_same_adapter_goes_on():
+    model = Scripted("Final Answer: one", **gates())
+    writer = agent(model)
+    adapter = adapt(Crew(agents=[writer], tasks=[task(writer)]))
+    await cancel_in_a_call(model, adapter)
+    assert answer(await ask(adapter, "dogs")) == "one"
+
+
+async def test_calls_outside_of_served_runs_are_not_touched():
+    await ask(adapt(crew("Final Answer: served")), "cats")
+    own = crew("Final Answer: own")
+    assert (await own.akickoff(inputs={"topic": "dogs"})).raw == "own"

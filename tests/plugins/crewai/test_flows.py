@@ -1,0 +1,274 @@
+"""Flows: what they ask, what they return, and how a question survives a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import aclosing
+
+import pytest
+from a2a.server.tasks import InMemoryTaskStore
+from a2a.types import CancelTaskRequest, TaskState
+from a2a_adapters_crewai import FlowAdapter, adapt
+from crewai.flow import Flow, HumanFeedbackPending, human_feedback, listen, start
+from crewai.flow.persistence import SQLiteFlowPersistence
+from pydantic import BaseModel
+
+from a2a_adapters import Data, Rejected, ServerOptions, TargetError, Text, build_app
+from a2a_adapters.testing import answer_of, connect, running, send, user_message
+from tests.plugins.crewai.support import answer, ask, crew, question, request, run
+
+
+class State(BaseModel):
+    message: str = ""
+
+
+class Silent(Flow[State]):
+    suppress_flow_events: bool = True
+
+
+class Review(Silent):
+    """Drafts a text and asks for a review.
+
+    Internal: uses the cheap model.
+    """
+
+    @start()
+    @human_feedback(message="Good enough?")
+    def draft(self):
+        return f"about {self.state.message}"
+
+    @listen(draft)
+    @human_feedback(message="Really?")
+    def improve(self, reviewed):
+        return f"{reviewed.output}, {reviewed.feedback}"
+
+    @listen(improve)
+    def publish(self, reviewed):
+        return f"{reviewed.output}, {reviewed.feedback}: {self.state.message}"
+
+
+@pytest.fixture
+def make(tmp_path):
+    """Return a factory of flows that store themselves."""
+
+    def make() -> Review:
+        return Review(persistence=SQLiteFlowPersistence(str(tmp_path / "flows.db")))
+
+    return make
+
+
+async def test_questions_in_memory():
+    async with aclosing(adapt(Review).stream(request("cats"))) as events:
+        first = await question(events)
+        assert first.prompt == "Good enough?\n\nabout cats"
+        assert first.parts[0].value == {"method": "draft", "draft": "about cats", "outcomes": None}
+        assert not first.durable
+        second = await events.asend(request("shorter"))
+        assert second.prompt == "Really?\n\nabout cats, shorter"
+        assert answer([await events.asend(request("yes"))]) == "about cats, shorter, yes: cats"
+
+
+async def test_stored_questions(make):
+    first = (await ask(adapt(make), "cats"))[-1]
+    assert first.durable
+    again = {"resuming": True, "resume_metadata": first.metadata}
+    second = (await ask(adapt(make), "shorter", **again))[-1]  # another process, as it were
+    again = {"resuming": True, "resume_metadata": second.metadata}
+    third = await ask(adapt(make), "yes", **again)
+    assert answer(third) == "about cats, shorter, yes: cats"
+
+
+async def test_an_answer_after_a_restart(make):
+    options = ServerOptions(task_store=InMemoryTaskStore())
+    async with running(build_app(adapt(make), options=options)) as url, connect(url) as client:
+        waiting = await asyncio.gather(*(send(client, user_message(t)) for t in ("cats", "dogs")))
+    async with running(build_app(adapt(make), options=options)) as url, connect(url) as client:
+        answers = [user_message("fine", task_id=t.id) for t in waiting]
+        again = await asyncio.gather(*(send(client, message) for message in answers))
+        assert {t.status.state for t in again} == {TaskState.TASK_STATE_INPUT_REQUIRED}
+        answers = [user_message("yes", task_id=t.id) for t in waiting]
+        done = await asyncio.gather(*(send(client, message) for message in answers))
+    assert [answer_of(t) for t in done] == [
+        "about cats, fine, yes: cats",
+        "about dogs, fine, yes: dogs",
+    ]
+
+
+async def test_a_cancelled_question_is_forgotten(make):
+    async with running(build_app(adapt(make))) as url, connect(url) as client:
+        waiting = await send(client, user_message("cats"))
+        flow_id = waiting.status.message.metadata["flow_id"]
+        assert make().persistence.load_pending_feedback(flow_id)
+        await client.cancel_task(CancelTaskRequest(id=waiting.id))
+    assert make().persistence.load_pending_feedback(flow_id) is None
+    late = request("fine", resuming=True, resume_metadata={"flow_id": flow_id})
+    assert isinstance((await run(adapt(make), late))[0], Rejected)
+
+
+class Ticket:
+    """A provider of the user's own, which makes the flow wait."""
+
+    def request_feedback(self, context, flow):
+        raise HumanFeedbackPending(context=context)
+
+
+async def test_a_provider_of_the_users_own():
+    class Own(Silent):
+        @start()
+        @human_feedback(message="Good?", provider=Ticket())
+        def draft(self):
+            return {"text": "draft"}
+
+    asked = (await ask(adapt(Own), "cats"))[-1]
+    assert (asked.prompt, asked.durable) == ('Good?\n\n{"text":"draft"}', True)
+    events = await ask(adapt(Own), "yes", resuming=True, resume_metadata=asked.metadata)
+    assert events[0].parts == (Data({"text": "draft"}),)
+
+
+class Asking(Silent):
+    @start()
+    def ask_back(self):
+        return f"so {self.ask('Which city?', metadata={'options': ['Rome']})}"
+
+
+async def test_a_flow_that_asks_waits_in_a_thread():
+    adapter = adapt(Asking)
+    runs = [adapter.stream(request("hi")) for _ in range(20)]
+    asked = [await question(events) for events in runs]
+    assert {asking.prompt for asking in asked} == {"Which city?"}
+    assert asked[0].parts == (Data({"options": ["Rome"]}),)
+    for number, events in enumerate(runs):
+        assert answer([await events.asend(request(f"city {number}"))]) == f"so city {number}"
+        await events.aclose()
+    await adapter.aclose()
+
+
+async def test_a_question_that_would_block_all_others_is_an_error():
+    class Blocking(Silent):
+        @start()
+        async def ask_back(self):
+            return self.ask("Which city?")
+
+    with pytest.raises(TargetError, match="not async"):
+        await ask(adapt(Blocking), "hi")
+
+
+async def test_a_crew_inside_can_have_its_draft_reviewed():
+    class Outer(Silent):
+        @start()
+        def write(self):
+            return crew(human_input=True).kickoff(inputs={"topic": self.state.message})
+
+    async with aclosing(adapt(Outer).stream(request("cats"))) as events:
+        assert (await question(events)).prompt.startswith("cats\n\n")
+        assert answer([await events.asend(request("ok"))]) == "cats"
+
+
+class Trip(BaseModel):
+    city: str
+
+
+@pytest.mark.parametrize(
+    ("value", "parts"),
+    [
+        ("text", [Text("text")]),
+        ("", None),
+        (None, None),
+        ([1, "a"], [Data([1, "a"])]),
+        (Trip(city="Rome"), [Data(Trip(city="Rome"), schema=Trip.model_json_schema())]),
+        (Text("made by hand"), [Text("made by hand")]),
+    ],
+)
+async def test_what_a_flow_returns(value, parts):
+    class Returning(Silent):
+        @start()
+        def give(self):
+            return value
+
+    events = await ask(adapt(Returning), "hi")
+    assert [list(event.parts) for event in events] == ([parts] if parts else [])
+
+
+async def test_each_run_has_a_flow_of_its_own():
+    barrier = threading.Barrier(8, timeout=20)
+
+    class Slow(Silent):
+        @start()
+        def first(self):
+            barrier.wait()
+
+        @listen(first)
+        async def second(self):
+            return self.state.message
+
+    def make() -> Slow:
+        return Slow()
+
+    for target in (Slow, Slow(), Slow(name="named"), make):
+        adapter = adapt(target)
+        texts = [f"text {n}" for n in range(8)]
+        runs = await asyncio.gather(*(ask(adapter, text) for text in texts))
+        assert [answer(events) for events in runs] == texts
+        await adapter.aclose()
+
+
+async def test_an_object_that_users_keep_between_runs_stays_in_one_loop():
+    loops = set()
+
+    class Async(Silent):
+        @start()
+        async def note(self):
+            loops.add(asyncio.get_running_loop())
+
+    adapter = adapt(Async)
+    await ask(adapter, "one")
+    await ask(adapter, "two")
+    assert len(loops) == 1
+    assert asyncio.get_running_loop() not in loops
+
+
+async def test_a_cancel_ends_the_flow_at_once():
+    started, ended = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+    seen = []
+
+    class Endless(Silent):
+        @start()
+        async def wait(self):
+            loop.call_soon_threadsafe(started.set)
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                seen.append("cancelled")
+                ended.set()
+                raise
+
+        @listen(wait)
+        def never(self):
+            seen.append("never")
+
+    adapter = adapt(Endless)
+    running_task = asyncio.create_task(ask(adapter, "hi"))
+    await started.wait()
+    running_task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running_task
+    await adapter.aclose()
+    await asyncio.to_thread(ended.wait, 10)
+    assert seen == ["cancelled"]
+
+
+def test_an_object_that_cannot_be_made_again_is_refused():
+    class Configured(Silent):
+        def __init__(self, setting):
+            super().__init__()
+
+    with pytest.raises(TargetError, match=r"def make_flow\(\) -> Configured"):
+        FlowAdapter(Configured("x"))
+    assert FlowAdapter(lambda: Configured("x")).describe().name == "Configured"
+
+
+def test_options_of_crews_are_refused():
+    with pytest.raises(TargetError, match="shared_memory is for crews"):
+        adapt(Review, shared_memory=True)

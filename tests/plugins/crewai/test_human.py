@@ -1,0 +1,141 @@
+"""Tasks with `human_input`: the caller reviews the draft."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+from a2a.types import CancelTaskRequest, SubscribeToTaskRequest, TaskState
+from a2a_adapters_crewai import adapt
+from crewai import Crew, Process
+
+from a2a_adapters import Data, InputRequired, Limits, ServerOptions, build_app
+from a2a_adapters.testing import answer_of, connect, running, send, user_message
+from tests.plugins.crewai.support import (
+    Scripted,
+    agent,
+    answer,
+    crew,
+    gates,
+    question,
+    request,
+    task,
+    value_of,
+)
+
+
+def reviewed(*script):
+    return crew(*script, human_input=True, name="draft")
+
+
+def revised(prompt):
+    """Answer with the last feedback that is in the prompt, or else the topic."""
+    _, has_feedback, feedback = prompt.rpartition("User feedback: ")
+    if has_feedback:
+        return f"Final Answer: now {feedback.splitlines()[0]}"
+    return value_of("topic")(prompt)
+
+
+async def test_a_draft_is_shown_until_it_is_accepted():
+    async with aclosing(adapt(reviewed(revised)).stream(request("cats"))) as events:
+        first = await question(events)
+        assert first.prompt.startswith("cats\n\n")
+        assert first.parts == (Data({"task": "draft", "agent": "Writer", "draft": "cats"}),)
+        assert not first.durable
+        second = await events.asend(request("shorter"))
+        assert second.prompt.startswith("now shorter\n\n")
+        third = await events.asend(request(Data({"tone": "dry"})))
+        assert third.prompt.startswith('now {"tone":"dry"}\n\n')
+        last = await events.asend(request("OK!"))
+        rest = [last, *[event async for event in events]]
+    assert answer(rest) == 'now {"tone":"dry"}'
+
+
+@pytest.mark.parametrize("yes", ["ok", "Yes", "accept.", "LGTM", ""])
+async def test_words_that_accept(yes):
+    model = Scripted("Final Answer: draft")
+    writer = agent(model)
+    target = Crew(agents=[writer], tasks=[task(writer, human_input=True)])
+    async with aclosing(adapt(target).stream(request("cats"))) as events:
+        await question(events)
+        rest = [await events.asend(request(yes)), *[event async for event in events]]
+    assert answer(rest) == "draft"
+    assert len(model.seen) == 1
+
+
+async def test_two_callers_wait_at_once_and_the_task_goes_on():
+    async with running(build_app(reviewed(revised))) as url, connect(url) as client:
+        topics = ["cats", "dogs"]
+        waiting = await asyncio.gather(*(send(client, user_message(t)) for t in topics))
+        assert {t.status.state for t in waiting} == {TaskState.TASK_STATE_INPUT_REQUIRED}
+        assert [t.status.message.parts[0].text[:4] for t in waiting] == topics
+        changes = [user_message(f"less {n}", task_id=t.id) for n, t in enumerate(waiting)]
+        again = await asyncio.gather(*(send(client, change) for change in changes))
+        assert [t.status.message.parts[0].text[:10] for t in again] == ["now less 0", "now less 1"]
+        oks = [user_message("ok", task_id=t.id) for t in waiting]
+        done = await asyncio.gather(*(send(client, ok) for ok in oks))
+        assert [t.id for t in done] == [t.id for t in waiting]
+        assert [answer_of(t) for t in done] == ["now less 0", "now less 1"]
+
+
+async def test_those_who_wait_do_not_keep_others_from_running():
+    adapter = adapt(reviewed(revised), max_runs=1)
+    asking = [adapter.stream(request(topic)) for topic in ("cats", "dogs", "owls")]
+    drafts = [(await question(events)).prompt.split("\n")[0] for events in asking]
+    assert drafts == ["cats", "dogs", "owls"]
+    for events, draft in zip(asking, drafts, strict=True):
+        assert answer([await events.asend(request("ok"))]) == draft
+        await events.aclose()
+
+
+async def test_tasks_that_run_at_once_ask_one_after_the_other():
+    one, two = agent(Scripted("Final Answer: one")), agent(Scripted("Final Answer: two"))
+    writer = agent(Scripted("Final Answer: end"))
+    tasks = [
+        task(one, name="one", human_input=True, async_execution=True),
+        task(two, name="two", human_input=True, async_execution=True),
+        task(writer, name="end"),
+    ]
+    target = Crew(agents=[one, two, writer], tasks=tasks)
+    async with aclosing(adapt(target).stream(request("cats"))) as events:
+        asked = {(await question(events)).parts[0].value["task"]}
+        second = await events.asend(request("ok"))
+        asked.add(second.parts[0].value["task"])
+        assert asked == {"one", "two"}
+        assert answer([await events.asend(request("ok"))]) == "end"
+
+
+async def test_a_waiting_run_ends_after_its_time():
+    limits = ServerOptions(limits=Limits(input_seconds=0.3))
+    async with running(build_app(reviewed(revised), options=limits)) as url, connect(url) as client:
+        waiting = await send(client, user_message("cats"))
+        news = client.subscribe(SubscribeToTaskRequest(id=waiting.id))
+        last = [event async for event in news][-1]
+        assert last.status_update.status.state == TaskState.TASK_STATE_FAILED
+
+
+async def test_a_cancelled_question_ends_the_run():
+    model = Scripted(revised, **gates())
+    model.gate.set()
+    writer = agent(model)
+    target = Crew(agents=[writer], tasks=[task(writer, human_input=True), task(writer)])
+    async with running(build_app(target)) as url, connect(url) as client:
+        waiting = await send(client, user_message("cats"))
+        cancelled = await client.cancel_task(CancelTaskRequest(id=waiting.id))
+        assert cancelled.status.state == TaskState.TASK_STATE_CANCELED
+    assert len(model.seen) == 1
+
+
+async def test_a_manager_can_have_its_work_reviewed():
+    manager = Scripted("Final Answer: managed")
+    writer = agent(Scripted("Final Answer: written"))
+    target = Crew(
+        agents=[writer],
+        tasks=[task(writer, human_input=True)],
+        process=Process.hierarchical,
+        manager_llm=manager,
+    )
+    async with aclosing(adapt(target).stream(request("cats"))) as events:
+        assert isinstance(await question(events), InputRequired)
+        assert answer([await events.asend(request("ok"))]) == "managed"

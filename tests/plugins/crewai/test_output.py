@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import pytest
+from a2a_adapters_crewai import adapt
+from crewai import Crew
+from crewai.tools import BaseTool
+from pydantic import BaseModel
+
+from a2a_adapters import Output, Progress, TaskMetadata, Text, ToolCall, ToolResult
+from tests.plugins.crewai.support import Scripted, agent, answer, ask, crew, only, task, tool_call
+
+
+class Book(BaseModel):
+    title: str
+    pages: int
+
+
+BOOK = '{"title": "Moby", "pages": 3}'
+
+
+class Broken(BaseTool):
+    name: str = "broken"
+    description: str = "Fail."
+
+    def _run(self) -> str:
+        raise RuntimeError("secret detail")
+
+
+async def test_the_answer_is_sent_once():
+    events = await ask(adapt(crew("Thought: I know\nFinal Answer: cats purr")), "cats")
+    assert events == [
+        Output((Text("cats purr"),), name="answer"),
+        TaskMetadata({"usage": {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}}),
+    ]
+
+
+@pytest.mark.parametrize("field", ["output_pydantic", "output_json"])
+async def test_structured_output_comes_with_its_schema(field):
+    events = await ask(adapt(crew(BOOK, **{field: Book})), "cats")
+    (part,) = only(events, Output).parts
+    value = part.value.model_dump() if isinstance(part.value, Book) else part.value
+    assert value == {"title": "Moby", "pages": 3}
+    assert part.schema == Book.model_json_schema()
+
+
+def two_tasks():
+    first = agent(Scripted("Final Answer: facts"), role="Researcher", goal="Find facts.")
+    second = agent(Scripted("Final Answer: text"))
+    tasks = [task(first, name="research"), task(second, context=[])]
+    tasks[1].context = [tasks[0]]
+    return Crew(agents=[first, second], tasks=tasks)
+
+
+async def test_outputs_on_the_way_are_sent_when_asked_for():
+    assert answer(await ask(adapt(two_tasks()), "cats")) == "text"
+    events = await ask(adapt(two_tasks(), task_outputs=True), "cats")
+    outputs = [event for event in events if isinstance(event, Output)]
+    assert [(o.name, o.parts[0].text) for o in outputs] == [
+        ("research", "facts"),
+        ("answer", "text"),
+    ]
+
+
+async def test_steps_are_told_to_those_who_follow():
+    events = await ask(adapt(two_tasks()), "cats", wants_progress=True)
+    assert [event for event in events if isinstance(event, Progress)] == [
+        Progress("started: research", {"task": "research", "agent": "Researcher"}),
+        Progress("working: Researcher", {"agent": "Researcher"}),
+        Progress("finished: research", {"task": "research", "agent": "Researcher"}),
+        Progress("started: Writer", {"task": None, "agent": "Writer"}),
+        Progress("working: Writer", {"agent": "Writer"}),
+        Progress("finished: Writer", {"task": None, "agent": "Writer"}),
+    ]
+
+
+async def test_a_failed_tool_is_told_without_its_reason():
+    writer = agent(Scripted(tool_call("broken", "{}"), "Final Answer: gave up"), tools=[Broken()])
+    target = Crew(agents=[writer], tasks=[task(writer)])
+    events = await ask(adapt(target), "cats", wants_progress=True)
+    calls = [event for event in events if isinstance(event, ToolCall)]
+    results = [event for event in events if isinstance(event, ToolResult)]
+    assert {call.name for call in calls} == {"broken"}
+    assert {result.is_error for result in results} == {True}
+    assert {result.id for result in results} <= {call.id for call in calls}
+    assert "secret detail" not in str(events)
+
+
+async def test_tokens_are_told_only_when_asked_for():
+    target = crew("Thought: hmm\nFinal Answer: cats purr")
+    silent = await ask(adapt(target), "cats", wants_progress=True)
+    assert "hmm" not in str(silent)
+    told = await ask(adapt(target, tokens=True), "cats", wants_progress=True)
+    tokens = [e.data["token"] for e in told if isinstance(e, Progress) and "token" in e.data]
+    assert "".join(tokens) == "Thought: hmm\nFinal Answer: cats purr "
+    assert answer(told) == "cats purr"
+
+
+async def test_thoughts_and_prompts_are_told_to_nobody():
+    events = await ask(adapt(crew("Thought: hmm\nFinal Answer: ok")), "cats", wants_progress=True)
+    for secret in ("hmm", "A secret past", "topic=<"):
+        assert secret not in str(events)

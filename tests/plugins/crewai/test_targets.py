@@ -1,0 +1,166 @@
+"""What can be served, and what a copy keeps."""
+
+from __future__ import annotations
+
+import warnings
+
+import a2a_adapters_crewai
+import pytest
+from a2a_adapters_crewai import AgentAdapter, CrewAdapter, FlowAdapter, adapt
+from a2a_adapters_crewai._copy import copy_crew
+from crewai import Agent, Crew, Flow, Process
+from crewai.flow import start
+from pydantic import BaseModel
+
+from a2a_adapters import NoAdapterError, Plugins, TargetError
+from tests.plugins.crewai.support import Scripted, agent, answer, ask, crew, task, value_of
+
+
+class Plain(Flow):
+    @start()
+    def go(self):
+        return "gone"
+
+
+def make_crew() -> Crew:
+    return crew()
+
+
+def make_agent() -> Agent:
+    return agent(Scripted("Final Answer: x"))
+
+
+def make_flow() -> Plain:
+    return Plain()
+
+
+def make_nothing():
+    return object()
+
+
+def make_only_a_checker_knows() -> Undefined:  # noqa: F821
+    return object()
+
+
+@pytest.fixture
+def plugins():
+    plugins = Plugins()
+    plugins.register(a2a_adapters_crewai, "crewai")
+    return plugins
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (crew, CrewAdapter),
+        (lambda: make_crew, CrewAdapter),
+        (make_agent, AgentAdapter),
+        (lambda: make_agent, AgentAdapter),
+        (Plain, FlowAdapter),
+        (lambda: Plain, FlowAdapter),
+        (lambda: make_flow, FlowAdapter),
+    ],
+)
+def test_the_hook_takes_objects_classes_and_annotated_functions(plugins, make, kind):
+    assert isinstance(plugins.adapt(make()), kind)
+
+
+@pytest.mark.parametrize(
+    "target", [str.upper, object(), make_nothing, make_only_a_checker_knows, BaseModel, Crew]
+)
+def test_the_hook_passes_on_anything_else(plugins, target):
+    with pytest.raises(NoAdapterError):
+        plugins.adapt(target)
+
+
+def test_adapt_takes_functions_without_annotations():
+    assert isinstance(adapt(lambda: crew()), CrewAdapter)  # noqa: PLW0108
+    for target, complaint in (
+        (make_nothing, r"make_nothing\(\) returned object"),
+        (lambda needed: crew(), "cannot be called without arguments"),
+        (3, "int is no crew"),
+    ):
+        with pytest.raises(TargetError, match=complaint):
+            adapt(target)
+
+
+def test_each_adapter_takes_its_kind():
+    for adapter, target in ((CrewAdapter, Plain), (FlowAdapter, crew()), (AgentAdapter, crew())):
+        with pytest.raises(TargetError, match="is no"):
+            adapter(target)
+
+
+async def test_a_crew_that_was_kicked_off_is_refused():
+    used = crew()
+    await used.akickoff(inputs={"topic": "cats"})
+    with pytest.raises(TargetError, match="kicked off already"):
+        adapt(used)
+    failed = crew("")
+    with pytest.raises(ValueError, match="Invalid response"):
+        await failed.akickoff(inputs={"topic": "cats"})
+    with pytest.raises(TargetError, match="kicked off already"):
+        adapt(failed)
+
+
+def test_a_memory_is_refused_unless_it_may_be_shared():
+    target = crew()
+    target.memory = True
+    with pytest.raises(TargetError, match="tell every caller"):
+        adapt(target)
+    assert isinstance(adapt(target, shared_memory=True), CrewAdapter)
+    writer = make_agent()
+    writer.memory = True
+    with pytest.raises(TargetError, match="tell every caller"):
+        adapt(writer)
+
+
+def test_a_subclass_of_crew_is_refused():
+    class Special(Crew):
+        pass
+
+    writer = agent(Scripted("x"))
+    with pytest.raises(TargetError, match="Special is a subclass"):
+        adapt(Special(agents=[writer], tasks=[task(writer)]))
+
+
+def test_options_for_crews_are_refused_for_agents():
+    with pytest.raises(TargetError, match="for crews and flows"):
+        adapt(make_agent(), text_key="topic")
+
+
+def test_a_copy_keeps_what_crewai_forgets():
+    model, other = Scripted("x"), Scripted("y")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        one = agent(model, goal="one", mcps=["https://example.com/mcp"], function_calling_llm=other)
+    two = agent(model, goal="two")
+    tasks = [task(one, "same {topic}"), task(two, "same {topic}"), task(two)]
+    tasks[2].context = tasks[:2]
+    target = Crew(agents=[one, two], tasks=tasks, planning_llm=other)
+    copy = copy_crew(target)
+    assert [t.agent.goal for t in copy.tasks] == ["one", "two", "two"]
+    assert [copy.tasks.index(t) for t in copy.tasks[2].context] == [0, 1]
+    assert copy.agents[0].mcps == ["https://example.com/mcp"]
+    assert vars(copy.agents[0])["function_calling_llm"] is other
+    assert copy.planning_llm is other
+    originals = {id(part) for part in (*target.agents, *target.tasks)}
+    assert not originals & {id(part) for part in (*copy.agents, *copy.tasks)}
+
+
+def test_a_crew_that_crewai_cannot_copy_is_refused():
+    one, apart = agent(Scripted("x")), agent(Scripted("x"), role="Apart")
+    with pytest.raises(TargetError, match="Agent is missing"):
+        adapt(Crew(agents=[one], tasks=[task(one), task(apart)]))
+
+
+async def test_a_hierarchical_crew():
+    manager = agent(Scripted(value_of("topic")), role="Manager", allow_delegation=True)
+    writer = agent(Scripted("Final Answer: never"))
+    target = Crew(
+        agents=[writer],
+        tasks=[task(writer)],
+        process=Process.hierarchical,
+        manager_agent=manager,
+    )
+    adapter = adapt(target)
+    assert [answer(await ask(adapter, topic)) for topic in ("cats", "dogs")] == ["cats", "dogs"]
