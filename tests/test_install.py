@@ -79,12 +79,15 @@ def wheel(tmp_path_factory):
     ("extra", "check"), [("", CORE), ("[langchain]", LANGCHAIN), ("[autogen]", AUTOGEN)]
 )
 def test_it_works_alone(wheel, extra, check, tmp_path):
-    python = tmp_path / "venv" / "bin" / "python"
-    subprocess.run(
-        [UV, "venv", "--quiet", "--python", sys.executable, tmp_path / "venv"], check=True
-    )
+    check_alone(wheel, extra, check, tmp_path)
+
+
+def check_alone(wheel, extra, check, folder):
+    """Run a check where nothing but the wheel with an extra is installed."""
+    python = folder / "venv" / "bin" / "python"
+    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, folder / "venv"], check=True)
     requirement = f"a2a-adapters{extra} @ {wheel.as_uri()}"
     constraints = ROOT / "constraints.txt"
     install = [UV, "pip", "install", "--quiet", "--python", python, "-c", constraints, requirement]
     subprocess.run(install, check=True)
-    subprocess.run([python, "-c", check], check=True, cwd=tmp_path)
+    subprocess.run([python, "-c", check], check=True, cwd=folder)

@@ -1,0 +1,16 @@
+"""The examples run offline, and fail when what they show is wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+@pytest.mark.parametrize("name", ["crew_served.py"])
+def test_an_example(name):
+    subprocess.run([sys.executable, EXAMPLES / name], check=True, timeout=50)
