@@ -17,6 +17,7 @@ os.environ.setdefault("OTEL_INSTRUMENTATION_A2A_SDK_ENABLED", "false")
 # crewai is large: its tests have an environment of their own, see the Makefile.
 collect_ignore = [] if find_spec("crewai") else ["plugins/crewai"]
 
+
 @pytest.fixture(scope="session")
 def old_python(tmp_path_factory):
     """Return the interpreter of an environment with a2a-sdk 0.3, its server included."""
