@@ -6,7 +6,7 @@ CREWAI := .venv-crewai
 EXTRAS := autogen,grpc,langchain
 INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types tests lowest test-crewai bench docs format clean
+.PHONY: demo test lint types tests lowest test-crewai fuzz bench docs format clean
 
 demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py
@@ -32,6 +32,9 @@ lowest: $(LOWEST)/.test ## the floors of pyproject.toml hold
 test-crewai: $(CREWAI)/.test ## crewai is large and has an environment of its own
 	$(CREWAI)/bin/mypy plugins/crewai
 	$(CREWAI)/bin/python -m pytest tests/plugins/crewai tests/test_docs.py -k crewai
+
+fuzz: $(VENV)/.test ## send 10,000 wrong requests over every binding and print the figures
+	$(VENV)/bin/python -m tests.fuzz 10000
 
 bench: $(VENV)/.test ## compare with other servers; writes docs/benchmarks.md
 	$(VENV)/bin/python benchmarks/run.py --write docs/benchmarks.md

@@ -1,0 +1,363 @@
+"""Right requests by every binding, and ways to spoil them."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
+from operator import getitem
+from typing import Any
+
+from a2a.compat.v0_3 import a2a_v0_3_pb2 as old
+from a2a.types import GetTaskRequest, ListTasksRequest, Message, Part, Role, SendMessageRequest
+from hypothesis import strategies as st
+
+from tests.bindings.support import V1, old_say, proto_say, rpc, say
+
+TASK = "<the id of a waiting task>"
+JSON_HEADERS = {"Content-Type": "application/json"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request by HTTP; the body is JSON unless it was spoilt."""
+
+    verb: str
+    path: str
+    headers: dict[str, str] = field(default_factory=dict)
+    body: Any = None
+
+
+@dataclass(frozen=True)
+class Rpc:
+    """A request by gRPC."""
+
+    method: str
+    body: bytes
+    metadata: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Bytes on a connection."""
+
+    data: bytes
+
+
+def _posts(path, bodies, headers):
+    return [Request("POST", path, JSON_HEADERS | headers, body) for body in bodies]
+
+
+_FILE = {"raw": "AAEC", "mediaType": "image/png", "filename": "a.png"}
+_DATA = {"data": {"a": [1, None, {"b": True}]}, "metadata": {"x": 1.5}}
+_RICH = {
+    **say(
+        "x",
+        parts=[{"text": "x"}, _FILE, _DATA, {"url": "https://example.org/a"}],
+        metadata={"a": {"b": [1, "c"]}},
+        extensions=["https://example.org/extension"],
+        referenceTaskIds=["t"],
+        contextId="c",
+    ),
+    "configuration": {
+        "acceptedOutputModes": ["text/plain"],
+        "historyLength": 3,
+        "returnImmediately": True,
+    },
+    "metadata": {"a": None},
+    "tenant": "t",
+}
+_OLD_PARTS = [
+    {"kind": "text", "text": "x"},
+    {"kind": "data", "data": {"a": [1]}, "metadata": {"b": 2}},
+    {"kind": "file", "file": {"bytes": "AAEC", "name": "a"}},
+]
+_SENT = [say("hello"), say("ask"), say("again", taskId=TASK), _RICH]
+_OLD_SENT = [
+    old_say("hello"),
+    old_say("ask", parts=_OLD_PARTS, metadata={"a": 1}),
+    old_say("a", taskId=TASK),
+]
+_PROTO_SENT = [
+    proto_say("hello"),
+    proto_say("", content=[{"data": {"data": {"a": 1}}}, {"file": {"fileWithBytes": "AAEC"}}]),
+]
+_PUSH = {"taskId": TASK, "id": "c", "url": "https://example.org/hook", "token": "t"}
+_CALLS = [
+    *[rpc(method, body) for method in ("SendMessage", "SendStreamingMessage") for body in _SENT],
+    rpc("GetTask", {"id": TASK, "historyLength": 1}),
+    rpc("ListTasks", {"pageSize": 5, "status": "TASK_STATE_COMPLETED", "contextId": "c"}),
+    rpc("ListTasks", {"pageToken": "eyJ0cyI6MSwiaWQiOiJ4In0", "includeArtifacts": True}),
+    rpc("CancelTask", {"id": "none", "metadata": {"a": 1}}),
+    rpc("SubscribeToTask", {"id": TASK}),
+    rpc("CreateTaskPushNotificationConfig", _PUSH),
+    rpc("GetTaskPushNotificationConfig", {"taskId": TASK, "id": "c"}),
+    rpc("ListTaskPushNotificationConfigs", {"taskId": TASK}),
+    rpc("DeleteTaskPushNotificationConfig", {"taskId": TASK, "id": "c"}),
+    rpc("GetExtendedAgentCard", {}),
+]
+_OLD_CALLS = [
+    *[rpc(method, body) for method in ("message/send", "message/stream") for body in _OLD_SENT],
+    rpc("tasks/get", {"id": TASK, "historyLength": 1}),
+    rpc("tasks/cancel", {"id": "none"}),
+    rpc("tasks/resubscribe", {"id": TASK}),
+    rpc("tasks/pushNotificationConfig/set", {"taskId": TASK, "pushNotificationConfig": _PUSH}),
+    rpc("tasks/pushNotificationConfig/get", {"id": TASK}),
+    rpc("agent/getAuthenticatedExtendedCard", {}),
+]
+_CONFIGS = f"/tasks/{TASK}/pushNotificationConfigs"
+REQUESTS = [
+    *_posts("/", _CALLS, V1),
+    *_posts("/", _OLD_CALLS, {}),
+    *_posts("/message:send", _SENT, V1),
+    *_posts("/message:stream", _SENT, V1),
+    *_posts("/v1/message:send", _PROTO_SENT, {}),
+    *_posts("/v1/message:stream", _PROTO_SENT, {}),
+    *_posts("/tasks/none:cancel", [{"metadata": {}}], V1),
+    *_posts(_CONFIGS, [_PUSH], V1),
+    Request("GET", f"/tasks/{TASK}?historyLength=2", V1),
+    Request("GET", f"/tasks/{TASK}:subscribe", V1),
+    Request("GET", "/tasks?pageSize=5&status=TASK_STATE_COMPLETED&contextId=c", V1),
+    Request("DELETE", f"{_CONFIGS}/c", V1),
+    Request("GET", "/extendedAgentCard", V1),
+    Request("GET", f"/v1/tasks/{TASK}", {}),
+    Request("GET", f"/v1/tasks/{TASK}:subscribe", {}),
+    Request("GET", "/v1/card", {}),
+    Request("GET", "/.well-known/agent-card.json", {}),
+]
+
+
+def _keys(value):
+    """Return every key in a JSON value."""
+    if isinstance(value, dict):
+        return [*value, *(key for item in value.values() for key in _keys(item))]
+    return [key for item in value for key in _keys(item)] if isinstance(value, list) else []
+
+
+_V1_METADATA = (("a2a-version", "1.0"),)
+_MESSAGE = SendMessageRequest(
+    message=Message(message_id="m", role=Role.ROLE_USER, parts=[Part(text="hello")])
+)
+_OLD_MESSAGE = old.SendMessageRequest(
+    request=old.Message(message_id="m", role=old.Role.ROLE_USER, content=[old.Part(text="hello")])
+)
+_NEW, _OLD = "/lf.a2a.v1.A2AService", "/a2a.v1.A2AService"
+RPCS = [
+    Rpc(f"{_NEW}/SendMessage", _MESSAGE.SerializeToString(), _V1_METADATA),
+    Rpc(f"{_NEW}/GetTask", GetTaskRequest(id="t").SerializeToString(), _V1_METADATA),
+    Rpc(f"{_NEW}/ListTasks", ListTasksRequest(page_size=3).SerializeToString(), _V1_METADATA),
+    Rpc(f"{_NEW}/CancelTask", b"", _V1_METADATA),
+    Rpc(f"{_OLD}/SendMessage", _OLD_MESSAGE.SerializeToString()),
+    Rpc(f"{_OLD}/GetTask", old.GetTaskRequest(name="tasks/t").SerializeToString()),
+    Rpc(f"{_OLD}/GetTaskPushNotificationConfig", b""),
+]
+
+_KEYS = st.sampled_from(sorted({key for body in (*_CALLS, *_OLD_CALLS) for key in _keys(body)}))
+_NUMBERS = st.one_of(st.integers(-(2**70), 2**70), st.floats(allow_nan=False, allow_infinity=False))
+_LEAVES = st.none() | st.booleans() | _NUMBERS | st.text(max_size=20)
+_JSON = st.recursive(
+    _LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(_KEYS | st.text(max_size=6), inner, max_size=4)
+    ),
+    max_leaves=6,
+)
+_HEADERS = {
+    "A2A-Version": st.sampled_from(["1.0", "0.3", "", "9.9", "1.0.0", "x" * 500]),
+    "Content-Type": st.sampled_from(
+        ["application/json", "text/plain", "application/a2a+json;x", "", "a/b;" * 99]
+    ),
+    "A2A-Extensions": st.text(st.characters(codec="latin-1", categories=["L", "N", "P"])),
+    "Origin": st.just("https://evil.example"),
+    "If-None-Match": st.sampled_from(["*", '"x"', "W/"]),
+    "Host": st.sampled_from(["", "a:b:c", "[::1", "evil.example", "x" * 300, "a@b", "[]:99999"]),
+    "Accept": st.just("text/html"),
+}
+
+
+def _places(value, path=()):
+    """Return the paths of every value inside a JSON value."""
+    found = [path]
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in items:
+            found += _places(item, (*path, key))
+    return found
+
+
+def _at(value, path):
+    """Return what is at a path inside a JSON value."""
+    return reduce(getitem, path, value)
+
+
+def _put(value, path, new):
+    """Return a copy of a JSON value with another value at a path."""
+    if not path:
+        return new
+    value = copy.deepcopy(value)
+    _at(value, path[:-1])[path[-1]] = new
+    return value
+
+
+def _encoded(body):
+    if isinstance(body, bytes):
+        return body
+    return b"" if body is None else json.dumps(body).encode("utf-8", "surrogatepass")
+
+
+@st.composite
+def _another_value(draw, request):
+    place = draw(st.sampled_from(_places(request.body)))
+    return replace(request, body=_put(request.body, place, draw(_JSON)))
+
+
+@st.composite
+def _another_key(draw, request):
+    body = copy.deepcopy(request.body)
+    places = [at for at in map(partial(_at, body), _places(body)) if isinstance(at, dict)]
+    if places:
+        draw(st.sampled_from(places))[draw(_KEYS | st.text(max_size=6))] = draw(_JSON)
+    return replace(request, body=body)
+
+
+@st.composite
+def _missing(draw, request):
+    places = [place for place in _places(request.body) if place]
+    if not places:
+        return request
+    *outer, key = draw(st.sampled_from(places))
+    body = copy.deepcopy(request.body)
+    del _at(body, outer)[key]
+    return replace(request, body=body)
+
+
+@st.composite
+def _nested(draw, request):
+    depth = draw(st.sampled_from([20, 60, 95, 150, 400, 5000]))
+    open_, close = draw(st.sampled_from([("[", "]"), ('{"a":', "}"), ('{"message":', "}")]))
+    marker = "\u0001marker"
+    place = draw(st.sampled_from(_places(request.body)))
+    text = json.dumps(_put(request.body, place, marker))
+    deep = open_ * depth + "1" + close * depth
+    return replace(request, body=text.replace(json.dumps(marker), deep).encode())
+
+
+@st.composite
+def _large(draw, request):
+    size = draw(st.sampled_from([5_000, 70_000, 700_000]))
+    value = draw(
+        st.sampled_from(["x" * size, [{"text": "x"}] * (size // 50), "9" * size, size * 99])
+    )
+    place = draw(st.sampled_from(_places(request.body)))
+    return replace(request, body=_put(request.body, place, value))
+
+
+@st.composite
+def _cut(draw, request):
+    body = _encoded(request.body)
+    return replace(request, body=body[: draw(st.integers(0, len(body)))])
+
+
+@st.composite
+def _garbled(draw, request):
+    body = _encoded(request.body)
+    at = draw(st.integers(0, len(body)))
+    return replace(request, body=body[:at] + draw(st.binary(min_size=1, max_size=8)) + body[at:])
+
+
+@st.composite
+def _other_headers(draw, request):
+    names = draw(st.sets(st.sampled_from(sorted(_HEADERS)), min_size=1, max_size=3))
+    return replace(request, headers=request.headers | {n: draw(_HEADERS[n]) for n in names})
+
+
+@st.composite
+def _other_path(draw, request):
+    odd = draw(
+        st.sampled_from(
+            ["/", "//", "%00", "%FF", ":cancel", "?x=%zz", "/..", "%2f", "?A2A-Version=1.0"]
+        )
+    )
+    at = draw(st.integers(1, len(request.path)))
+    return replace(request, path=request.path[:at] + odd + request.path[at:])
+
+
+@st.composite
+def _other_query(draw, request):
+    name = draw(st.sampled_from(["pageSize", "historyLength", "status", "pageToken", "tenant"]))
+    value = draw(
+        st.sampled_from(["-1", "0", "x", "99999999999999999999", "TASK_STATE_X", "%C3%28"])
+    )
+    return replace(request, path=f"{request.path.partition('?')[0]}?{name}={value}")
+
+
+@st.composite
+def _other_verb(draw, request):
+    return replace(request, verb=draw(st.sampled_from(["GET", "PUT", "HEAD", "OPTIONS", "POST"])))
+
+
+@st.composite
+def _noise(draw, request):
+    return replace(request, body=draw(st.binary(max_size=200)))
+
+
+_SPOILERS = [
+    *[_another_value, _another_key] * 2,
+    *[_missing, _nested, _large, _cut, _garbled, _noise],
+    *[_other_headers, _other_path, _other_query, _other_verb],
+]
+
+
+@st.composite
+def _spoilt_http(draw):
+    request = draw(st.sampled_from(REQUESTS))
+    for _ in range(draw(st.integers(1, 2))):
+        if not isinstance(request.body, bytes):
+            request = draw(draw(st.sampled_from(_SPOILERS))(request))
+    return replace(request, body=_encoded(request.body))
+
+
+@st.composite
+def _spoilt_rpc(draw):
+    call = draw(st.sampled_from(RPCS))
+    at = draw(st.integers(0, len(call.body)))
+    tail = draw(st.sampled_from([call.body[at:], b""]))
+    body = call.body[:at] + draw(st.binary(max_size=12)) + tail
+    version = draw(st.sampled_from([*[call.metadata] * 4, (), (("a2a-version", "9.9"),)]))
+    extensions = draw(st.sampled_from([(), (("a2a-extensions", "https://a, ,b,"),)]))
+    return Rpc(call.method, body, version + extensions)
+
+
+_LINES = st.sampled_from(
+    [
+        "POST / HTTP/1.1",
+        "GET / HTTP/9.9",
+        "GET  HTTP/1.1",
+        "\x00\xff",
+        "Host: a",
+        "A2A-Version: 1.0",
+        "Content-Length: 99",
+        "Content-Length: -1",
+        "Content-Length: 9, 9",
+        "Content-Type: application/json",
+        "Transfer-Encoding: chunked",
+        "Expect: 100-continue",
+        "zz",
+        "{}",
+        "",
+        "x" * 9000,
+    ]
+)
+_RAW = st.one_of(
+    st.lists(_LINES, max_size=8).map(lambda lines: "\r\n".join(lines).encode("latin-1")),
+    st.binary(max_size=300),
+).map(Raw)
+
+
+@st.composite
+def spoilt(draw):
+    """Return a request; most of what can go wrong is behind one that HTTP can carry."""
+    kinds = [_spoilt_http()] * 8 + [_spoilt_rpc()] * 2 + [_RAW]
+    return draw(kinds[draw(st.integers(0, len(kinds) - 1))])

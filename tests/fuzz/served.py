@@ -1,0 +1,93 @@
+"""An agent in a thread of its own, watched for what must not happen to it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import threading
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+from a2a_adapters import (
+    Adapter,
+    AgentDescription,
+    InputRequired,
+    ServerOptions,
+    TextDelta,
+    build_app,
+)
+from a2a_adapters.testing import running
+
+T = TypeVar("T")
+
+
+class Fuzzed(Adapter):
+    """Repeats what it is told, and asks back when it is told to ask."""
+
+    def describe(self):
+        return AgentDescription(name="echo", description="Repeats.", input_modes=["*/*"])
+
+    async def stream(self, request):
+        yield TextDelta(request.text or "nothing")
+        if request.text == "ask" and not request.resuming:
+            yield InputRequired("what?", durable=True)
+
+
+class Errors(logging.Handler):
+    """Keeps what is logged as an error anywhere in the server."""
+
+    def __init__(self):
+        super().__init__(logging.ERROR)
+        self.seen = []
+
+    def emit(self, record):
+        self.seen.append(self.format(record))
+
+
+class Served:
+    """Serves the agent over HTTP and gRPC while it is entered."""
+
+    def __init__(self):
+        self.errors = Errors()
+        self.app = build_app(Fuzzed(), options=ServerOptions(grpc_port=0))
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
+
+    def __enter__(self):
+        logging.getLogger().addHandler(self.errors)
+        logging.getLogger("uvicorn.error").addHandler(self.errors)
+        self._thread.start()
+        assert self._ready.wait(20)
+        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # it warns of every bad line
+        return self
+
+    def __exit__(self, *_):
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+        logging.getLogger("uvicorn.error").removeHandler(self.errors)
+        logging.getLogger().removeHandler(self.errors)
+
+    async def _serve(self):
+        self._loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
+        async with running(self.app) as url:
+            self.port = int(url.rpartition(":")[2])
+            self.grpc_port = self.app.state.grpc.port
+            self._ready.set()
+            await self._stop.wait()
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run something in the server's loop."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(20)
+
+    def holds(self) -> dict[str, int]:
+        """Return what the server holds: what is more than before was leaked."""
+        gc.collect()
+        handles = len(list(Path("/proc/self/fd").iterdir()))
+        return {**self.run(self._count()), "file handles": handles}
+
+    async def _count(self):
+        live = self.app.state.runtime._live.all()
+        return {"live tasks": len(live), "asyncio tasks": len(asyncio.all_tasks())}
