@@ -83,6 +83,40 @@ async def test_an_agent_cannot_end_or_hang_the_server(harm):
         assert "hunter2" not in str(task)
 
 
+def nested(levels):
+    value = 1
+    for level in range(levels):
+        value = {"m": value} if level % 2 else [value]
+    return value
+
+
+@pytest.mark.parametrize("method", ["SendMessage", "SendStreamingMessage"])
+@pytest.mark.parametrize("place", ["metadata", "message", "part", "data"])
+async def test_values_that_are_nested_too_deeply_are_refused(place, method):
+    async def mirror(request: AgentRequest):
+        yield Output(request.parts, metadata=request.metadata)
+
+    async def ask(http, levels):
+        part = {"data": nested(levels) if place == "data" else 1}
+        message = {"messageId": "m", "role": "ROLE_USER", "parts": [part]}
+        params = {"message": message}
+        holder = {"metadata": params, "message": message, "part": part}.get(place)
+        if holder is not None:
+            holder["metadata"] = {"deep": nested(levels)}
+        call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        return (await http.post("/", json=call)).text
+
+    async with (
+        running(build_app(mirror)) as url,
+        httpx.AsyncClient(base_url=url, headers=V1) as http,
+    ):
+        for levels in (40, 60, 90):
+            assert "-32602" in await ask(http, levels), levels
+        for levels in (200, 300):  # no more JSON to the parser
+            assert "-32700" in await ask(http, levels), levels
+        assert "TASK_STATE_COMPLETED" in await ask(http, 25)
+
+
 @pytest.mark.parametrize(
     "message",
     [

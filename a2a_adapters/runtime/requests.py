@@ -14,12 +14,13 @@ from a2a.utils.errors import (
 from a2a.utils.input_mode_validator import validate_input_modes
 from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import validate_history_length
-from google.protobuf.struct_pb2 import Value
+from google.protobuf.struct_pb2 import Struct, Value
 
 if TYPE_CHECKING:
     from a2a.types import AgentCard, Message, SendMessageRequest
 
 _ANY = "*/*"
+_MAX_DEPTH = 30
 
 
 def required_extensions(card: AgentCard) -> frozenset[str]:
@@ -60,11 +61,9 @@ def check_send(params: SendMessageRequest, card: AgentCard) -> None:
             raise InvalidParamsError("a part has one of text, raw, url, data")
         has_media_type = has_media_type or bool(part.media_type)
         if part.HasField("data") or part.HasField("metadata"):
-            _refuse_non_finite(part.data, Value(struct_value=part.metadata))
+            _check_values(part.data, part.metadata)
     if message.HasField("metadata") or params.HasField("metadata"):
-        _refuse_non_finite(
-            Value(struct_value=message.metadata), Value(struct_value=params.metadata)
-        )
+        _check_values(message.metadata, params.metadata)
     if not params.HasField("configuration"):
         pass
     elif params.configuration.HasField("task_push_notification_config"):
@@ -75,12 +74,20 @@ def check_send(params: SendMessageRequest, card: AgentCard) -> None:
         validate_input_modes(message, card)
 
 
-def _refuse_non_finite(*values: Value) -> None:
-    """Refuse numbers that no JSON can hold: they could never be sent again."""
-    todo = list(values)
+def _check_values(*values: Value | Struct) -> None:
+    """Refuse what could be received, but neither kept nor sent again.
+
+    Some releases of protobuf copy no message of more than 100 levels; one of JSON has up to three.
+    """
+    todo: list[tuple[Value | Struct, int]] = [(value, 1) for value in values]
     while todo:
-        value = todo.pop()
-        todo += value.struct_value.fields.values()
-        todo += value.list_value.values
+        value, depth = todo.pop()
+        if depth > _MAX_DEPTH:
+            raise InvalidParamsError(f"a value is nested in more than {_MAX_DEPTH} levels")
+        if isinstance(value, Struct):
+            todo += [(inner, depth + 1) for inner in value.fields.values()]
+            continue
         if not math.isfinite(value.number_value):
             raise InvalidParamsError("a number is too large")
+        todo += [(inner, depth + 1) for inner in value.struct_value.fields.values()]
+        todo += [(inner, depth + 1) for inner in value.list_value.values]
