@@ -22,8 +22,9 @@ from a2a_adapters.adapter import (
 )
 from a2a_adapters.errors import (
     A2AAdaptersError,
+    AccessDeniedError,
     ConfigurationError,
-    ForbiddenUrlError,
+    ForbiddenError,
     InvalidInputError,
     MissingExtraError,
     NoAdapterError,
@@ -35,6 +36,7 @@ from a2a_adapters.errors import (
     RemoteTaskError,
     RemoteTimeoutError,
     TargetError,
+    UnauthenticatedError,
     UnsafeHostError,
 )
 from a2a_adapters.events import (
@@ -62,45 +64,35 @@ if TYPE_CHECKING:
     from a2a_adapters.app import as_executor, build_app
     from a2a_adapters.executor import AdapterExecutor
     from a2a_adapters.options import ServerOptions
-    from a2a_adapters.outbound import OutboundPolicy
-    from a2a_adapters.remote import (
-        AgentReply,
-        ApiKeyAuth,
-        BearerAuth,
-        Conversation,
-        MessageInput,
-        RemoteAgent,
-        RemoteArtifact,
-        RemoteEvent,
-        RemoteOptions,
-        ReplyState,
-        remote_llm,
-        remote_tool,
-    )
+    from a2a_adapters.security import AnyOf, ApiKeys, Authenticator, BearerTokens, JwtTokens
     from a2a_adapters.server import serve, serve_runnable
 
 __all__ = [
     "JSON",
     "PROGRESS_EXTENSION",
     "A2AAdaptersError",
+    "AccessDeniedError",
     "Adapter",
     "AdapterExecutor",
     "AgentDescription",
     "AgentEvent",
     "AgentReply",
     "AgentRequest",
-    "ApiKeyAuth",
+    "AnyOf",
+    "ApiKeys",
     "AuthRequired",
-    "BearerAuth",
+    "Authenticator",
+    "BearerTokens",
     "CancelFlag",
     "ConfigurationError",
     "Conversation",
     "Data",
     "Extension",
     "File",
-    "ForbiddenUrlError",
+    "ForbiddenError",
     "InputRequired",
     "InvalidInputError",
+    "JwtTokens",
     "Limits",
     "MessageInput",
     "MissingExtraError",
@@ -135,6 +127,7 @@ __all__ = [
     "ToolCall",
     "ToolResult",
     "Turn",
+    "UnauthenticatedError",
     "UnsafeHostError",
     "as_executor",
     "build_app",
@@ -150,17 +143,11 @@ __all__ = [
 # These import the server half of a2a-sdk or httpx, which costs over a second: loaded on first use.
 _LAZY = {
     "AdapterExecutor": "a2a_adapters.executor",
-    "AgentReply": "a2a_adapters.remote",
-    "ApiKeyAuth": "a2a_adapters.remote",
-    "BearerAuth": "a2a_adapters.remote",
-    "Conversation": "a2a_adapters.remote",
-    "MessageInput": "a2a_adapters.remote",
-    "OutboundPolicy": "a2a_adapters.outbound",
-    "RemoteAgent": "a2a_adapters.remote",
-    "RemoteArtifact": "a2a_adapters.remote",
-    "RemoteEvent": "a2a_adapters.remote",
-    "RemoteOptions": "a2a_adapters.remote",
-    "ReplyState": "a2a_adapters.remote",
+    "AnyOf": "a2a_adapters.security",
+    "ApiKeys": "a2a_adapters.security",
+    "Authenticator": "a2a_adapters.security",
+    "BearerTokens": "a2a_adapters.security",
+    "JwtTokens": "a2a_adapters.security",
     "ServerOptions": "a2a_adapters.options",
     "as_executor": "a2a_adapters.app",
     "build_app": "a2a_adapters.app",

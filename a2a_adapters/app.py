@@ -6,10 +6,12 @@ import asyncio
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from a2a.server.agent_execution import AgentExecutor
 from starlette.applications import Starlette
-from starlette.routing import Route
+from starlette.middleware import Middleware
+from starlette.routing import Mount, Route, Router
 
 from a2a_adapters.adapter import AgentDescription
 from a2a_adapters.bindings.caller import CallerContextBuilder
@@ -21,10 +23,16 @@ from a2a_adapters.executor import AdapterExecutor
 from a2a_adapters.options import ServerOptions
 from a2a_adapters.plugins import installed_plugins
 from a2a_adapters.runtime import Runtime
+from a2a_adapters.security.body import BodyLimit
+from a2a_adapters.security.browsers import BrowserGuard
+from a2a_adapters.security.gate import AuthenticationGate
 from a2a_adapters.threads import ThreadPool
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Sequence
+
+    from starlette.routing import BaseRoute
+    from starlette.types import ASGIApp
 
     from a2a_adapters.bindings.grpc import GrpcServer
     from a2a_adapters.limits import Limits
@@ -72,22 +80,42 @@ def build_app(
     about = _describe(executor, name, description)
     runtime = Runtime(
         executor,
-        build_card(about, url or ""),
+        build_card(about, url or "", options.authentication),
         task_store=options.task_store,
         limits=options.limits,
     )
-    grpc = _grpc_server(runtime, options)
-    card = CardEndpoint(about, url, trust_forwarded=options.trust_forwarded, grpc=grpc)
+    card = CardEndpoint(
+        about,
+        url,
+        trust_forwarded=options.trust_forwarded,
+        authentication=options.authentication,
+    )
     callers = CallerContextBuilder()
     routes = [
         Route("/", JsonRpcEndpoint(runtime, callers), methods=["POST"]),
-        *card.routes(),
-        *rest_routes(runtime, callers),
+        *create_rest_routes(runtime, callers, enable_v0_3_compat=True),
     ]
-    app = Starlette(routes=routes, lifespan=_lifespan(runtime, grpc, executor, options.limits))
+    app = Starlette(
+        routes=[*card.routes(), Mount("", _protected(routes, options))],
+        middleware=_middleware(url, options),
+        lifespan=_lifespan(runtime, executor, options.limits),
+    )
     app.state.runtime = runtime
     app.state.grpc = grpc
     return app
+
+
+def _protected(routes: Sequence[BaseRoute], options: ServerOptions) -> ASGIApp:
+    """Return the routes that only those may use who are known."""
+    app: ASGIApp = BodyLimit(Router(routes), options.limits.body_bytes)
+    return AuthenticationGate(app, options.authentication) if options.authentication else app
+
+
+def _middleware(url: str | None, options: ServerOptions) -> list[Middleware]:
+    if options.authentication is not None:
+        return []
+    own = urlsplit(url or "").hostname
+    return [Middleware(BrowserGuard, [*options.allowed_hosts, *([own] if own else [])])]
 
 
 def _describe(

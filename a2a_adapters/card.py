@@ -8,7 +8,15 @@ from email.utils import formatdate
 from typing import TYPE_CHECKING
 
 from a2a.server.request_handlers.response_helpers import agent_card_to_dict
-from a2a.types import AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentSkill
+from a2a.types import (
+    AgentCapabilities,
+    AgentCard,
+    AgentExtension,
+    AgentInterface,
+    AgentSkill,
+    SecurityRequirement,
+    StringList,
+)
 from pydantic_core import to_json
 from starlette.responses import Response
 from starlette.routing import Route
@@ -19,8 +27,8 @@ from a2a_adapters.events import PROGRESS_EXTENSION
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from a2a_adapters.adapter import AgentDescription, Extension, Skill
-    from a2a_adapters.bindings.grpc import GrpcServer
+    from a2a_adapters.adapter import AgentDescription, Skill
+    from a2a_adapters.security import Authenticator
 
 WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 """Where clients look for the card: today's path and the one used before A2A 0.3."""
@@ -28,11 +36,14 @@ WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 _CACHE_CONTROL = "public, max-age=60"
 
 
-def build_card(description: AgentDescription, url: str, grpc_url: str | None = None) -> AgentCard:
-    """Return the card of an agent that is served at `url`, and over gRPC at `grpc_url`.
+def build_card(
+    description: AgentDescription, url: str, authentication: Authenticator | None = None
+) -> AgentCard:
+    """Return the card of an agent that is served at `url`.
 
-    Both protocol versions are listed for every binding, so that a2a-sdk adds the fields 0.3
-    clients need (A2A 1.0, section 4.4.1 and appendix A).
+    Both protocol versions are listed for both bindings, so that a2a-sdk adds the fields 0.3
+    clients need (A2A 1.0, section 4.4.1 and appendix A). Any scheme of `authentication` is
+    enough, so each is a requirement of its own (section 4.4.1, `securityRequirements`).
     """
     url = url.rstrip("/")
     addresses = [("JSONRPC", f"{url}/"), ("HTTP+JSON", url)]
@@ -47,6 +58,7 @@ def build_card(description: AgentDescription, url: str, grpc_url: str | None = N
         uri=PROGRESS_EXTENSION,
         description="Steps, tool calls and tool results while a task is worked on.",
     )
+    schemes = authentication.security_schemes() if authentication else {}
     return AgentCard(
         name=description.name,
         description=description.description,
@@ -58,6 +70,10 @@ def build_card(description: AgentDescription, url: str, grpc_url: str | None = N
         default_input_modes=description.input_modes,
         default_output_modes=description.output_modes,
         skills=[_skill(skill) for skill in description.skills] or [_only_skill(description)],
+        security_schemes=dict(schemes),
+        security_requirements=[
+            SecurityRequirement(schemes={name: StringList()}) for name in schemes
+        ],
     )
 
 
@@ -92,7 +108,7 @@ class CardEndpoint:
         description: What the card says.
         url: The public address; without it the request's own host is used.
         trust_forwarded: Whether `X-Forwarded-Proto`, `-Host` and `-Prefix` are believed.
-        grpc: Serves the agent over gRPC, if anything does.
+        authentication: What the card says about credentials.
     """
 
     def __init__(
@@ -101,9 +117,10 @@ class CardEndpoint:
         url: str | None,
         *,
         trust_forwarded: bool,
-        grpc: GrpcServer | None = None,
+        authentication: Authenticator | None = None,
     ) -> None:
         self._description = description
+        self._authentication = authentication
         self._url = url
         self._trust_forwarded = trust_forwarded
         self._grpc = grpc
@@ -139,7 +156,7 @@ class CardEndpoint:
         return str(url)
 
     def _render_once(self, url: str) -> tuple[bytes, str]:
-        card = build_card(self._description, url, self._grpc.url(url) if self._grpc else None)
+        card = build_card(self._description, url, self._authentication)
         body = to_json(agent_card_to_dict(card))
         return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 

@@ -6,19 +6,13 @@
     │   ├── MissingExtraError (ImportError)   an optional dependency is not installed
     │   ├── TargetError                   a plugin knows the object, but cannot serve it as it is
     │   └── UnsafeHostError               serving here would expose an open agent
-    ├── ForbiddenUrlError (ValueError)    this process must not connect to that URL
     ├── InvalidInputError (ValueError)    the caller's message cannot be used; told to the caller
-    └── RemoteAgentError                  a remote agent did not do what it was asked
-        ├── RemoteConnectionError (ConnectionError)   it cannot be reached, or the line broke
-        ├── RemoteTimeoutError (TimeoutError)   it did not answer in time
-        ├── RemoteAuthError (PermissionError)   it wants other credentials
-        ├── RemoteRefusedError            it answered with an error of the protocol
-        ├── RemoteAnswerError (ValueError)   what it answered is not A2A, or is too large
-        └── RemoteTaskError               the task failed, was rejected or was cancelled
+    └── AccessDeniedError                 an `Authenticator` refuses the caller; told to the caller
+        ├── UnauthenticatedError          nobody, or wrong credentials
+        └── ForbiddenError                somebody who may not use the agent
 
-Messages of `ConfigurationError` are for the developer's terminal. The message of an
-`InvalidInputError` is sent to the remote caller, so it must hold nothing private. What a
-`RemoteAgentError` quotes was written by the remote agent: trust it no more than its answers.
+Messages of `ConfigurationError` are for the developer's terminal. Those of `InvalidInputError`
+and `AccessDeniedError` are sent to the remote caller, so they must hold nothing private.
 """
 
 from __future__ import annotations
@@ -30,8 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "A2AAdaptersError",
+    "AccessDeniedError",
     "ConfigurationError",
-    "ForbiddenUrlError",
+    "ForbiddenError",
     "InvalidInputError",
     "MissingExtraError",
     "NoAdapterError",
@@ -43,6 +38,7 @@ __all__ = [
     "RemoteTaskError",
     "RemoteTimeoutError",
     "TargetError",
+    "UnauthenticatedError",
     "UnsafeHostError",
 ]
 
@@ -89,59 +85,22 @@ class InvalidInputError(A2AAdaptersError, ValueError):
     """
 
 
-class RemoteAgentError(A2AAdaptersError):
-    """A remote agent did not do what it was asked.
+class AccessDeniedError(A2AAdaptersError):
+    """An `Authenticator` refuses the caller. The text is sent to the caller, and logged.
 
-    Attributes:
-        task_id: The remote task, "" when none was begun or it is not known.
-        context_id: The remote conversation, likewise.
+    Args:
+        message: What the caller can do. Never part of a credential.
+        challenge: What the answer's `WWW-Authenticate` says.
     """
 
-    def __init__(self, message: str, *, task_id: str = "", context_id: str = "") -> None:
+    def __init__(self, message: str, *, challenge: str = "") -> None:
         super().__init__(message)
-        self.task_id = task_id
-        self.context_id = context_id
+        self.challenge = challenge
 
 
-class RemoteConnectionError(RemoteAgentError, ConnectionError):
-    """The agent cannot be reached, or the connection broke and could not be taken up again."""
+class UnauthenticatedError(AccessDeniedError):
+    """There are no credentials, or wrong ones: HTTP 401."""
 
 
-class RemoteTimeoutError(RemoteAgentError, TimeoutError):
-    """The agent did not answer in the time it was given."""
-
-
-class RemoteAuthError(RemoteAgentError, PermissionError):
-    """The agent wants credentials, or other ones (HTTP 401 and 403)."""
-
-
-class RemoteRefusedError(RemoteAgentError):
-    """The agent answered with an error of the protocol (A2A 1.0, section 3.3.2).
-
-    Attributes:
-        code: The JSON-RPC code, -32001 for an unknown task for instance; 0 if there is none.
-    """
-
-    def __init__(
-        self, message: str, *, code: int = 0, task_id: str = "", context_id: str = ""
-    ) -> None:
-        super().__init__(message, task_id=task_id, context_id=context_id)
-        self.code = code
-
-
-class RemoteAnswerError(RemoteAgentError, ValueError):
-    """What came back is not A2A, holds no answer, or is larger than allowed."""
-
-
-class RemoteTaskError(RemoteAgentError):
-    """The remote task ended without an answer.
-
-    Attributes:
-        state: "failed", "rejected" or "canceled".
-        reply: What had come until then.
-    """
-
-    def __init__(self, message: str, reply: AgentReply) -> None:
-        super().__init__(message, task_id=reply.task_id, context_id=reply.context_id)
-        self.state = reply.state
-        self.reply = reply
+class ForbiddenError(AccessDeniedError):
+    """The user is known, but may not use the agent: HTTP 403."""

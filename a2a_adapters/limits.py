@@ -22,6 +22,7 @@ class Limits:
         history_seconds: How long an idle conversation is remembered.
         subscriber_events: How far a subscriber may fall behind before it is closed.
         threads: How many blocking calls run at once.
+        body_bytes: How large a request may be.
     """
 
     run_seconds: float = 900
@@ -34,3 +35,4 @@ class Limits:
     history_seconds: float = 3600
     subscriber_events: int = 10_000
     threads: int = 32
+    body_bytes: int = 16 * 1024 * 1024

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 from a2a_adapters.limits import Limits
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from a2a.server.cluster.task_store import VersionedTaskStore
     from a2a.server.tasks import TaskStore
 
     from a2a_adapters.executor import Redact
+    from a2a_adapters.security import Authenticator
 
 __all__ = ["ServerOptions"]
 
@@ -21,6 +24,9 @@ class ServerOptions:
     """How an agent is run. The defaults suit an agent on one's own machine.
 
     Attributes:
+        authentication: Who may use the agent, as its card will say; by default everybody.
+        allowed_hosts: Names besides this machine's that requests to a loopback address may
+            carry in `Host` and `Origin` as long as there is no authentication; `*` is any.
         limits: What the agent may use.
         task_store: Where tasks are kept; by default in memory.
         redact: Changes or drops events of the progress extension before they are sent.
@@ -33,6 +39,8 @@ class ServerOptions:
             Some clients need one without a scheme, as in `agents.example.org:50051`.
     """
 
+    authentication: Authenticator | None = None
+    allowed_hosts: Sequence[str] = ()
     limits: Limits = field(default_factory=Limits)
     task_store: TaskStore | VersionedTaskStore | None = None
     redact: Redact | None = None

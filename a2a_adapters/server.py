@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 from contextlib import suppress
 from dataclasses import replace
@@ -14,6 +13,7 @@ from a2a_adapters.app import build_app
 from a2a_adapters.card import WELL_KNOWN_PATHS
 from a2a_adapters.errors import UnsafeHostError
 from a2a_adapters.options import ServerOptions
+from a2a_adapters.security.hosts import is_loopback
 
 if TYPE_CHECKING:
     import socket
@@ -39,7 +39,8 @@ def serve(
 
     Args:
         target: As for `build_app`.
-        host: Where to listen. Anything but this machine needs `allow_unauthenticated`.
+        host: Where to listen. Anything but this machine needs authentication, or
+            `allow_unauthenticated`.
         port: Where to listen; 0 takes a free port.
         name: As for `build_app`.
         description: As for `build_app`.
@@ -50,13 +51,15 @@ def serve(
     Raises:
         NoAdapterError: No plugin can serve the target.
         TargetError: A plugin knows its type, but cannot serve this object.
-        MissingExtraError: The options ask for gRPC, which is not installed.
-        UnsafeHostError: `host` is not this machine, and nothing allowed that.
+        UnsafeHostError: `host` is not this machine, and there is no authentication.
     """
-    if not allow_unauthenticated and not _is_loopback(host):
+    options = options or ServerOptions()
+    is_open = options.authentication is None
+    if is_open and not allow_unauthenticated and not is_loopback(host):
         raise UnsafeHostError(
             f"{host} makes this agent, which asks nobody who they are, reachable from other "
-            "machines; allow_unauthenticated=True (--allow-unauthenticated) if you want that"
+            "machines; ask callers for tokens (ServerOptions(authentication=...), "
+            "--bearer-token-file), or allow_unauthenticated=True (--allow-unauthenticated)"
         )
     options = replace(options or ServerOptions(), grpc_host=host)
     app = build_app(target, name=name, description=description, url=url, options=options)
@@ -86,12 +89,3 @@ class Server(uvicorn.Server):
         """Stop: tasks first, connections then."""
         await self.config.app.state.runtime.aclose()  # type: ignore[union-attr]
         await super().shutdown(sockets)
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -1,0 +1,64 @@
+"""Lets nobody in whom the authenticator does not know."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from starlette.authentication import AuthCredentials, SimpleUser
+
+from a2a_adapters.errors import AccessDeniedError, ForbiddenError
+from a2a_adapters.ids import new_id
+from a2a_adapters.security.refusals import Refusal, refuse
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from a2a_adapters.security.authenticator import Authenticator
+
+logger = logging.getLogger(__name__)
+
+
+class AuthenticationGate:
+    """ASGI middleware: the user it finds owns what the request makes, and sees nothing else.
+
+    Args:
+        app: What is protected.
+        authenticator: Knows the users.
+    """
+
+    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
+        self._app = app
+        self._authenticator = authenticator
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request (ASGI)."""
+        try:
+            user = await self._authenticator.authenticate(_headers(scope))
+        except AccessDeniedError as error:
+            logger.warning("refused %s %r: %s", scope["method"], scope["path"], error)
+            await refuse(self._refusal(error), scope, receive, send)
+        except Exception:  # of the authenticator: nobody is let in, nothing is told
+            error_id = new_id()
+            logger.exception("nobody can be authenticated, error id %s", error_id)
+            message = f"nobody can be authenticated at the moment; error id: {error_id}"
+            await refuse(Refusal(503, "UNAVAILABLE", message), scope, receive, send)
+        else:
+            scope["user"] = SimpleUser(user)
+            scope["auth"] = AuthCredentials(["authenticated"])
+            await self._app(scope, receive, send)
+
+    def _refusal(self, error: AccessDeniedError) -> Refusal:
+        if isinstance(error, ForbiddenError):
+            headers = {"WWW-Authenticate": error.challenge} if error.challenge else {}
+            return Refusal(403, "PERMISSION_DENIED", str(error), headers)
+        challenge = error.challenge or self._authenticator.challenge
+        return Refusal(401, "UNAUTHENTICATED", str(error), {"WWW-Authenticate": challenge})
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in scope["headers"]:
+        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers

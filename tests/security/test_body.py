@@ -1,0 +1,103 @@
+"""How large a request may be, however it is sent."""
+
+from __future__ import annotations
+
+import asyncio
+
+import httpx
+import pytest
+
+from a2a_adapters import Limits, ServerOptions, build_app
+from a2a_adapters.testing import running
+
+V1 = {"A2A-Version": "1.0"}
+LIMITS = Limits(body_bytes=10_000)
+
+
+def call(size):
+    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x" * size}]}
+    return {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
+
+
+async def length(text):
+    return str(len(text))
+
+
+@pytest.fixture
+async def http():
+    async with (
+        running(build_app(length, options=ServerOptions(limits=LIMITS))) as url,
+        httpx.AsyncClient(base_url=url, headers=V1, timeout=20) as client,
+    ):
+        yield client
+
+
+async def pieces(content, size=1000):
+    """Yield the content piece by piece, which sends it in chunks, its length untold."""
+    for start in range(0, len(content), size):
+        yield content[start : start + size]
+
+
+async def test_what_fits_is_read_either_way(http):
+    for size in (1, 9_000):
+        content = httpx.Request("POST", "http://x", json=call(size)).content
+        for body in (content, pieces(content)):
+            answer = (await http.post("/", content=body)).json()
+            [artifact] = answer["result"]["task"]["artifacts"]
+            assert artifact["parts"] == [{"text": str(size)}]
+
+
+@pytest.mark.parametrize(
+    ("path", "old"),
+    [
+        ("/", False),
+        ("/message:send", False),
+        ("/message:stream", False),
+        ("/v1/message:send", True),
+    ],
+)
+async def test_what_is_too_large_is_refused_either_way(http, path, old):
+    if old:
+        del http.headers["A2A-Version"]
+    content = httpx.Request("POST", "http://x", json=call(200_000)).content
+    for body in (content, pieces(content)):
+        response = await http.post(path, content=body)
+        assert response.status_code == 413
+        assert response.headers["connection"] == "close"
+        error = response.json()["error"]
+        assert error["code"] == (-32000 if path == "/" else 413)
+        assert "larger than 10000 bytes" in error["message"]
+    listed = await http.get("/tasks", headers=V1)
+    assert listed.json()["tasks"] == []
+
+
+async def test_a_body_that_never_ends_is_cut_off(http, monkeypatch):
+    monkeypatch.setattr("a2a_adapters.security.body._DISCARDED_BYTES", 100_000)
+    read = 0
+
+    async def endless():
+        nonlocal read
+        while True:
+            yield b"x" * 1000
+            read += 1000
+            await asyncio.sleep(0)
+
+    async with asyncio.timeout(20):
+        try:
+            response = await http.post("/", content=endless())
+        except httpx.TransportError:
+            pass  # the connection may be closed before the answer is read
+        else:
+            assert response.status_code == 413
+    assert read < 10_000_000
+    assert (await http.post("/", json=call(1))).status_code == 200
+
+
+async def test_a_client_that_leaves_midway_is_not_answered(http):
+    async def broken():
+        yield b"{"
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        await http.post("/", content=broken())
+    assert (await http.post("/", json=call(1))).status_code == 200

@@ -1,0 +1,196 @@
+"""JSON Web Tokens, checked against the keys of a small identity provider."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+import httpx
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from a2a_adapters import (
+    AgentRequest,
+    ConfigurationError,
+    JwtTokens,
+    MissingExtraError,
+    ServerOptions,
+    build_app,
+)
+from a2a_adapters.security import jwks
+from a2a_adapters.testing import running
+
+V1 = {"A2A-Version": "1.0"}
+MESSAGE = {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
+SEND = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": MESSAGE}}
+ISSUER, AUDIENCE = "https://login.example.org", "https://agent.example.org"
+RSA_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+EC_KEY = ec.generate_private_key(ec.SECP256R1())
+
+
+class Provider:
+    """Publishes public keys, and counts how often it is asked."""
+
+    def __init__(self):
+        self.keys = {"one": RSA_KEY}
+        self.asked = 0
+        self.is_up = True
+        self.app = Starlette(routes=[Route("/keys", self.publish)])
+
+    async def publish(self, request):
+        self.asked += 1
+        if not self.is_up:
+            return JSONResponse({}, status_code=500)
+        return JSONResponse({"keys": [public(*item) for item in self.keys.items()]})
+
+
+def public(key_id, key):
+    algorithm = jwt.get_algorithm_by_name(
+        "RS256" if isinstance(key, rsa.RSAPrivateKey) else "ES256"
+    )
+    return json.loads(algorithm.to_jwk(key.public_key())) | {"kid": key_id, "use": "sig"}
+
+
+def token(key=RSA_KEY, key_id="one", algorithm="RS256", **claims):
+    content = {"sub": "ann", "iss": ISSUER, "aud": AUDIENCE, "exp": time.time() + 60} | claims
+    content = {name: value for name, value in content.items() if value is not None}
+    headers = {"kid": key_id} if key_id else {}
+    return jwt.encode(content, key, algorithm, headers)
+
+
+@pytest.fixture
+async def provider():
+    source = Provider()
+    async with running(source.app) as source.url:
+        yield source
+
+
+@pytest.fixture
+async def ask(provider):
+    """Return a function that calls an agent with a token."""
+
+    async def whoami(request: AgentRequest) -> str:
+        return request.owner
+
+    tokens = JwtTokens(f"{provider.url}/keys", issuer=ISSUER, audience=AUDIENCE, scopes=["chat"])
+    app = build_app(whoami, options=ServerOptions(authentication=tokens))
+    async with (
+        running(app) as url,
+        httpx.AsyncClient(base_url=url, headers=V1, timeout=20) as http,
+    ):
+
+        async def call(content):
+            headers = {"Authorization": f"Bearer {content}"}
+            return await http.post("/", json=SEND, headers=headers)
+
+        yield call
+
+
+def owner_of(response):
+    return response.json()["result"]["task"]["artifacts"][0]["parts"][0]["text"]
+
+
+async def test_the_subject_is_the_user(ask, provider):
+    for _ in range(3):
+        assert owner_of(await ask(token(scope="chat other"))) == "ann"
+    assert owner_of(await ask(token(sub="bob", scp=["chat"], aud=["x", AUDIENCE]))) == "bob"
+    assert provider.asked == 1, "the keys are kept"
+
+
+WRONG = [
+    ({"exp": 1}, "the token has expired"),
+    ({"exp": None}, "the token is not valid here"),
+    ({"nbf": 99_999_999_999}, "the token is not valid here"),
+    ({"iss": "https://evil.example.org"}, "the token is not valid here"),
+    ({"iss": None}, "the token is not valid here"),
+    ({"aud": "https://other.example.org"}, "the token is not valid here"),
+    ({"aud": None}, "the token is not valid here"),
+    ({"sub": None}, "the token is not valid here"),
+    ({"sub": ""}, "the token does not name its user"),
+    ({"key": rsa.generate_private_key(public_exponent=65537, key_size=2048)}, "not valid"),
+    ({"key": EC_KEY, "algorithm": "ES256"}, "not valid"),
+    ({"algorithm": "RS512"}, "not valid"),
+    ({"key_id": "unknown"}, "not known here"),
+    ({"key": "x" * 32, "algorithm": "HS256"}, "not valid"),
+    ({"key": None, "algorithm": "none"}, "not valid"),
+]
+
+
+async def test_other_tokens_are_refused(ask):
+    for claims, problem in WRONG:
+        response = await ask(token(**({"scope": "chat"} | claims)))
+        assert response.status_code == 401, claims
+        assert response.headers["www-authenticate"] == 'Bearer error="invalid_token"'
+        assert problem in response.json()["error"]["message"], claims
+    for content in ("x", "x.y.z", "..", "e30.e30.e30"):
+        assert (await ask(content)).status_code == 401
+
+
+async def test_a_missing_scope_is_forbidden(ask):
+    response = await ask(token(scope="other"))
+    assert response.status_code == 403
+    assert response.headers["www-authenticate"] == 'Bearer error="insufficient_scope", scope="chat"'
+    assert response.json()["error"]["message"] == "the token lacks the scope chat"
+
+
+async def test_keys_are_rotated(ask, provider, monkeypatch):
+    assert (await ask(token(scope="chat"))).status_code == 200
+    provider.keys = {"two": EC_KEY}
+    new = token(EC_KEY, "two", "ES256", scope="chat")
+    assert (await ask(new)).status_code == 401, "a made-up key does not make us ask each time"
+    assert provider.asked == 1
+    monkeypatch.setattr(jwks, "_PAUSE_SECONDS", -1)
+    assert (await ask(new)).status_code == 200
+    assert (await ask(token(scope="chat"))).status_code == 401, "the old key is gone"
+
+
+async def test_a_provider_that_is_down_keeps_nobody_out_whom_its_keys_let_in(
+    ask, provider, monkeypatch
+):
+    provider.is_up = False
+    down = await ask(token(scope="chat"))
+    assert down.status_code == 503
+    assert provider.url not in down.text
+    monkeypatch.setattr(jwks, "_FIRST_PAUSE_SECONDS", -1)
+    provider.is_up = True
+    assert (await ask(token(scope="chat"))).status_code == 200
+    provider.is_up = False
+    monkeypatch.setattr(jwks, "_FRESH_SECONDS", -1)
+    monkeypatch.setattr(jwks, "_PAUSE_SECONDS", -1)
+    assert (await ask(token(scope="chat"))).status_code == 200
+    assert provider.asked == 3
+
+
+async def test_a_token_without_the_name_of_its_key(ask, provider):
+    assert (await ask(token(key_id=None, scope="chat"))).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"jwks_url": "http://login.example.org/keys"},
+        {"issuer": ""},
+        {"audience": ""},
+        {"algorithms": ["none"]},
+        {"algorithms": ["HS256"]},
+        {"algorithms": []},
+        {"algorithms": "RS256"},
+    ],
+)
+def test_what_is_not_safe_is_told_at_once(arguments):
+    safe = {"jwks_url": "https://x.example/keys", "issuer": ISSUER, "audience": AUDIENCE}
+    assert JwtTokens(**safe).security_schemes()["jwt"].http_auth_security_scheme
+    with pytest.raises(ConfigurationError):
+        JwtTokens(**(safe | arguments))
+
+
+def test_the_extra_is_named(monkeypatch):
+    monkeypatch.delitem(sys.modules, "a2a_adapters.security.jwks")
+    monkeypatch.setitem(sys.modules, "jwt", None)
+    with pytest.raises(MissingExtraError, match=r"a2a-adapters\[jwt\]"):
+        JwtTokens("https://x.example/keys", issuer=ISSUER, audience=AUDIENCE)
