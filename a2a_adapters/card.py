@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from a2a_adapters.adapter import AgentDescription, Skill
+    from a2a_adapters.address import Address
     from a2a_adapters.security import Authenticator
 
 WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
@@ -106,24 +107,19 @@ class CardEndpoint:
 
     Args:
         description: What the card says.
-        url: The public address; without it the request's own host is used.
-        trust_forwarded: Whether `X-Forwarded-Proto`, `-Host` and `-Prefix` are believed.
+        address: Where the agent is found.
         authentication: What the card says about credentials.
     """
 
     def __init__(
         self,
         description: AgentDescription,
-        url: str | None,
-        *,
-        trust_forwarded: bool,
+        address: Address,
         authentication: Authenticator | None = None,
     ) -> None:
         self._description = description
+        self._address = address
         self._authentication = authentication
-        self._url = url
-        self._trust_forwarded = trust_forwarded
-        self._grpc = grpc
         self._last_modified = formatdate(usegmt=True)
         # Bounded: the host is whatever a client sends.
         self._render = functools.lru_cache(maxsize=64)(self._render_once)
@@ -134,7 +130,7 @@ class CardEndpoint:
 
     async def handle(self, request: Request) -> Response:
         """Answer with the card, or with 304 if the client has it already."""
-        body, etag = self._render(self._url or self._requested_url(request))
+        body, etag = self._render(self._address.of(request.scope))
         headers = {
             "ETag": etag,
             "Cache-Control": _CACHE_CONTROL,
@@ -144,23 +140,7 @@ class CardEndpoint:
             return Response(status_code=304, headers=headers)
         return Response(body, headers=headers, media_type="application/json")
 
-    def _requested_url(self, request: Request) -> str:
-        url = request.base_url
-        if self._trust_forwarded:
-            headers = request.headers
-            url = url.replace(
-                scheme=_first(headers.get("x-forwarded-proto")) or url.scheme,
-                netloc=_first(headers.get("x-forwarded-host")) or url.netloc,
-                path=_first(headers.get("x-forwarded-prefix")) or url.path,
-            )
-        return str(url)
-
     def _render_once(self, url: str) -> tuple[bytes, str]:
         card = build_card(self._description, url, self._authentication)
         body = to_json(agent_card_to_dict(card))
         return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-
-
-def _first(header: str | None) -> str:
-    """Return the first of the values that a chain of proxies has put in a header."""
-    return (header or "").split(",")[0].strip()

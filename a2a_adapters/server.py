@@ -18,6 +18,8 @@ from a2a_adapters.security.hosts import is_loopback
 if TYPE_CHECKING:
     import socket
 
+    from a2a_adapters.agents import ServedAgents
+
 # The logger whose lines uvicorn shows.
 logger = logging.getLogger("uvicorn.error")
 
@@ -80,12 +82,17 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         for server in self.servers:
             host, port = server.sockets[0].getsockname()[:2]
-            address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-            logger.info("A2A agent at %s/, card at %s%s", address, address, WELL_KNOWN_PATHS[0])
-        if grpc := self.config.app.state.grpc:  # type: ignore[union-attr]
-            logger.info("A2A agent over gRPC at port %s", grpc.port)
+            root = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+            for agent in self._agents:
+                url = root + agent.address.path
+                logger.info("A2A agent at %s/, card at %s%s", url, url, WELL_KNOWN_PATHS[0])
+
+    @property
+    def _agents(self) -> ServedAgents:
+        agents: ServedAgents = self.config.app.state.agents  # type: ignore[union-attr]
+        return agents
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop: tasks first, connections then."""
-        await self.config.app.state.runtime.aclose()  # type: ignore[union-attr]
+        await self._agents.drain()
         await super().shutdown(sockets)

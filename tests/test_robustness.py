@@ -333,7 +333,7 @@ async def test_queued_work_that_is_cancelled_is_never_done():
 
     app = build_app(work, options=ServerOptions(limits=Limits(threads=1)))
     async with app.router.lifespan_context(app):
-        runtime = app.state.runtime
+        [runtime] = [agent.runtime for agent in app.state.agents]
         tasks = []
         for text in "abc":
             request = user_message(text)

@@ -69,6 +69,7 @@ class Runtime(UnofferedOperations):
         card: The agent's card; its input modes and required extensions are enforced.
         task_store: Where tasks are kept; by default in memory, bounded by `limits`.
         limits: Time limits and bounds.
+        namespace: Keeps the tasks apart from those of other runtimes with the same store.
     """
 
     def __init__(
@@ -78,12 +79,13 @@ class Runtime(UnofferedOperations):
         *,
         task_store: TaskStore | VersionedTaskStore | None = None,
         limits: Limits | None = None,
+        namespace: str = "",
     ) -> None:
         self._executor = executor
         self._card = card
         self._required_extensions = required_extensions(card)
         self._limits = limits or Limits()
-        self._journal = Journal(task_store or MemoryTaskStore(self._limits))
+        self._journal = Journal(task_store or MemoryTaskStore(self._limits), namespace)
         self._live = LiveTasks(self._journal, self._limits, self._give_up)
         self._is_closing = False
 

@@ -7,6 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
+from a2a.auth.user import User
 from a2a.server.cluster.task_store import LegacyTaskStoreAdapter, VersionedTaskStore
 from a2a.server.cluster.version import TaskVersion
 
@@ -24,9 +25,15 @@ SAVE_INTERVAL = 1.0
 
 
 class Journal:
-    """The task store, whichever of a2a-sdk's two interfaces it has."""
+    """The task store, whichever of a2a-sdk's two interfaces it has.
 
-    def __init__(self, store: TaskStore | VersionedTaskStore) -> None:
+    Args:
+        store: Where tasks are kept.
+        namespace: What the owners of tasks are told apart by, beyond their names.
+    """
+
+    def __init__(self, store: TaskStore | VersionedTaskStore, namespace: str = "") -> None:
+        self._namespace = namespace
         self._memory = store if isinstance(store, MemoryTaskStore) else None
         self._store = (
             store if isinstance(store, VersionedTaskStore) else LegacyTaskStoreAdapter(store)
@@ -34,18 +41,39 @@ class Journal:
 
     async def load(self, task_id: str, context: ServerCallContext) -> StoredTask | None:
         """Return the caller's task, or None if the caller has no such task."""
-        return await self._store.get(task_id, context)
+        return await self._store.get(task_id, self._within(context))
 
     async def list(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
         """Return a page of the caller's tasks."""
-        return await self._store.list(params, context)
+        return await self._store.list(params, self._within(context))
 
     def page(self, context: ServerCallContext, stored: StoredTask | None = None) -> Page:
         """Return where one task's states are written."""
         if self._memory is not None:
-            return MemoryPage(self._memory, context.user.user_name)
+            return MemoryPage(self._memory, self._within(context).user.user_name)
         version = stored.version if stored else TaskVersion.MISSING
-        return StoredPage(self._store, context, version)
+        return StoredPage(self._store, self._within(context), version)
+
+    def _within(self, context: ServerCallContext) -> ServerCallContext:
+        if not self._namespace:
+            return context
+        return context.model_copy(update={"user": _Owner(context.user, self._namespace)})
+
+
+class _Owner(User):
+    """A user as the owner of tasks of one agent among several."""
+
+    def __init__(self, user: User, namespace: str) -> None:
+        self._user = user
+        self._namespace = namespace
+
+    @property
+    def is_authenticated(self) -> bool:
+        return self._user.is_authenticated
+
+    @property
+    def user_name(self) -> str:
+        return f"{self._namespace}/{self._user.user_name}"
 
 
 class Page(ABC):

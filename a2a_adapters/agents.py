@@ -1,0 +1,204 @@
+"""The agents of one server, each with everything of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from a2a.server.agent_execution import AgentExecutor
+from a2a.server.routes import create_rest_routes
+from starlette.responses import JSONResponse
+from starlette.routing import Mount, Route, Router
+
+from a2a_adapters.adapter import AgentDescription
+from a2a_adapters.address import Address
+from a2a_adapters.bindings.caller import CallerContextBuilder
+from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
+from a2a_adapters.card import WELL_KNOWN_PATHS, CardEndpoint, build_card
+from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.executor import AdapterExecutor
+from a2a_adapters.options import ServerOptions
+from a2a_adapters.plugins import installed_plugins
+from a2a_adapters.runtime import Runtime
+from a2a_adapters.security.body import BodyLimit
+from a2a_adapters.security.gate import AuthenticationGate
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+    from starlette.types import ASGIApp
+
+
+__all__ = ["as_executor"]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,62}")
+
+
+def as_executor(target: object, options: ServerOptions | None = None) -> AdapterExecutor:
+    """Return `target` as an `AgentExecutor` for an a2a-sdk server of your own.
+
+    Raises:
+        NoAdapterError: No plugin can serve the target.
+        TargetError: A plugin knows its type, but cannot serve this object.
+    """
+    options = options or ServerOptions()
+    adapter = installed_plugins().adapt(target)
+    return AdapterExecutor(adapter, options.limits, options.redact)
+
+
+class ServedAgent:
+    """One target: its executor, its runtime and tasks, its card.
+
+    Args:
+        target: As for `build_app`.
+        name: The agent's name, in place of the target's own.
+        description: What it does, in place of the target's own words.
+        address: Where it is found.
+        options: How it is run.
+
+    Raises:
+        NoAdapterError: No plugin can serve the target.
+        TargetError: A plugin knows its type, but cannot serve this object.
+    """
+
+    def __init__(
+        self,
+        target: object,
+        name: str | None,
+        description: str | None,
+        address: Address,
+        options: ServerOptions,
+    ) -> None:
+        self.executor: AgentExecutor = (
+            target if isinstance(target, AgentExecutor) else as_executor(target, options)
+        )
+        self.about = _describe(self.executor, name, description)
+        self.address = address
+        self._options = options
+        self.runtime = Runtime(
+            self.executor,
+            build_card(self.about, address.url + address.path, options.authentication),
+            task_store=options.task_store,
+            limits=options.limits,
+            namespace=address.path,
+        )
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the agent's routes: the card for everybody, the rest for those who may."""
+        card = CardEndpoint(self.about, self.address, self._options.authentication)
+        callers = CallerContextBuilder()
+        protected: ASGIApp = Router(
+            [
+                Route("/", JsonRpcEndpoint(self.runtime, callers), methods=["POST"]),
+                *create_rest_routes(self.runtime, callers, enable_v0_3_compat=True),
+            ]
+        )
+        protected = BodyLimit(protected, self._options.limits.body_bytes)
+        if self._options.authentication is not None:
+            protected = AuthenticationGate(protected, self._options.authentication)
+        return [*card.routes(), Mount("", protected)]
+
+    async def aclose(self) -> None:
+        """End the runs, then let the target go."""
+        await self.runtime.aclose()
+        if isinstance(self.executor, AdapterExecutor):
+            await self.executor.aclose()
+
+
+class ServedAgents:
+    """All agents of a server.
+
+    Args:
+        target: What is served, or several of them by name.
+        name: As for `build_app`.
+        description: As for `build_app`.
+        url: As for `build_app`.
+        options: As for `build_app`.
+
+    Raises:
+        ConfigurationError: A name cannot be part of an address, or there are no agents.
+    """
+
+    def __init__(
+        self,
+        target: object,
+        name: str | None,
+        description: str | None,
+        url: str | None,
+        options: ServerOptions,
+    ) -> None:
+        self.is_draining = False
+        self._root = Address(url or "", options.trust_forwarded)
+        if isinstance(target, Mapping):
+            if name or description:
+                raise ConfigurationError("several agents have their own names and descriptions")
+            self._agents = [
+                ServedAgent(item, key, None, self._address_of(key), options)
+                for key, item in target.items()
+            ]
+            if not self._agents:
+                raise ConfigurationError("there is no agent to serve")
+            self.is_single = False
+        else:
+            self._agents = [ServedAgent(target, name, description, self._root, options)]
+            self.is_single = True
+
+    def __iter__(self) -> Iterator[ServedAgent]:
+        return iter(self._agents)
+
+    def routes(self) -> list[BaseRoute]:
+        """Return every agent's routes: at the root, or each in its place and a list of them."""
+        if self.is_single:
+            return self._agents[0].routes()
+        mounts = [Mount(agent.address.path, routes=agent.routes()) for agent in self._agents]
+        return [Route("/agents", self._list), *mounts]
+
+    async def drain(self) -> None:
+        """Take no more messages, and end what runs."""
+        self.is_draining = True
+        await asyncio.gather(*(agent.runtime.aclose() for agent in self._agents))
+
+    async def aclose(self) -> None:
+        """End everything."""
+        self.is_draining = True
+        await asyncio.gather(*(agent.aclose() for agent in self._agents))
+
+    def _address_of(self, key: object) -> Address:
+        if not isinstance(key, str) or not _NAME.fullmatch(key):
+            raise ConfigurationError(
+                f"{key!r} cannot be an agent's name: it becomes part of its address, so use "
+                "letters, digits and - . _ ~, 63 at most, beginning with a letter or digit"
+            )
+        return replace(self._root, path=f"/agents/{key}")
+
+    async def _list(self, request: Request) -> Response:
+        agents = [
+            {
+                "name": agent.about.name,
+                "description": agent.about.description,
+                "url": f"{address}/",
+                "card": address + WELL_KNOWN_PATHS[0],
+            }
+            for agent in self._agents
+            if (address := agent.address.of(request.scope))
+        ]
+        return JSONResponse({"agents": agents})
+
+
+def _describe(
+    executor: AgentExecutor, name: str | None, description: str | None
+) -> AgentDescription:
+    if isinstance(executor, AdapterExecutor):
+        about = executor.adapter.describe()
+    else:
+        kind = type(executor).__name__
+        about = AgentDescription(name=kind, description=f"The agent {kind}.", input_modes=["*/*"])
+    return replace(
+        about,
+        name=name or about.name,
+        description=description or about.description,
+    )

@@ -1,0 +1,161 @@
+"""Several agents on one port."""
+
+from __future__ import annotations
+
+import asyncio
+
+import httpx
+import pytest
+from a2a.server.tasks import InMemoryTaskStore
+from a2a.types import GetTaskRequest, ListTasksRequest
+from a2a.utils.errors import TaskNotFoundError
+
+from a2a_adapters import (
+    Adapter,
+    AgentDescription,
+    AgentRequest,
+    BearerTokens,
+    ConfigurationError,
+    ServerOptions,
+    build_app,
+)
+from a2a_adapters.testing import answer_of, connect, running, send, user_message
+
+CARD = ".well-known/agent-card.json"
+
+
+def shout(text: str) -> str:
+    """Say it louder."""
+    return text.upper()
+
+
+async def recall(request: AgentRequest) -> str:
+    """Say what was said before."""
+    return " ".join(turn.text for turn in request.history)
+
+
+async def test_each_answers_in_its_place():
+    app = build_app({"loud": shout, "memory": recall})
+    async with running(app) as url, httpx.AsyncClient(base_url=url) as http:
+        listed = (await http.get("/agents")).json()["agents"]
+        assert [agent["name"] for agent in listed] == ["loud", "memory"]
+        assert listed[0]["description"] == "Say it louder."
+        for agent in listed:
+            card = (await http.get(agent["card"])).json()
+            assert agent["url"] == f"{url}/agents/{agent['name']}/"
+            assert (card["name"], card["url"]) == (agent["name"], agent["url"])
+            assert all(i["url"].startswith(agent["url"][:-1]) for i in card["supportedInterfaces"])
+        assert (await http.get(f"/{CARD}")).status_code == 404
+        assert (await http.post("/", json={})).status_code == 404
+        for binding in ("JSONRPC", "HTTP+JSON"):
+            async with connect(listed[0]["url"], binding=binding) as client:
+                assert answer_of(await send(client, user_message("hi"))) == "HI"
+
+
+@pytest.mark.parametrize("store", [None, InMemoryTaskStore])
+async def test_nothing_of_one_is_seen_by_another(store):
+    options = ServerOptions(task_store=store() if store else None)
+    app = build_app({"one": recall, "two": recall}, options=options)
+    async with (
+        running(app) as url,
+        connect(f"{url}/agents/one/", user="ann") as one,
+        connect(f"{url}/agents/two/", user="ann") as two,
+    ):
+        await send(one, user_message("first", context_id="c"))
+        task = await send(one, user_message("second", context_id="c"))
+        assert "first" in answer_of(task)
+        other = await send(two, user_message("third", context_id="c"))
+        assert answer_of(other) == ""
+        with pytest.raises(TaskNotFoundError):
+            await two.get_task(GetTaskRequest(id=task.id))
+        assert (await two.list_tasks(ListTasksRequest())).total_size == 1
+        assert (await one.list_tasks(ListTasksRequest())).total_size == 2
+        assert (await one.get_task(GetTaskRequest(id=task.id))).id == task.id
+
+
+async def test_behind_a_proxy_each_has_its_public_address():
+    options = ServerOptions(trust_forwarded=True, allowed_hosts=["a.example"])
+    agents = {"one": shout}
+    forwarded = {
+        "X-Forwarded-Proto": "https",
+        "X-Forwarded-Host": "a.example",
+        "X-Forwarded-Prefix": "/x",
+    }
+    for app, headers in (
+        (build_app(agents, options=options), forwarded),
+        (build_app(agents, url="https://a.example/x/"), {}),
+    ):
+        async with running(app) as url, httpx.AsyncClient(base_url=url, headers=headers) as http:
+            card = (await http.get(f"/agents/one/{CARD}")).json()
+            [listed] = (await http.get("/agents")).json()["agents"]
+        assert card["url"] == listed["url"] == "https://a.example/x/agents/one/"
+        assert listed["card"] == f"https://a.example/x/agents/one/{CARD}"
+
+
+async def test_all_ask_who_is_calling():
+    options = ServerOptions(authentication=BearerTokens({"secret": "ann"}))
+    async with (
+        running(build_app({"one": shout, "two": shout}, options=options)) as url,
+        httpx.AsyncClient(base_url=url) as http,
+    ):
+        for name in ("one", "two"):
+            assert (await http.get(f"/agents/{name}/{CARD}")).json()["securityRequirements"]
+            for path in ("", "tasks", "nothing"):
+                response = await http.post(f"/agents/{name}/{path}", json={})
+                assert response.status_code == 401
+        assert (await http.get("/agents")).status_code == 200
+
+
+async def test_all_are_released_at_the_end():
+    closed = []
+
+    class Closing(Adapter):
+        def __init__(self, name):
+            self.name = name
+
+        def describe(self):
+            return AgentDescription(name=self.name, description="Notes its end.")
+
+        async def stream(self, request):
+            return
+            yield
+
+        async def aclose(self):
+            await asyncio.sleep(0)
+            closed.append(self.name)
+
+    async with running(build_app({"a": Closing("a"), "b": Closing("b")})):
+        pass
+    assert sorted(closed) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("agents", "arguments"),
+    [
+        ({}, {}),
+        ({"": shout}, {}),
+        ({"..": shout}, {}),
+        ({".": shout}, {}),
+        ({"a/b": shout}, {}),
+        ({"a b": shout}, {}),
+        ({"é": shout}, {}),
+        ({"a\n": shout}, {}),
+        ({"x" * 64: shout}, {}),
+        ({1: shout}, {}),
+        ({"one": shout}, {"name": "x"}),
+        ({"one": shout}, {"description": "x"}),
+    ],
+)
+def test_what_cannot_be_served_is_told_at_once(agents, arguments):
+    with pytest.raises(ConfigurationError):
+        build_app(agents, **arguments)
+
+
+async def test_health():
+    app = build_app(shout, options=ServerOptions(authentication=BearerTokens({"s": "ann"})))
+    async with running(app) as url, httpx.AsyncClient(base_url=url) as http:
+        ready = await http.get("/healthz")
+        assert (ready.status_code, ready.json()) == (200, {"status": "ready"})
+        await app.state.agents.drain()
+        draining = await http.get("/healthz")
+        assert (draining.status_code, draining.json()) == (503, {"status": "draining"})
