@@ -12,6 +12,7 @@ from a2a.utils.errors import InvalidParamsError
 
 from a2a_adapters import states
 from a2a_adapters.adapter import Adapter, AgentRequest, CancelFlag, Turn
+from a2a_adapters.clock import RunClock, TimeLimitError
 from a2a_adapters.conversations import Conversations
 from a2a_adapters.conversion import agent_request, is_durable_question
 from a2a_adapters.errors import InvalidInputError
@@ -64,10 +65,6 @@ class _Run:
     parked: bool = False
 
 
-class _TimeLimitError(Exception):
-    """The run took longer than it may."""
-
-
 class AdapterExecutor(AgentExecutor):
     """Feeds requests to an adapter and its events to the task.
 
@@ -86,6 +83,7 @@ class AdapterExecutor(AgentExecutor):
         self._limits = limits or Limits()
         self._redact = redact
         self._conversations = Conversations(self._limits)
+        self._slots = asyncio.Semaphore(self._limits.runs)
         self._running: dict[str, CancelFlag] = {}
         self._parked = ParkedRuns(self._limits.input_seconds)
 
@@ -106,9 +104,8 @@ class AdapterExecutor(AgentExecutor):
         except (asyncio.CancelledError, GeneratorExit):
             run.request.cancelled.set()
             raise
-        except _TimeLimitError as error:
-            reason = f"The agent was stopped after {self._limits.run_seconds:g} s."
-            await self._fail(run, error, reason)
+        except TimeLimitError as error:
+            await self._fail(run, error, str(error))
         except BaseException as error:  # nothing may reach the wire, nor sys.exit() end the server
             await self._fail(run, error, "The agent failed.")
         finally:
@@ -157,9 +154,10 @@ class AdapterExecutor(AgentExecutor):
     async def _answer(self, run: _Run, task: Task | None) -> None:
         request = run.request
         key = (request.owner, request.context_id)
-        if not run.announced and self._conversations.is_busy(key):
+        has_to_wait = self._conversations.is_busy(key) or self._slots.locked()
+        if has_to_wait and not run.announced:
             await self._announce(run, states.SUBMITTED)
-        async with self._conversations.turn(key) as conversation:
+        async with self._conversations.turn(key) as conversation, self._slots:
             if request.resuming and run.events is None and not is_durable_question(task):
                 await run.writer.finish(states.FAILED, _NO_LONGER_WAITING)
                 return
@@ -171,21 +169,13 @@ class AdapterExecutor(AgentExecutor):
                 await run.writer.working()
             elif not self.adapter.may_reply:
                 await self._announce(run, states.WORKING)
-            await self._pump_in_time(run, run.events)
+            async with RunClock(self._limits) as clock:
+                await self._pump(run, run.events, clock)
             if self.adapter.uses_history and not request.cancelled:
                 conversation.turns.append(Turn("user", request.parts))
                 conversation.turns.append(Turn("agent", tuple(run.writer.said)))
 
-    async def _pump_in_time(self, run: _Run, events: AdapterEvents) -> None:
-        try:
-            async with asyncio.timeout(self._limits.run_seconds) as limit:
-                await self._pump(run, events)
-        except TimeoutError as error:
-            if limit.expired():
-                raise _TimeLimitError from error
-            raise
-
-    async def _pump(self, run: _Run, events: AdapterEvents) -> None:
+    async def _pump(self, run: _Run, events: AdapterEvents, clock: RunClock) -> None:
         """Write every event until the adapter ends or waits for its caller."""
         writer, cancelled = run.writer, run.request.cancelled
         if run.answers_parked:
@@ -197,6 +187,7 @@ class AdapterExecutor(AgentExecutor):
             if await self._write(run, event):
                 return
         async for event in events:
+            clock.tick()
             if cancelled:
                 return
             if type(event) is TextDelta and run.announced:

@@ -36,6 +36,7 @@ from a2a.utils.errors import (
 from a2a_adapters import InputRequired, Limits, ServerOptions, as_executor, build_app
 from a2a_adapters.card import build_card
 from a2a_adapters.runtime import Runtime
+from a2a_adapters.runtime.busy import ServerBusyError
 from a2a_adapters.testing import answer_of, connect, running, send, stream, user_message
 
 CALLER = ServerCallContext()
@@ -373,7 +374,7 @@ async def test_shutdown_lets_short_runs_end_and_fails_long_ones(gate):
     await runtime.aclose()
     assert (await short).status.state == TaskState.TASK_STATE_COMPLETED
     assert (await long).status.state == TaskState.TASK_STATE_FAILED
-    with pytest.raises(InternalError, match="stopped"):
+    with pytest.raises(ServerBusyError, match="stopped"):
         await runtime.on_message_send(user_message("late"), CALLER)
 
 

@@ -11,7 +11,6 @@ from a2a.server.context import ServerCallContext
 from a2a.server.request_handlers.request_handler import validate_request_params
 from a2a.types import ListTasksResponse, Task
 from a2a.utils.errors import (
-    InternalError,
     InvalidParamsError,
     TaskNotCancelableError,
     UnsupportedOperationError,
@@ -21,6 +20,8 @@ from a2a.utils.task import apply_history_length, validate_history_length, valida
 from a2a_adapters import states
 from a2a_adapters.events import PROGRESS_EXTENSION
 from a2a_adapters.limits import Limits
+from a2a_adapters.runtime.busy import ServerBusyError
+from a2a_adapters.runtime.closing import STOPPED, end_runs
 from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 from a2a_adapters.runtime.journal import Journal
 from a2a_adapters.runtime.registry import LiveTasks
@@ -50,11 +51,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters.runtime.live import LiveTask
 
-_STOPPED = "The server was stopped."
 _NO_ANSWER = "The task ended because no answer came in time."
-
-_LAST_SECONDS = 1.0
-"""How long cancelled runs may take to end when the server stops."""
 
 logger = logging.getLogger(__name__)
 
@@ -88,6 +85,7 @@ class Runtime(UnofferedOperations):
         self._journal = Journal(task_store or MemoryTaskStore(self._limits), namespace)
         self._live = LiveTasks(self._journal, self._limits, self._give_up)
         self._is_closing = False
+        self._runs = 0
 
     async def on_message_send(
         self, params: SendMessageRequest, context: ServerCallContext
@@ -240,17 +238,16 @@ class Runtime(UnofferedOperations):
         subscriber: Subscriber | None = None,
     ) -> Run:
         if self._is_closing:
-            raise InternalError(_STOPPED)
-        if self._required_extensions:
-            check_extensions(
-                self._required_extensions, context.requested_extensions, params.message
-            )
-        check_send(params, self._card)
+            raise ServerBusyError(STOPPED)
+        check_send(params, self._card, self._limits)
+        if self._runs >= self._limits.runs + self._limits.queued_runs:
+            raise ServerBusyError
         live = await self._live_for(params.message, context)
         request = RequestContext(context, params, live.task_id, live.context_id)
         run = Run(live, params.message, subscriber)
         execution = asyncio.create_task(run.execute(self._executor, request))
         live.runs.add(execution)
+        self._runs += 1
         execution.add_done_callback(lambda done: self._ended(run, done))
         return run
 
@@ -266,6 +263,7 @@ class Runtime(UnofferedOperations):
         return live
 
     def _ended(self, run: Run, execution: asyncio.Task[None]) -> None:
+        self._runs -= 1
         run.finish()
         run.live.runs.discard(execution)
         self._live.release(run.live)
@@ -277,16 +275,4 @@ class Runtime(UnofferedOperations):
     async def aclose(self) -> None:
         """Refuse new messages, give running tasks their time, then end them."""
         self._is_closing = True
-        running = {run: live for live in self._live.all() for run in live.runs}
-        if running:
-            await asyncio.wait(running, timeout=self._limits.shutdown_seconds)
-        for run, live in running.items():
-            if not run.done():
-                if not live.is_over and live.task is not None:
-                    await live.apply(status_event(live, states.FAILED, _STOPPED))
-                run.cancel()
-        if running:
-            _, stuck = await asyncio.wait(running, timeout=_LAST_SECONDS)
-            for run in stuck:
-                logger.error("task %s does not end, left behind", running[run].task_id)
-        self._live.close()
+        await end_runs(self._live, self._limits.shutdown_seconds)

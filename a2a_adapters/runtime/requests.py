@@ -17,7 +17,9 @@ from a2a.utils.task import validate_history_length
 from google.protobuf.struct_pb2 import Struct, Value
 
 if TYPE_CHECKING:
-    from a2a.types import AgentCard, Message, SendMessageRequest
+    from a2a.types import AgentCard, Part, SendMessageRequest
+
+    from a2a_adapters.limits import Limits
 
 _ANY = "*/*"
 _MAX_DEPTH = 30
@@ -41,11 +43,12 @@ def check_extensions(required: frozenset[str], requested: set[str], message: Mes
             )
 
 
-def check_send(params: SendMessageRequest, card: AgentCard) -> None:
-    """Refuse a message the protocol or the agent's card does not allow.
+def check_send(params: SendMessageRequest, card: AgentCard, limits: Limits) -> None:
+    """Refuse a message the protocol, the agent's card or its limits do not allow.
 
     Raises:
-        InvalidParamsError: A required field is missing, or the role is not the user's.
+        InvalidParamsError: A required field is missing, the role is not the user's, or there
+            are too many parts or too large ones.
         ContentTypeNotSupportedError: The card does not list a part's media type.
         PushNotificationNotSupportedError: The caller asked for push notifications.
     """
@@ -55,13 +58,12 @@ def check_send(params: SendMessageRequest, card: AgentCard) -> None:
         validate_proto_required_fields(params)
     if message.role != Role.ROLE_USER:
         raise InvalidParamsError("a message to an agent has the role ROLE_USER")
+    if len(message.parts) > limits.parts:
+        raise InvalidParamsError(f"a message to this agent has {limits.parts} parts at most")
     has_media_type = False
     for part in message.parts:
-        if part.WhichOneof("content") is None:
-            raise InvalidParamsError("a part has one of text, raw, url, data")
         has_media_type = has_media_type or bool(part.media_type)
-        if part.HasField("data") or part.HasField("metadata"):
-            _check_values(part.data, part.metadata)
+        _check_part(part, limits)
     if message.HasField("metadata") or params.HasField("metadata"):
         _check_values(message.metadata, params.metadata)
     if not params.HasField("configuration"):
@@ -74,12 +76,21 @@ def check_send(params: SendMessageRequest, card: AgentCard) -> None:
         validate_input_modes(message, card)
 
 
-def _check_values(*values: Value | Struct) -> None:
-    """Refuse what could be received, but neither kept nor sent again.
+def _check_part(part: Part, limits: Limits) -> None:
+    if part.WhichOneof("content") is None:
+        raise InvalidParamsError("a part has one of text, raw, url, data")
+    if part.ByteSize() > limits.part_bytes:
+        raise InvalidParamsError(
+            f"a part of a message to this agent has {limits.part_bytes} bytes at most; "
+            "send the url of what is larger"
+        )
+    if part.HasField("data") or part.HasField("metadata"):
+        _refuse_non_finite(part.data, Value(struct_value=part.metadata))
 
-    Some releases of protobuf copy no message of more than 100 levels; one of JSON has up to three.
-    """
-    todo: list[tuple[Value | Struct, int]] = [(value, 1) for value in values]
+
+def _refuse_non_finite(*values: Value) -> None:
+    """Refuse numbers that no JSON can hold: they could never be sent again."""
+    todo = list(values)
     while todo:
         value, depth = todo.pop()
         if depth > _MAX_DEPTH:

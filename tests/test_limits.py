@@ -1,0 +1,201 @@
+"""Every limit: what happens at it, and what the caller is told."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+
+import httpx
+import pytest
+from a2a.types import CancelTaskRequest, GetTaskRequest, Task, TaskState
+
+from a2a_adapters import AgentRequest, InputRequired, Limits, ServerOptions, build_app
+from a2a_adapters.testing import answer_of, connect, running, send, stream, user_message
+
+V1 = {"A2A-Version": "1.0"}
+MESSAGE = {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
+SUBMITTED, WORKING = TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING
+COMPLETED, FAILED = TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_FAILED
+
+
+class Gated:
+    """An agent that waits for its gate, and counts how many run at once."""
+
+    def __init__(self):
+        self.gate = asyncio.Event()
+        self.now = self.most = 0
+
+    async def answer(self, text: str) -> str:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await self.gate.wait()
+        self.now -= 1
+        return text
+
+
+def limited(target, **limits):
+    return running(build_app(target, options=ServerOptions(limits=Limits(**limits))))
+
+
+def rpc(method, message, **configuration):
+    params = {"message": message, "configuration": configuration}
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+async def begin(client, text="go", **ids) -> Task:
+    request = user_message(text, **ids)
+    request.configuration.return_immediately = True
+    return await anext(client.send_message(request))
+
+
+async def state_of(client, task_id):
+    return (await client.get_task(GetTaskRequest(id=task_id))).status.state
+
+
+async def test_runs_wait_in_a_queue_and_are_refused_beyond_it():
+    agent = Gated()
+    async with (
+        limited(agent.answer, runs=2, queued_runs=1) as url,
+        connect(url) as client,
+        httpx.AsyncClient(base_url=url, headers=V1) as http,
+    ):
+        tasks = [(await begin(client, str(n))).task for n in range(3)]
+        assert [task.status.state for task in tasks] == [WORKING, WORKING, SUBMITTED]
+
+        for method in ("SendMessage", "SendStreamingMessage"):
+            error = (await http.post("/", json=rpc(method, MESSAGE))).json()["error"]
+            assert error["code"] == -32000
+            assert error["message"] == "The agent is busy; try again later"
+            assert error["data"][0]["reason"] == "SERVER_BUSY"
+            assert error["data"][0]["metadata"] == {"retryAfterSeconds": "1"}
+        for path in ("/message:send", "/message:stream"):
+            response = await http.post(path, json={"message": MESSAGE})
+            assert response.status_code == 503
+            assert response.json()["error"]["status"] == "UNAVAILABLE"
+        assert (await http.get("/tasks")).json()["totalSize"] == 3, "a refusal leaves no task"
+
+        # Who waits can be cancelled, and makes room.
+        await client.cancel_task(CancelTaskRequest(id=tasks[2].id))
+        waiting = (await begin(client, "3")).task
+        assert await state_of(client, waiting.id) == SUBMITTED
+        agent.gate.set()
+        assert answer_of(await send(client, user_message("4"))) == "4"
+        for task in (*tasks[:2], waiting):
+            assert await state_of(client, task.id) == COMPLETED
+    assert agent.most == 2
+
+
+async def test_messages_that_wait_for_their_conversation_hold_up_no_other():
+    agent = Gated()
+    async with limited(agent.answer, runs=2, queued_runs=5) as url, connect(url) as client:
+        for _ in range(3):
+            await begin(client, context_id="long")
+        other = (await begin(client, context_id="other")).task
+        assert other.status.state == WORKING
+        agent.gate.set()
+
+
+async def test_an_agent_may_ask_another_one_on_its_port_at_any_load():
+    async def back(text: str) -> str:
+        return f"back: {text}"
+
+    async def front(text: str) -> str:
+        async with connect(f"{address}/agents/back/") as client:
+            return answer_of(await send(client, user_message(text)))
+
+    limits = {"runs": 1, "queued_runs": 10}
+    async with (
+        limited({"front": front, "back": back}, **limits) as address,
+        connect(f"{address}/agents/front/") as client,
+    ):
+        asked = (send(client, user_message(str(n))) for n in range(3))
+        answers = [answer_of(task) for task in await asyncio.gather(*asked)]
+    assert sorted(answers) == ["back: 0", "back: 1", "back: 2"]
+
+
+async def test_a_refused_answer_leaves_the_question_open():
+    agent = Gated()
+
+    async def asking(request: AgentRequest):
+        if request.text == "block":
+            await agent.answer(request.text)
+        else:
+            answer = yield InputRequired("which city?")
+            yield answer.text
+
+    async with limited(asking, runs=1, queued_runs=0) as url, connect(url) as client:
+        question = await send(client, user_message("book"))
+        blocking = (await begin(client, "block")).task
+        with pytest.raises(Exception, match="busy"):
+            await stream(client, user_message("Rome", task_id=question.id))
+        assert await state_of(client, question.id) == TaskState.TASK_STATE_INPUT_REQUIRED
+        agent.gate.set()
+        async with asyncio.timeout(10):
+            while await state_of(client, blocking.id) != COMPLETED:
+                pass
+        assert answer_of(await send(client, user_message("Rome", task_id=question.id))) == "Rome"
+
+
+async def test_an_agent_from_which_nothing_comes_is_stopped():
+    async def quiet(text: str):
+        yield "one"
+        await asyncio.Event().wait()
+
+    async with limited(quiet, idle_seconds=0.2) as url, connect(url) as client:
+        task = await send(client, user_message("go"))
+    assert task.status.state == FAILED
+    assert "nothing came from it for 0.2 s" in task.status.message.parts[0].text
+    assert answer_of(task) == "one"
+
+
+async def test_an_agent_that_goes_on_is_not_idle():
+    async def steady(text: str):
+        for _ in range(10):
+            await asyncio.sleep(0.05)
+            yield "."
+
+    async def ticking(text: str):
+        while True:
+            await asyncio.sleep(0.01)
+            yield "."
+
+    async with limited(steady, idle_seconds=0.3) as url, connect(url) as client:
+        assert answer_of(await send(client, user_message("go"))) == "." * 10
+    async with limited(ticking, idle_seconds=0.2, run_seconds=0.4) as url, connect(url) as client:
+        task = await send(client, user_message("go"))
+    assert "stopped after 0.4 s" in task.status.message.parts[0].text
+
+
+async def test_parts_are_bounded_in_number_and_size():
+    async def echo(text: str) -> str:
+        return text
+
+    async with (
+        limited(echo, parts=3, part_bytes=1000) as url,
+        httpx.AsyncClient(base_url=url, headers=V1) as http,
+    ):
+        for parts, problem in (
+            ([{"text": "x"}] * 4, "has 3 parts at most"),
+            ([{"text": "x" * 1001}], "has 1000 bytes at most"),
+            ([{"raw": base64.b64encode(bytes(1001)).decode()}], "send the url"),
+            ([{"data": ["x" * 999, "x"]}], "has 1000 bytes at most"),
+        ):
+            message = MESSAGE | {"parts": parts}
+            error = (await http.post("/", json=rpc("SendMessage", message))).json()["error"]
+            assert error["code"] == -32602
+            assert problem in error["message"]
+            rest = await http.post("/message:send", json={"message": message})
+            assert rest.status_code == 400
+        fine = MESSAGE | {"parts": [{"text": "x" * 900}] * 3}
+        assert "result" in (await http.post("/", json=rpc("SendMessage", fine))).json()
+        assert (await http.get("/tasks")).json()["totalSize"] == 1
+
+
+async def test_who_comes_while_the_server_stops_may_try_again():
+    app = build_app(Gated().answer)
+    async with running(app) as url, httpx.AsyncClient(base_url=url, headers=V1) as http:
+        await app.state.agents.drain()
+        error = (await http.post("/", json=rpc("SendMessage", MESSAGE))).json()["error"]
+        assert (error["code"], error["message"]) == (-32000, "The server was stopped.")
+        response = await http.post("/message:send", json={"message": MESSAGE})
+        assert response.status_code == 503
