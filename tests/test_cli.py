@@ -14,8 +14,10 @@ import httpx
 import pytest
 from starlette.responses import JSONResponse
 
+from a2a_adapters import ConfigurationError
+from a2a_adapters.cli import load_targets
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
-from tests.processes import serving
+from tests.processes import serving, started
 
 APP = '''
 """Agents of a test."""
@@ -40,6 +42,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "app.py").write_text(APP)
     (tmp_path / "broken.py").write_text("1 / 0")
     (tmp_path / "needy.py").write_text("import no_such_package")
+    (tmp_path / "wrong").write_text("ann: hunter2\nhunter2\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -60,6 +63,8 @@ def run(*arguments):
         (["serve", "app:holder"], "no plugin can serve an object of type app.Holder"),
         (["serve", "app:shout", "--host", "0.0.0.0"], "--allow-unauthenticated"),
         (["card", "app:nothing"], "no attribute"),
+        (["serve", "app:shout", "app:sleep"], "needs a name, as in poet=app:shout"),
+        (["serve", "app:shout", "--bearer-token-file", "wrong"], "line 2 of wrong is not of"),
     ],
 )
 def test_mistakes_are_told_in_one_line_with_the_remedy(folder, arguments, remedy):
@@ -67,6 +72,7 @@ def test_mistakes_are_told_in_one_line_with_the_remedy(folder, arguments, remedy
     assert result.returncode == 2
     assert remedy in result.stderr
     assert len(result.stderr.splitlines()) == 1
+    assert "hunter2" not in result.stderr
 
 
 async def test_serve_and_card(folder):
@@ -78,6 +84,56 @@ async def test_serve_and_card(folder):
         refused = run("card", f"{url}/nothing")
     assert refused.returncode == 3
     assert "no card at" in refused.stderr
+
+
+async def ask(url, **headers):
+    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
+    async with httpx.AsyncClient(headers={"A2A-Version": "1.0"} | headers) as http:
+        response = await http.post(f"{url}/", json=call)
+    return response.status_code
+
+
+async def test_serve_asks_for_the_credentials_of_files_and_of_the_environment(folder):
+    (folder / "tokens").write_text("# two for ann, one for bob\nann: one\nann: two\n\nbob: three\n")
+    environment = {**os.environ, "A2A_ADAPTERS_API_KEYS": "carl: four"}
+    # With credentials, other machines may be served, too.
+    options = ["--bearer-token-file", "tokens", "--host", "0.0.0.0"]
+    with serving("app:shout", environment, *options) as url:
+        for token in ("one", "two", "three"):
+            assert await ask(url, authorization=f"Bearer {token}") == 200
+        assert await ask(url, **{"x-api-key": "four"}) == 200
+        assert await ask(url, authorization="Bearer four") == 401
+        assert await ask(url) == 401
+        card = json.loads(run("card", url, "--json").stdout)
+        assert card["security"] == [{"bearer": []}, {"apiKey": []}]
+
+
+async def test_serve_allows_hosts_by_name(folder):
+    with serving("app:shout", dict(os.environ), "--allow-host", "agent.example") as url:
+        assert await ask(url, host="agent.example") == 200
+        assert await ask(url, host="other.example") == 421
+
+
+async def test_serve_several(folder):
+    command = [sys.executable, "-m", "a2a_adapters", "serve", "--port", "0"]
+    with started([*command, "loud=app:shout", "held=app:holder.shout"]) as first:
+        root = first.removesuffix("/agents/loud")
+        async with httpx.AsyncClient() as http:
+            listed = (await http.get(f"{root}/agents")).json()["agents"]
+        assert [agent["name"] for agent in listed] == ["loud", "held"]
+        for agent in listed:
+            async with connect(agent["url"]) as client:
+                assert answer_of(await send(client, user_message("hi"))) == "HI"
+
+
+def test_each_of_several_has_a_name_of_its_own(folder, monkeypatch):
+    monkeypatch.syspath_prepend(str(folder))
+    targets = load_targets(["loud=app:shout", "held=app:holder.shout"])
+    assert list(targets) == ["loud", "held"]
+    assert list(load_targets(["only=app:shout"])) == ["only"]
+    with pytest.raises(ConfigurationError, match="two agents named 'a'"):
+        load_targets(["a=app:shout", "a=app:sleep"])
 
 
 def test_the_card_a_target_would_get(folder):

@@ -30,19 +30,43 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-app.command()(call)
-
-TargetArgument = Annotated[str, typer.Argument(metavar="MODULE:ATTRIBUTE", show_default=False)]
+TargetsArgument = Annotated[
+    list[str], typer.Argument(metavar="[NAME=]MODULE:ATTRIBUTE", show_default=False)
+]
 
 
 @app.command()
 def serve(
-    target: TargetArgument,
-    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Where to listen; 0 takes a free port.")] = 8000,
+    targets: TargetsArgument,
+    host: Annotated[
+        str, typer.Option(envvar="A2A_ADAPTERS_HOST", help="Where to listen.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(envvar="A2A_ADAPTERS_PORT", help="Where to listen; 0 takes a free port.")
+    ] = 8000,
     name: Annotated[str | None, typer.Option(help="The agent's name in its card.")] = None,
     description: Annotated[str | None, typer.Option(help="What the card says it does.")] = None,
-    url: Annotated[str | None, typer.Option(help="The public address in the card.")] = None,
+    url: Annotated[
+        str | None, typer.Option(envvar="A2A_ADAPTERS_URL", help="The public address in the card.")
+    ] = None,
+    bearer_token_file: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="A2A_ADAPTERS_BEARER_TOKEN_FILE",
+            help="Ask for bearer tokens: lines of `user: token`.",
+        ),
+    ] = None,
+    api_key_file: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="A2A_ADAPTERS_API_KEY_FILE",
+            help="Ask for API keys in X-API-Key: lines of `user: key`.",
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="Without authentication, a name requests may use besides localhost."),
+    ] = None,
     trust_forwarded: Annotated[
         bool, typer.Option(help="Believe X-Forwarded-* headers, behind a proxy that sets them.")
     ] = False,
@@ -54,21 +78,28 @@ def serve(
         bool, typer.Option(help="Serve other machines too, without asking who they are.")
     ] = False,
 ) -> None:
-    """Serve MODULE:ATTRIBUTE as an A2A agent until interrupted."""
+    """Serve MODULE:ATTRIBUTE as an A2A agent until interrupted.
+
+    Several are served under /agents/NAME/ each.
+    """
     # These cost a second that --help need not wait.
     from a2a_adapters import server  # noqa: PLC0415
     from a2a_adapters.options import ServerOptions  # noqa: PLC0415
+    from a2a_adapters.security.credentials import authenticator  # noqa: PLC0415
 
+    options = ServerOptions(
+        authentication=authenticator(bearer_token_file, api_key_file, os.environ),
+        allowed_hosts=allow_host or (),
+        trust_forwarded=trust_forwarded,
+    )
     server.serve(
-        load_target(target),
+        load_targets(targets),
         host=host,
         port=port,
         name=name,
         description=description,
         url=url,
-        options=ServerOptions(
-            trust_forwarded=trust_forwarded, grpc_port=grpc_port, grpc_url=grpc_url
-        ),
+        options=options,
         allow_unauthenticated=allow_unauthenticated,
     )
     if left := busy_threads():
@@ -99,6 +130,25 @@ def plugins() -> None:
     _print_table(("plugin", "version", "module", "hooks", "status"), rows)
     if any(status.problem for status in statuses):
         raise typer.Exit(1)
+
+
+def load_targets(arguments: Sequence[str]) -> object:
+    """Import `module:attribute`, or several `name=module:attribute` as a mapping.
+
+    Raises:
+        ConfigurationError: Several have no names, or the same one; or one cannot be imported.
+    """
+    if len(arguments) == 1 and "=" not in arguments[0]:
+        return load_target(arguments[0])
+    targets: dict[str, object] = {}
+    for argument in arguments:
+        name, separator, path = argument.partition("=")
+        if not separator:
+            raise ConfigurationError(f"{argument!r} needs a name, as in poet={argument}")
+        if name in targets:
+            raise ConfigurationError(f"there are two agents named {name!r}")
+        targets[name] = load_target(path)
+    return targets
 
 
 def load_target(path: str) -> object:

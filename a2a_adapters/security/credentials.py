@@ -1,0 +1,68 @@
+"""Tokens and keys from files and the environment, for the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.security.authenticator import AnyOf
+from a2a_adapters.security.secrets import ApiKeys, BearerTokens
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from a2a_adapters.security.authenticator import Authenticator
+
+BEARER_TOKENS = "A2A_ADAPTERS_BEARER_TOKENS"
+API_KEYS = "A2A_ADAPTERS_API_KEYS"
+"""Variables that hold what a file would, so that no secret is ever on a command line."""
+
+
+def authenticator(
+    bearer_token_file: Path | None, api_key_file: Path | None, environment: Mapping[str, str]
+) -> Authenticator | None:
+    """Return what takes all credentials that are configured, None if there are none.
+
+    Raises:
+        ConfigurationError: A file cannot be read, or holds something else. What it holds is
+            never part of the message.
+    """
+    tokens = _users(bearer_token_file, BEARER_TOKENS, environment)
+    keys = _users(api_key_file, API_KEYS, environment)
+    found: list[Authenticator] = []
+    if tokens is not None:
+        found.append(BearerTokens(tokens))
+    if keys is not None:
+        found.append(ApiKeys(keys))
+    return AnyOf(*found) if len(found) > 1 else next(iter(found), None)
+
+
+def _users(
+    file: Path | None, variable: str, environment: Mapping[str, str]
+) -> dict[str, str] | None:
+    if file is not None:
+        try:
+            return _parse(file.read_text(encoding="utf-8"), str(file))
+        except OSError as error:
+            raise ConfigurationError(f"{file} cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise ConfigurationError(f"{file} is not UTF-8 text") from error
+    if variable in environment:
+        return _parse(environment[variable], variable)
+    return None
+
+
+def _parse(text: str, source: str) -> dict[str, str]:
+    """Return the users by secret; lines are `user: secret`, empty or begin with `#`."""
+    users: dict[str, str] = {}
+    for number, raw_line in enumerate(text.splitlines(), start=1):
+        line = raw_line.strip()
+        if not line or line.startswith("#"):
+            continue
+        user, _, secret = (piece.strip() for piece in line.partition(":"))
+        if not user or not secret:
+            raise ConfigurationError(f"line {number} of {source} is not of the form user: secret")
+        if users.setdefault(secret, user) != user:
+            raise ConfigurationError(f"line {number} of {source} repeats the secret of another")
+    return users

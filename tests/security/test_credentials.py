@@ -1,0 +1,45 @@
+"""Credentials in files and in the environment."""
+
+from __future__ import annotations
+
+import pytest
+
+from a2a_adapters import ConfigurationError, UnauthenticatedError
+from a2a_adapters.security.credentials import authenticator
+
+TOKENS, KEYS = "A2A_ADAPTERS_BEARER_TOKENS", "A2A_ADAPTERS_API_KEYS"
+
+
+async def test_files_and_the_environment(tmp_path):
+    file = tmp_path / "tokens"
+    file.write_text("# ann has two\n ann : one \nann: two\n\n")
+    both = authenticator(file, None, {KEYS: "bob: three"})
+    assert await both.authenticate({"authorization": "Bearer one"}) == "ann"
+    assert await both.authenticate({"authorization": "Bearer two"}) == "ann"
+    assert await both.authenticate({"x-api-key": "three"}) == "bob"
+    # A file is asked before the variable.
+    only = authenticator(file, None, {TOKENS: "eve: four"})
+    with pytest.raises(UnauthenticatedError):
+        await only.authenticate({"authorization": "Bearer four"})
+    assert authenticator(None, None, {}) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"ann: one\nhunter2\n", "line 2 of .* is not of the form"),
+        (b": hunter2", "line 1 of .* is not of the form"),
+        (b"ann: hunter2\nbob: hunter2\n", "line 2 of .* repeats"),
+        (b"# nobody\n\n", "nobody could use"),
+        (b"ann: hunter2 hunter2", "cannot be sent"),
+        (b"ann: \xffhunter2", "not UTF-8"),
+    ],
+)
+def test_what_is_wrong_is_told_without_what_is_secret(tmp_path, content, problem):
+    file = tmp_path / "keys"
+    file.write_bytes(content)
+    with pytest.raises(ConfigurationError, match=problem) as raised:
+        authenticator(None, file, {})
+    assert "hunter2" not in str(raised.value)
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        authenticator(tmp_path / "none", None, {})
