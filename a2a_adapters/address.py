@@ -25,9 +25,10 @@ class Address:
     trust_forwarded: bool = False
     path: str = ""
 
-    def of(self, scope: Scope) -> str:
-        """Return the address for a client's request, without a slash at its end."""
-        return (self.url or self._requested(scope)).rstrip("/") + self.path
+    def of(self, scope: Scope | None) -> str:
+        """Return the address for a request, if there is one; without a slash at its end."""
+        url = self.url or (self._requested(scope) if scope else "")
+        return url.rstrip("/") + self.path
 
     def _requested(self, scope: Scope) -> str:
         root = scope.get("app_root_path", scope.get("root_path", ""))

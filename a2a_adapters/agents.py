@@ -17,7 +17,7 @@ from a2a_adapters.adapter import AgentDescription
 from a2a_adapters.address import Address
 from a2a_adapters.bindings.caller import CallerContextBuilder
 from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
-from a2a_adapters.card import WELL_KNOWN_PATHS, CardEndpoint, build_card
+from a2a_adapters.card import WELL_KNOWN_PATHS, CardEndpoint, ExtendedCard, build_card
 from a2a_adapters.errors import ConfigurationError
 from a2a_adapters.executor import AdapterExecutor
 from a2a_adapters.options import ServerOptions
@@ -79,17 +79,26 @@ class ServedAgent:
         self.about = _describe(self.executor, name, description)
         self.address = address
         self._options = options
+        extend, authentication = options.extended_description, options.authentication
         self.runtime = Runtime(
             self.executor,
-            build_card(self.about, address.url + address.path, options.authentication),
+            build_card(self.about, address.of(None), authentication),
             task_store=options.task_store,
             limits=options.limits,
+            extended_card=ExtendedCard(self.about, extend, address, authentication)
+            if extend
+            else None,
             namespace=address.path,
         )
 
     def routes(self) -> list[BaseRoute]:
         """Return the agent's routes: the card for everybody, the rest for those who may."""
-        card = CardEndpoint(self.about, self.address, self._options.authentication)
+        card = CardEndpoint(
+            self.about,
+            self.address,
+            self._options.authentication,
+            has_extended=self._options.extended_description is not None,
+        )
         callers = CallerContextBuilder()
         protected: ASGIApp = Router(
             [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from email.utils import formatdate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.server.request_handlers.response_helpers import agent_card_to_dict
 from a2a.types import (
@@ -17,6 +17,7 @@ from a2a.types import (
     SecurityRequirement,
     StringList,
 )
+from a2a.utils.errors import ExtendedAgentCardNotConfiguredError
 from pydantic_core import to_json
 from starlette.responses import Response
 from starlette.routing import Route
@@ -25,6 +26,9 @@ from a2a_adapters.conversion import to_struct
 from a2a_adapters.events import PROGRESS_EXTENSION
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from a2a.server.context import ServerCallContext
     from starlette.requests import Request
 
     from a2a_adapters.adapter import AgentDescription, Skill
@@ -37,8 +41,16 @@ WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 _CACHE_CONTROL = "public, max-age=60"
 
 
+ExtendedDescription: TypeAlias = "Callable[[AgentDescription, str], AgentDescription]"
+"""Makes what an authenticated caller is told of what everybody is, and of the caller's name."""
+
+
 def build_card(
-    description: AgentDescription, url: str, authentication: Authenticator | None = None
+    description: AgentDescription,
+    url: str,
+    authentication: Authenticator | None = None,
+    *,
+    has_extended: bool = False,
 ) -> AgentCard:
     """Return the card of an agent that is served at `url`.
 
@@ -66,7 +78,9 @@ def build_card(
         version=description.version,
         supported_interfaces=interfaces,
         capabilities=AgentCapabilities(
-            streaming=True, extensions=[progress, *map(_extension, description.extensions)]
+            streaming=True,
+            extensions=[progress],
+            extended_agent_card=has_extended or None,
         ),
         default_input_modes=description.input_modes,
         default_output_modes=description.output_modes,
@@ -109,6 +123,7 @@ class CardEndpoint:
         description: What the card says.
         address: Where the agent is found.
         authentication: What the card says about credentials.
+        has_extended: Whether there is more for authenticated callers.
     """
 
     def __init__(
@@ -116,10 +131,13 @@ class CardEndpoint:
         description: AgentDescription,
         address: Address,
         authentication: Authenticator | None = None,
+        *,
+        has_extended: bool = False,
     ) -> None:
         self._description = description
         self._address = address
         self._authentication = authentication
+        self._has_extended = has_extended
         self._last_modified = formatdate(usegmt=True)
         # Bounded: the host is whatever a client sends.
         self._render = functools.lru_cache(maxsize=64)(self._render_once)
@@ -141,6 +159,43 @@ class CardEndpoint:
         return Response(body, headers=headers, media_type="application/json")
 
     def _render_once(self, url: str) -> tuple[bytes, str]:
-        card = build_card(self._description, url, self._authentication)
+        card = build_card(
+            self._description, url, self._authentication, has_extended=self._has_extended
+        )
         body = to_json(agent_card_to_dict(card))
         return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+
+
+class ExtendedCard:
+    """Makes the card for authenticated callers (A2A 1.0, section 13.3).
+
+    Args:
+        description: What everybody is told.
+        extend: Makes the extended description.
+        address: Where the agent is found.
+        authentication: What the card says about credentials.
+    """
+
+    def __init__(
+        self,
+        description: AgentDescription,
+        extend: ExtendedDescription,
+        address: Address,
+        authentication: Authenticator | None,
+    ) -> None:
+        self._description = description
+        self._extend = extend
+        self._address = address
+        self._authentication = authentication
+
+    def __call__(self, context: ServerCallContext) -> AgentCard:
+        """Return the card for a caller.
+
+        Raises:
+            ExtendedAgentCardNotConfiguredError: The caller is nobody.
+        """
+        if not context.user.is_authenticated:
+            raise ExtendedAgentCardNotConfiguredError("the extended card is not for everybody")
+        about = self._extend(self._description, context.user.user_name)
+        url = self._address.of(context.state.get("scope"))
+        return build_card(about, url, self._authentication, has_extended=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from a2a_adapters.errors import ConfigurationError
 from a2a_adapters.limits import Limits
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from a2a.server.cluster.task_store import VersionedTaskStore
     from a2a.server.tasks import TaskStore
 
+    from a2a_adapters.card import ExtendedDescription
     from a2a_adapters.executor import Redact
     from a2a_adapters.security import Authenticator
 
@@ -25,6 +27,8 @@ class ServerOptions:
 
     Attributes:
         authentication: Who may use the agent, as its card will say; by default everybody.
+        extended_description: Makes what authenticated callers are told of what everybody is and
+            the caller's name; needs `authentication`.
         allowed_hosts: Names besides this machine's that requests to a loopback address may
             carry in `Host` and `Origin` as long as there is no authentication; `*` is any.
         limits: What the agent may use.
@@ -32,19 +36,21 @@ class ServerOptions:
         redact: Changes or drops events of the progress extension before they are sent.
         trust_forwarded: Whether the card's address follows `X-Forwarded-*` headers; only
             behind a proxy that sets them.
-        grpc_port: Where to listen for gRPC as well, which needs the extra `grpc`; 0 takes a
-            free port. Without TLS: put a proxy in front of it for other machines.
-        grpc_host: Where to listen for gRPC; `serve` takes its own host.
-        grpc_url: Its address in the card; by default `http://` with the host a client used.
-            Some clients need one without a scheme, as in `agents.example.org:50051`.
+
+    Raises:
+        ConfigurationError: Nobody could ever get the extended card.
     """
 
     authentication: Authenticator | None = None
+    extended_description: ExtendedDescription | None = None
     allowed_hosts: Sequence[str] = ()
     limits: Limits = field(default_factory=Limits)
     task_store: TaskStore | VersionedTaskStore | None = None
     redact: Redact | None = None
     trust_forwarded: bool = False
-    grpc_port: int | None = None
-    grpc_host: str = "127.0.0.1"
-    grpc_url: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.extended_description is not None and self.authentication is None:
+            raise ConfigurationError(
+                "extended_description needs authentication: nobody would be known"
+            )

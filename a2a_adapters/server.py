@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from contextlib import suppress
 from dataclasses import replace
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger("uvicorn.error")
 
 __all__ = ["serve", "serve_runnable"]
+
+_LAST_SECONDS = 1.0
+"""How long what is left may take to end when it is cancelled."""
 
 
 def serve(
@@ -77,6 +81,20 @@ serve_runnable = serve
 class Server(uvicorn.Server):
     """A uvicorn server that ends the running tasks before it waits for their streams."""
 
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until told to stop; what does not end then is left behind.
+
+        `asyncio.run` would wait for an agent that takes no notice of being cancelled.
+        """
+        loop = (self.config.get_loop_factory() or asyncio.new_event_loop)()
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_until_complete(self.serve(sockets))
+        finally:
+            _end(loop)
+            asyncio.set_event_loop(None)
+            loop.close()
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start listening and say where."""
         await super().startup(sockets)
@@ -96,3 +114,14 @@ class Server(uvicorn.Server):
         """Stop: tasks first, connections then."""
         await self._agents.drain()
         await super().shutdown(sockets)
+
+
+def _end(loop: asyncio.AbstractEventLoop) -> None:
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    if left:
+        _, left = loop.run_until_complete(asyncio.wait(left, timeout=_LAST_SECONDS))
+    if not left:  # a generator that is still running cannot be closed
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.run_until_complete(loop.shutdown_default_executor())

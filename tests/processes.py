@@ -25,9 +25,18 @@ def serving(target: str, environment: dict[str, str], *options: str) -> Iterator
 @contextmanager
 def started(command: list[str], environment: dict[str, str] | None = None) -> Iterator[str]:
     """Run a command that serves an agent and yield the agent's address."""
+    with launched(command, environment) as (_, url):
+        yield url
+
+
+@contextmanager
+def launched(
+    command: list[str], environment: dict[str, str] | None = None
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run a command that serves an agent and yield its process and the agent's address."""
     server = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     try:
-        yield _address(server)
+        yield server, _address(server)
     finally:
         server.terminate()
         server.communicate(timeout=20)

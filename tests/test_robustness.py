@@ -314,15 +314,6 @@ async def test_two_answers_at_once_after_a_restart_are_answered_once():
     assert sorted(type(r).__name__ for r in results) == ["Task", "UnsupportedOperationError"]
 
 
-async def test_a_task_of_a_dead_process_can_be_looked_at():
-    store = InMemoryTaskStore()
-    status = TaskStatus(state=TaskState.TASK_STATE_WORKING)
-    await store.save(Task(id="orphan", context_id="c", status=status), CALLER)
-    runtime = runtime_of(lambda text: text, store=store)
-    subscribed = runtime.on_subscribe_to_task(SubscribeToTaskRequest(id="orphan"), CALLER)
-    assert [e.id async for e in subscribed] == ["orphan"]
-
-
 async def test_queued_work_that_is_cancelled_is_never_done():
     release, done = threading.Event(), []
 

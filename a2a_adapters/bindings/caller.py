@@ -27,7 +27,7 @@ class CallerContextBuilder(ServerCallContextBuilder):
         headers = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
-        state: dict[str, object] = {"headers": headers}
+        state: dict[str, object] = {"headers": headers, "scope": scope}
         if "auth" in scope:
             state["auth"] = scope["auth"]
         return ServerCallContext(

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     )
 
     from a2a_adapters.runtime.live import LiveTask
+    from a2a_adapters.runtime.unoffered import MakeExtendedCard
 
 _NO_ANSWER = "The task ended because no answer came in time."
 
@@ -66,6 +67,7 @@ class Runtime(UnofferedOperations):
         card: The agent's card; its input modes and required extensions are enforced.
         task_store: Where tasks are kept; by default in memory, bounded by `limits`.
         limits: Time limits and bounds.
+        extended_card: What authenticated callers are told; by default nothing more.
         namespace: Keeps the tasks apart from those of other runtimes with the same store.
     """
 
@@ -76,11 +78,12 @@ class Runtime(UnofferedOperations):
         *,
         task_store: TaskStore | VersionedTaskStore | None = None,
         limits: Limits | None = None,
+        extended_card: MakeExtendedCard | None = None,
         namespace: str = "",
     ) -> None:
         self._executor = executor
         self._card = card
-        self._required_extensions = required_extensions(card)
+        self._extended_card = extended_card
         self._limits = limits or Limits()
         self._journal = Journal(task_store or MemoryTaskStore(self._limits), namespace)
         self._live = LiveTasks(self._journal, self._limits, self._give_up)
@@ -173,8 +176,11 @@ class Runtime(UnofferedOperations):
             for live in self._live.of(context.user.user_name):
                 if live.page.is_dirty:
                     await live.save()
+            listed = await self._journal.list(params, context)
+            if await self._live.end_left_behind(listed.tasks, context):
+                listed = await self._journal.list(params, context)
             page = ListTasksResponse()
-            page.CopyFrom(await self._journal.list(params, context))
+            page.CopyFrom(listed)
             for task in page.tasks:
                 if not params.include_artifacts:
                     task.ClearField("artifacts")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING
 
 from a2a.utils.errors import TaskNotFoundError
@@ -11,17 +13,20 @@ from a2a.utils.errors import TaskNotFoundError
 from a2a_adapters import states
 from a2a_adapters.ids import new_uuid
 from a2a_adapters.runtime.live import LiveTask
+from a2a_adapters.runtime.run import status_event
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
-
+    from a2a.server.cluster.task_store import StoredTask
     from a2a.server.context import ServerCallContext
+    from a2a.types import Task
 
     from a2a_adapters.limits import Limits
     from a2a_adapters.runtime.journal import Journal
 
 _PAUSES = (0.1, 1.0, 5.0, 30.0)
 """Seconds between attempts to save the last state of a task."""
+
+_LEFT_BEHIND = "The server was stopped while it worked on this task; please start a new one."
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +48,7 @@ class LiveTasks:
         self._journal = journal
         self._limits = limits
         self._give_up = give_up
+        self._started_at = time.time()
         self._by_id: dict[str, LiveTask] = {}
         self._expiries: dict[str, asyncio.TimerHandle] = {}
         self._background: set[asyncio.Task[None]] = set()
@@ -83,9 +89,44 @@ class LiveTasks:
         stored = await self._journal.load(task_id, context)
         if stored is None:
             return None
+        if self._is_left_behind(stored.task):
+            try:
+                return await self._end_left_behind(self._revived(stored, context))
+            except Exception:  # another process may have written it: it is not left behind then
+                logger.warning("task %s could not be ended", task_id, exc_info=True)
+                stored = await self._journal.load(task_id, context) or stored
+        return self._revived(stored, context)
+
+    def _revived(self, stored: StoredTask, context: ServerCallContext) -> LiveTask:
         page = self._journal.page(context, stored)
         task = stored.task
         return LiveTask(task.id, task.context_id, context.user, page, task)
+
+    def _is_left_behind(self, task: Task) -> bool:
+        """Tell whether a stored task was running, or has waited too long, in an earlier process.
+
+        What this process runs is alive, and so never read from the store.
+        """
+        if task.status.state in states.TERMINAL:
+            return False
+        changed_at = task.status.timestamp.ToMicroseconds() / 1e6
+        if task.status.state in states.INTERRUPTED:
+            return changed_at + self._limits.input_seconds < time.time()
+        return changed_at < self._started_at
+
+    async def _end_left_behind(self, live: LiveTask) -> LiveTask:
+        if live.state in states.INTERRUPTED:
+            await self._give_up(live)
+        else:
+            await live.apply(status_event(live, states.FAILED, _LEFT_BEHIND))
+        return live
+
+    async def end_left_behind(self, tasks: Iterable[Task], context: ServerCallContext) -> bool:
+        """End those of the caller's stored tasks that nobody runs; tell whether there were any."""
+        found = [t.id for t in tasks if t.id not in self._by_id and self._is_left_behind(t)]
+        for task_id in found:
+            await self.find(task_id, context)
+        return bool(found)
 
     def watch(self, live: LiveTask) -> None:
         """Keep a task alive for a reader, as long as it may still change."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.server.request_handlers import RequestHandler
 from a2a.utils.errors import PushNotificationNotSupportedError, UnsupportedOperationError
+
+from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 
 if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
@@ -19,9 +22,14 @@ if TYPE_CHECKING:
         TaskPushNotificationConfig,
     )
 
+MakeExtendedCard: TypeAlias = "Callable[[ServerCallContext], AgentCard]"
+"""Returns the extended card for a caller."""
+
 
 class UnofferedOperations(RequestHandler):
     """Push notifications and the extended card (A2A 1.0, section 3.3.4)."""
+
+    _extended_card: MakeExtendedCard | None
 
     async def on_create_task_push_notification_config(
         self, params: TaskPushNotificationConfig, context: ServerCallContext
@@ -50,5 +58,8 @@ class UnofferedOperations(RequestHandler):
     async def on_get_extended_agent_card(
         self, params: GetExtendedAgentCardRequest, context: ServerCallContext
     ) -> AgentCard:
-        """Refuse: the card does not offer an extended one."""
-        raise UnsupportedOperationError("this agent has no extended card")
+        """Return what authenticated callers are told (A2A 1.0, section 3.1.11)."""
+        if self._extended_card is None:
+            raise UnsupportedOperationError("this agent has no extended card")
+        with UnexpectedErrorsHidden("GetExtendedAgentCard"):
+            return self._extended_card(context)

@@ -12,7 +12,7 @@ from a2a_adapters.ids import new_id
 from a2a_adapters.security.refusals import Refusal, refuse
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from a2a_adapters.security.authenticator import Authenticator
 
@@ -46,7 +46,7 @@ class AuthenticationGate:
         else:
             scope["user"] = SimpleUser(user)
             scope["auth"] = AuthCredentials(["authenticated"])
-            await self._app(scope, receive, send)
+            await self._app(scope, receive, _uncached(send) if scope["method"] == "GET" else send)
 
     def _refusal(self, error: AccessDeniedError) -> Refusal:
         if isinstance(error, ForbiddenError):
@@ -62,3 +62,15 @@ def _headers(scope: Scope) -> dict[str, str]:
         name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
+
+
+def _uncached(send: Send) -> Send:
+    """Keep answers out of caches, which may not know that they are one user's own."""
+
+    async def uncached(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = [item for item in message["headers"] if item[0].lower() != b"cache-control"]
+            message = {**message, "headers": [*headers, (b"cache-control", b"no-store")]}
+        await send(message)
+
+    return uncached

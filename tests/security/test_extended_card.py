@@ -1,0 +1,117 @@
+"""The card that only authenticated callers get."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import httpx
+import pytest
+from a2a.types import GetExtendedAgentCardRequest
+
+from a2a_adapters import (
+    AgentDescription,
+    BearerTokens,
+    ConfigurationError,
+    ServerOptions,
+    Skill,
+    build_app,
+)
+from a2a_adapters.testing import connect, running
+
+V1 = {"A2A-Version": "1.0"}
+ANN = {"Authorization": "Bearer secret"}
+CARD = "/.well-known/agent-card.json"
+
+
+def rpc(method):
+    return {"jsonrpc": "2.0", "id": 1, "method": method}
+
+
+def echo(text: str) -> str:
+    """Say what was said."""
+    return text
+
+
+def extend(about: AgentDescription, user: str) -> AgentDescription:
+    skill = Skill(id="refund", name="Refund", description=f"Pays {user} back.")
+    return replace(about, skills=[*about.skills, skill])
+
+
+def served(target=echo, **options):
+    tokens = BearerTokens({"secret": "ann"})
+    options = {"authentication": tokens, "extended_description": extend} | options
+    return running(build_app(target, options=ServerOptions(**options)))
+
+
+async def test_authenticated_callers_get_it_by_every_binding_and_version():
+    async with served() as url, httpx.AsyncClient(base_url=url, headers=V1 | ANN) as http:
+        public = (await http.get(CARD)).json()
+        assert public["capabilities"]["extendedAgentCard"] is True
+        assert public["supportsAuthenticatedExtendedCard"] is True
+        assert "refund" not in str(public)
+        rest = await http.get("/extendedAgentCard")
+        assert rest.headers["cache-control"] == "no-store"
+        for card in (
+            (await http.post("/", json=rpc("GetExtendedAgentCard"))).json()["result"],
+            rest.json(),
+        ):
+            assert card["skills"][-1]["description"] == "Pays ann back."
+            assert card["supportedInterfaces"] == public["supportedInterfaces"]
+            assert card["securityRequirements"] == public["securityRequirements"]
+        del http.headers["A2A-Version"]
+        old = (await http.post("/", json=rpc("agent/getAuthenticatedExtendedCard"))).json()
+        assert old["result"]["skills"][-1]["description"] == "Pays ann back."
+        assert old["result"]["url"] == public["url"]
+
+
+async def test_nobody_else_gets_it():
+    async with served() as url, httpx.AsyncClient(base_url=url, headers=V1) as http:
+        assert (await http.post("/", json=rpc("GetExtendedAgentCard"))).status_code == 401
+        assert (await http.get("/extendedAgentCard")).status_code == 401
+
+
+async def test_each_of_several_agents_has_its_own():
+    async with (
+        served({"one": echo, "two": echo}) as url,
+        httpx.AsyncClient(base_url=url, headers=V1 | ANN) as http,
+    ):
+        card = (await http.get("/agents/two/extendedAgentCard")).json()
+    assert card["name"] == "two"
+    assert card["supportedInterfaces"][0]["url"] == f"{url}/agents/two/"
+
+
+async def test_an_agent_without_one_says_so():
+    async with (
+        served(extended_description=None) as url,
+        httpx.AsyncClient(base_url=url, headers=V1 | ANN) as http,
+    ):
+        assert "extendedAgentCard" not in (await http.get(CARD)).json()["capabilities"]
+        error = (await http.post("/", json=rpc("GetExtendedAgentCard"))).json()["error"]
+        assert error["code"] == -32004
+
+
+async def test_a_failing_extension_tells_nothing():
+    def fail(about, user):
+        raise RuntimeError("hunter2")
+
+    async with (
+        served(extended_description=fail) as url,
+        httpx.AsyncClient(base_url=url, headers=V1 | ANN) as http,
+    ):
+        answer = await http.post("/", json=rpc("GetExtendedAgentCard"))
+    assert answer.json()["error"]["code"] == -32603
+    assert "hunter2" not in answer.text
+
+
+def test_without_authentication_nobody_could_get_it():
+    with pytest.raises(ConfigurationError, match="without authentication"):
+        ServerOptions(extended_description=extend)
+
+
+async def test_the_official_client_gets_it(monkeypatch):
+    async with served() as url, connect(url, user="ann") as client:
+        monkeypatch.setitem(
+            client._transport.httpx_client.headers, "Authorization", "Bearer secret"
+        )
+        card = await client.get_extended_agent_card(GetExtendedAgentCardRequest())
+    assert card.skills[-1].id == "refund"

@@ -1,0 +1,145 @@
+"""Real servers that are told to stop, or are killed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+import time
+
+import httpx
+import pytest
+from a2a.types import TaskState
+
+from tests.processes import launched
+
+V1 = {"A2A-Version": "1.0"}
+APP = '''
+"""A server with a grace time of a second, and a store in a folder."""
+import asyncio
+from pathlib import Path
+
+from a2a.server.tasks import InMemoryTaskStore
+from a2a.types import Task
+
+from a2a_adapters import Limits, ServerOptions, serve
+
+
+class FolderStore(InMemoryTaskStore):
+    """Keeps the tasks of anonymous callers in files."""
+
+    async def save(self, task, context):
+        Path(task.id).write_bytes(task.SerializeToString())
+
+    async def get(self, task_id, context):
+        path = Path(task_id)
+        return Task.FromString(path.read_bytes()) if path.exists() else None
+
+
+async def work(text: str):
+    yield "begun"
+    await asyncio.sleep(float(text))
+
+
+async def immortal(text: str):
+    yield "begun"
+    while True:
+        try:
+            await asyncio.sleep(600)
+        except asyncio.CancelledError:
+            pass
+
+
+agents = {"work": work, "immortal": immortal}
+limits = Limits(shutdown_seconds=1)
+if __name__ == "__main__":
+    serve(agents, port=0, options=ServerOptions(limits=limits, task_store=FolderStore()))
+'''
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """Run the server; yield its process and its address."""
+    (tmp_path / "app.py").write_text(APP)
+    monkeypatch.chdir(tmp_path)
+    with launched([sys.executable, "app.py"]) as (process, url):
+        yield process, url.removesuffix("/agents/work")
+
+
+def call(seconds, method="SendStreamingMessage"):
+    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": seconds}]}
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"message": message}}
+
+
+class Reader:
+    """Reads one stream to its end."""
+
+    def __init__(self, http, path, seconds):
+        self.begun = asyncio.Event()
+        self.events = []
+        self._done = asyncio.create_task(self._read(http, path, seconds))
+
+    async def _read(self, http, path, seconds):
+        async with http.stream("POST", path, json=call(seconds)) as response:
+            async for line in response.aiter_lines():
+                if line.startswith("data: "):
+                    self.events.append(json.loads(line[6:])["result"])
+                    if "artifactUpdate" in self.events[-1]:
+                        self.begun.set()
+
+    async def last_status(self):
+        await self._done
+        return self.events[-1]["statusUpdate"]["status"]
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+async def test_running_tasks_get_their_time_and_then_a_reason(server, sent):
+    process, url = server
+    async with httpx.AsyncClient(base_url=url, headers=V1, timeout=30) as http:
+        short = Reader(http, "/agents/work/", "0.5")
+        long = Reader(http, "/agents/work/", "600")
+        stuck = Reader(http, "/agents/immortal/", "x")
+        for reader in (short, long, stuck):
+            await reader.begun.wait()
+        assert (await http.get("/healthz")).status_code == 200
+        told = time.monotonic()
+        process.send_signal(sent)
+
+        # During the grace time the server tells a load balancer and callers to go elsewhere.
+        async with asyncio.timeout(5):
+            while (health := await http.get("/healthz")).status_code == 200:
+                pass
+        assert (health.status_code, health.json()) == (503, {"status": "draining"})
+        refused = (await http.post("/agents/work/", json=call("0", "SendMessage"))).json()
+        assert refused["error"]["code"] == -32000
+
+        assert (await short.last_status())["state"] == "TASK_STATE_COMPLETED"
+        for reader in (long, stuck):
+            status = await reader.last_status()
+            assert status["state"] == "TASK_STATE_FAILED"
+            assert status["message"]["parts"] == [{"text": "The server was stopped."}]
+    _, errors = await asyncio.to_thread(process.communicate, timeout=20)
+    assert time.monotonic() - told < 8
+    # uvicorn ends itself by SIGTERM again, as who sent it expects.
+    assert process.returncode == (0 if sent == signal.SIGINT else -sent)
+    assert "does not end, left behind" in errors
+    assert "Traceback" not in errors.partition("Finished server process")[0]
+
+
+async def test_tasks_of_a_killed_server_have_failed_when_it_is_back(server):
+    process, url = server
+    async with httpx.AsyncClient(base_url=url, headers=V1, timeout=30) as http:
+        reader = Reader(http, "/agents/work/", "600")
+        await reader.begun.wait()
+        task_id = reader.events[0]["task"]["id"]
+        process.kill()
+        process.wait(timeout=10)
+        with pytest.raises(httpx.TransportError):
+            await reader.last_status()
+    with launched([sys.executable, "app.py"]) as (_, url):
+        get = {"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": task_id}}
+        async with httpx.AsyncClient(headers=V1) as http:
+            task = (await http.post(f"{url}/", json=get)).json()["result"]
+    assert TaskState.Value(task["status"]["state"]) == TaskState.TASK_STATE_FAILED
+    assert "The server was stopped" in task["status"]["message"]["parts"][0]["text"]
