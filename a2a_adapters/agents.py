@@ -100,16 +100,19 @@ class ServedAgent:
             has_extended=self._options.extended_description is not None,
         )
         callers = CallerContextBuilder()
-        protected: ASGIApp = Router(
-            [
-                Route("/", JsonRpcEndpoint(self.runtime, callers), methods=["POST"]),
-                *create_rest_routes(self.runtime, callers, enable_v0_3_compat=True),
-            ]
-        )
-        protected = BodyLimit(protected, self._options.limits.body_bytes)
-        if self._options.authentication is not None:
-            protected = AuthenticationGate(protected, self._options.authentication)
-        return [*card.routes(), Mount("", protected)]
+        rest = Router(create_rest_routes(self.runtime, callers, enable_v0_3_compat=True))
+        return [
+            # First, because most requests are its own.
+            Route("/", self._protected(JsonRpcEndpoint(self.runtime, callers)), methods=["POST"]),
+            *card.routes(),
+            Mount("", self._protected(rest)),
+        ]
+
+    def _protected(self, app: ASGIApp) -> ASGIApp:
+        app = BodyLimit(app, self._options.limits.body_bytes)
+        if self._options.authentication is None:
+            return app
+        return AuthenticationGate(app, self._options.authentication)
 
     async def aclose(self) -> None:
         """End the runs, then let the target go."""

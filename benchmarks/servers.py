@@ -27,12 +27,21 @@ async def stream(text: str) -> AsyncGenerator[str]:
         await asyncio.sleep(0)
 
 
-def ours(agent: str):
+def ours(agent: str, options=None):
     from a2a_adapters import build_app
 
-    return build_app(
-        sleeping_runnable() if agent == "sleep" else {"echo": echo, "stream": stream}[agent]
-    )
+    target = sleeping_runnable() if agent == "sleep" else {"echo": echo, "stream": stream}[agent]
+    return build_app(target, options=options)
+
+
+def ours_with_tokens(agent: str):
+    from load import TOKEN
+
+    from a2a_adapters import BearerTokens, ServerOptions
+
+    users = {f"token-of-user-{number}": f"user {number}" for number in range(1000)}
+    tokens = BearerTokens({**users, TOKEN: "caller"})
+    return ours(agent, ServerOptions(authentication=tokens))
 
 
 def sleeping_runnable():
@@ -194,6 +203,7 @@ TIME = "2025-01-01T00:00:00.000000Z"
 
 SERVERS = {
     "ours": ours,
+    "tokens": ours_with_tokens,
     "sdk": sdk,
     "a2a-adapter": a2a_adapter,
     "fasta2a": fasta2a,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import re
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+_CHECKED = frozenset({b"host", b"origin"})
 _PORT = re.compile(r":\d*$")
 
 logger = logging.getLogger(__name__)
@@ -35,31 +37,29 @@ class BrowserGuard:
     def __init__(self, app: ASGIApp, allowed_hosts: Iterable[str]) -> None:
         self._app = app
         self._allowed = frozenset(host.lower() for host in allowed_hosts)
+        # Bounded: the values are whatever a client sends.
+        self._refusal = functools.lru_cache(maxsize=64)(self._check)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request (ASGI)."""
         if scope["type"] == "http" and _came_by_loopback(scope):
-            refusal = self._refusal(scope)
-            if refusal is not None:
-                logger.warning("refused %s %r: %s", scope["method"], scope["path"], refusal.message)
-                await refuse(refusal, scope, receive, send)
-                return
+            for name, value in scope["headers"]:
+                if name in _CHECKED and (refusal := self._refusal(name, value)) is not None:
+                    method, path = scope["method"], scope["path"]
+                    logger.warning("refused %s %r: %s", method, path, refusal.message)
+                    await refuse(refusal, scope, receive, send)
+                    return
         await self._app(scope, receive, send)
 
-    def _refusal(self, scope: Scope) -> Refusal | None:
-        for name, value in scope["headers"]:
-            if name == b"host":
-                host = _without_port(value.decode("latin-1"))
-                if not self._is_allowed(host):
-                    return Refusal(421, "FAILED_PRECONDITION", _remedy("host", host))
-            elif name == b"origin":
-                host = _host_of(value.decode("latin-1"))
-                if not self._is_allowed(host):
-                    return Refusal(403, "PERMISSION_DENIED", _remedy("origin", host))
-        return None
-
-    def _is_allowed(self, host: str) -> bool:
-        return is_loopback(host) or host in self._allowed or "*" in self._allowed
+    def _check(self, name: bytes, raw_value: bytes) -> Refusal | None:
+        value = raw_value.decode("latin-1")
+        if name == b"host":
+            status, reason, kind, host = 421, "FAILED_PRECONDITION", "host", _without_port(value)
+        else:
+            status, reason, kind, host = 403, "PERMISSION_DENIED", "origin", _host_of(value)
+        if is_loopback(host) or host in self._allowed or "*" in self._allowed:
+            return None
+        return Refusal(status, reason, _remedy(kind, host))
 
 
 def _came_by_loopback(scope: Scope) -> bool:
