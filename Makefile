@@ -6,7 +6,7 @@ CREWAI := .venv-crewai
 EXTRAS := autogen,grpc,langchain
 INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types tests lowest test-crewai fuzz bench docs format clean
+.PHONY: demo test lint types tests lowest bench load docs format clean
 
 demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py
@@ -38,6 +38,9 @@ fuzz: $(VENV)/.test ## send 10,000 wrong requests over every binding and print t
 
 bench: $(VENV)/.test ## compare with other servers; writes docs/benchmarks.md
 	$(VENV)/bin/python benchmarks/run.py --write docs/benchmarks.md
+
+load: $(VENV)/.test ## hold 500 streams open at once; writes docs/load.md
+	$(VENV)/bin/python benchmarks/streams.py --write docs/load.md
 
 docs: $(VENV)/.venv ## the documentation as a site
 	$(call INSTALL,$(VENV)) --group docs

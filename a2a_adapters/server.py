@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -69,7 +70,14 @@ def serve(
         )
     options = replace(options or ServerOptions(), grpc_host=host)
     app = build_app(target, name=name, description=description, url=url, options=options)
-    config = uvicorn.Config(app, host=host, port=port, proxy_headers=options.trust_forwarded)
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        proxy_headers=options.trust_forwarded,
+        # For the connections, once all tasks have ended: a reader that has stopped never ends.
+        timeout_graceful_shutdown=math.ceil(options.limits.shutdown_seconds),
+    )
     with suppress(KeyboardInterrupt):  # uvicorn raises it once more when it has stopped
         Server(config).run()
 

@@ -40,7 +40,7 @@ async def throughput(
     def until() -> Iterator[bytes]:
         deadline = time.perf_counter() + seconds
         while time.perf_counter() < deadline:
-            yield _request("SendMessage", "hello")
+            yield request("SendMessage", "hello")
 
     started = time.perf_counter()
     done = await _run(port, connections, until(), lambda: Sender(expect))
@@ -49,7 +49,7 @@ async def throughput(
 
 async def send(port: int, count: int, connections: int, expect: re.Pattern[bytes]) -> float:
     """Send `count` messages and return how long that took."""
-    requests = (_request("SendMessage", "hello") for _ in range(count))
+    requests = (request("SendMessage", "hello") for _ in range(count))
     started = time.perf_counter()
     await _run(port, connections, requests, lambda: Sender(expect))
     return time.perf_counter() - started
@@ -57,7 +57,7 @@ async def send(port: int, count: int, connections: int, expect: re.Pattern[bytes
 
 async def stream_rate(port: int, streams: int, chunks: int) -> float:
     """Return how many events per second arrive on `streams` streams at once."""
-    requests = [_request("SendStreamingMessage", str(chunks)) for _ in range(streams)]
+    requests = [request("SendStreamingMessage", str(chunks)) for _ in range(streams)]
     started = time.perf_counter()
     done = await _run(port, streams, requests, Reader)
     took = time.perf_counter() - started
@@ -69,7 +69,7 @@ async def stream_rate(port: int, streams: int, chunks: int) -> float:
 
 async def first_token(port: int, runs: int) -> list[float]:
     """Return how long each of `runs` streams, one after the other, took to its first word."""
-    requests = [_request("SendStreamingMessage", "3") for _ in range(runs)]
+    requests = [request("SendStreamingMessage", "3") for _ in range(runs)]
     (connection,) = await _run(port, 1, requests, Reader)
     return connection.first
 
@@ -91,7 +91,7 @@ async def _run(
     return protocols
 
 
-def _request(method: str, text: str) -> bytes:
+def request(method: str, text: str) -> bytes:
     number = next(_numbers)
     message = {"messageId": f"m{number}", "role": "ROLE_USER", "parts": [{"text": text}]}
     call = {"jsonrpc": "2.0", "id": number, "method": method, "params": {"message": message}}

@@ -133,7 +133,7 @@ TARGETS = [
 
 def render(figures: Figures, names: list[str]) -> str:
     """Return the whole page."""
-    sections = [INTRODUCTION, _table(figures, names), NOTES, _targets(figures), _machine(names)]
+    sections = [INTRODUCTION, _table(figures, names), NOTES, _targets(figures), machine(names)]
     return "\n".join(sections)
 
 
@@ -170,7 +170,8 @@ def _targets(figures: Figures) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _machine(names: list[str]) -> str:
+def machine(names: list[str]) -> str:
+    """Return what was measured on."""
     versions = [f"{package} {version(package)}" for package in SAME]
     versions += [f"{name} {installed_version(name)}" for name in names if name in PEERS]
     lines = [

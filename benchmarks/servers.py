@@ -44,6 +44,12 @@ def ours_with_tokens(agent: str):
     return ours(agent, ServerOptions(authentication=tokens))
 
 
+def forgetful(agent: str):
+    from a2a_adapters import Limits, ServerOptions
+
+    return ours(agent, ServerOptions(limits=Limits(finished_tasks=0)))
+
+
 def sleeping_runnable():
     from langchain_core.runnables import RunnableLambda
 
@@ -204,6 +210,7 @@ TIME = "2025-01-01T00:00:00.000000Z"
 SERVERS = {
     "ours": ours,
     "tokens": ours_with_tokens,
+    "forgetful": forgetful,
     "sdk": sdk,
     "a2a-adapter": a2a_adapter,
     "fasta2a": fasta2a,

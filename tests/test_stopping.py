@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import socket
 import sys
 import time
 
@@ -51,7 +52,13 @@ async def immortal(text: str):
             pass
 
 
-agents = {"work": work, "immortal": immortal}
+async def flood(text: str):
+    for _ in range(int(text)):
+        yield "word " * 50
+        await asyncio.sleep(0)
+
+
+agents = {"work": work, "immortal": immortal, "flood": flood}
 limits = Limits(shutdown_seconds=1)
 if __name__ == "__main__":
     serve(agents, port=0, options=ServerOptions(limits=limits, task_store=FolderStore()))
@@ -125,6 +132,22 @@ async def test_running_tasks_get_their_time_and_then_a_reason(server, sent):
     assert process.returncode == (0 if sent == signal.SIGINT else -sent)
     assert "does not end, left behind" in errors
     assert "Traceback" not in errors.partition("Finished server process")[0]
+
+
+async def test_a_reader_that_has_stopped_does_not_keep_the_server(server):
+    process, url = server
+    port = int(url.rpartition(":")[2])
+    body = json.dumps(call("20000"))
+    with socket.socket() as stopped:
+        stopped.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        stopped.connect(("127.0.0.1", port))
+        head = "POST /agents/flood/ HTTP/1.1\r\nHost: localhost\r\nA2A-Version: 1.0\r\n"
+        stopped.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        assert stopped.recv(100)
+        told = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        await asyncio.to_thread(process.communicate, timeout=20)
+    assert time.monotonic() - told < 10
 
 
 async def test_tasks_of_a_killed_server_have_failed_when_it_is_back(server):

@@ -1,0 +1,236 @@
+"""Holds many streams open at once: `python benchmarks/streams.py [--write docs/load.md]`.
+
+Ends with an error if a chunk is lost, doubled or out of order, if memory does not come back,
+or if a reader that stops reading is felt by the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import socket
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median, quantiles
+
+import httpx
+import load
+import uvloop
+from processes import DATA, Process, start
+from report import machine
+
+WARM_UP_ROUNDS = 2
+MOST_GROWTH = 0.10
+MOST_SLOWDOWN = 1.5
+"""How much longer others may take beside a reader that has stopped; shared machines are noisy."""
+SECONDS = 300
+UNREAD = "20000"
+"""How many chunks the reader that stopped is sent: more than a subscriber may fall behind."""
+
+
+@dataclass
+class Stream:
+    """One stream as it was received."""
+
+    raw: bytearray = field(default_factory=bytearray)
+    first: float = 0.0
+
+    def events(self) -> list[dict]:
+        """Return its events, taken out of HTTP's chunks."""
+        _, _, rest = bytes(self.raw).partition(b"\r\n\r\n")
+        body = bytearray()
+        while True:
+            size, _, rest = rest.partition(b"\r\n")
+            if not int(size, 16):
+                break
+            body += rest[: int(size, 16)]
+            rest = rest[int(size, 16) + 2 :]
+        lines = body.decode().split("\n")
+        return [json.loads(line[6:])["result"] for line in lines if line.startswith("data: ")]
+
+
+def check(stream: Stream, chunks: int) -> str:
+    """Return the id of the task whose stream is as it has to be."""
+    task, *updates, ended = stream.events()
+    words = [u["artifactUpdate"]["artifact"]["parts"][0].get("text", "") for u in updates]
+    expected = [f"word{number} " for number in range(chunks)]
+    assert [word for word in words if word] == expected, "a chunk is lost, doubled or displaced"
+    assert updates[-1]["artifactUpdate"]["lastChunk"], "the artifact is not closed"
+    assert ended["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
+    return task["task"]["id"]
+
+
+async def receive(port: int, chunks: int) -> Stream:
+    """Read one stream to its end."""
+    stream = Stream()
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(load.request("SendStreamingMessage", str(chunks)))
+    began = time.perf_counter()
+    while not stream.raw.endswith(b"\r\n0\r\n\r\n"):
+        data = await reader.read(65536)
+        if not data:
+            raise ConnectionError(f"a stream broke after {len(stream.raw)} bytes")
+        stream.first = stream.first or time.perf_counter() - began
+        stream.raw += data
+    writer.close()
+    return stream
+
+
+async def receive_all(port: int, streams: int, chunks: int) -> tuple[list[Stream], float]:
+    """Read that many streams at once; return them and how long it took."""
+    began = time.perf_counter()
+    async with asyncio.timeout(SECONDS):
+        received = await asyncio.gather(*(receive(port, chunks) for _ in range(streams)))
+    return received, time.perf_counter() - began
+
+
+async def correctness(port: int, streams: int, chunks: int) -> dict[str, str]:
+    """Check every stream, and what the server keeps of it."""
+    received, took = await receive_all(port, streams, chunks)
+    ids = {check(stream, chunks) for stream in received}
+    assert len(ids) == streams, "two streams are of one task"
+    text = "".join(f"word{number} " for number in range(chunks))
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as http:
+        for task_id in ids:
+            assert await stored_text(http, task_id) == text, "the store holds something else"
+    firsts = [stream.first * 1e3 for stream in received]
+    return {
+        "streams at once x chunks": f"{streams} x {chunks}",
+        "every chunk of every stream once and in order": "yes",
+        "every task stored with its whole text": "yes",
+        "all streams received in": f"{took:.2f} s",
+        "chunks per second": f"{streams * chunks / took:,.0f}",
+        "first bytes, median and 99th percentile": (
+            f"{median(firsts):.0f} ms, {quantiles(firsts, n=100)[-1]:.0f} ms"
+        ),
+    }
+
+
+async def stored_text(http: httpx.AsyncClient, task_id: str) -> str:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": task_id}}
+    answer = (await http.post("/", json=call, headers={"A2A-Version": "1.0"})).json()
+    assert answer["result"]["status"]["state"] == "TASK_STATE_COMPLETED", answer
+    return answer["result"]["artifacts"][0]["parts"][0]["text"]
+
+
+async def memory(server: Process, streams: int, chunks: int, rounds: int) -> dict[str, str]:
+    """Check that what streams need comes back; the server keeps no finished task."""
+    idle = server.rss()
+    for _ in range(WARM_UP_ROUNDS):
+        await receive_all(server.port, streams, chunks)
+    before = server.rss()
+    for _ in range(rounds):
+        await receive_all(server.port, streams, chunks)
+    after = server.rss()
+    growth = after / before - 1
+    assert growth <= MOST_GROWTH, f"memory grew by {growth:.0%}"
+    return {
+        "memory of the server before the first stream": mebibytes(idle),
+        f"after {WARM_UP_ROUNDS} rounds of all streams": mebibytes(before),
+        f"after {rounds} more rounds": f"{mebibytes(after)} ({growth:+.1%})",
+    }
+
+
+async def kept(server: Process, streams: int, chunks: int, rounds: int) -> dict[str, str]:
+    """Measure what a server keeps of finished tasks."""
+    await receive_all(server.port, streams, chunks)
+    before = server.rss()
+    for _ in range(rounds):
+        await receive_all(server.port, streams, chunks)
+    each = (server.rss() - before) / rounds / streams
+    return {"what the store keeps, for each finished task": f"{each / 1024:.1f} KiB"}
+
+
+async def stopped_reader(port: int, streams: int, chunks: int) -> dict[str, str]:
+    """Check that nobody feels a reader that takes nothing off its connection."""
+    _, alone = await receive_all(port, streams, chunks)
+    loop = asyncio.get_running_loop()
+    with socket.socket() as stopped:
+        stopped.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        stopped.setblocking(False)
+        await loop.sock_connect(stopped, ("127.0.0.1", port))
+        await loop.sock_sendall(stopped, load.request("SendStreamingMessage", UNREAD))
+        received, beside = await receive_all(port, streams, chunks)
+        for stream in received:
+            check(stream, chunks)
+        slowdown = await finished_in(port)
+    assert beside < alone * MOST_SLOWDOWN + slowdown, f"{beside:.2f} s instead of {alone:.2f} s"
+    return {
+        "beside a reader that stopped reading": f"{beside:.2f} s; without it {alone:.2f} s",
+        "the task nobody reads any more": "completed",
+    }
+
+
+async def finished_in(port: int) -> float:
+    """Wait until every task is completed; return how long that took."""
+    call = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {"status": WORKING}}
+    began = time.perf_counter()
+    async with asyncio.timeout(SECONDS), httpx.AsyncClient(timeout=60) as http:
+        while True:
+            url, headers = f"http://127.0.0.1:{port}/", {"A2A-Version": "1.0"}
+            answer = (await http.post(url, json=call, headers=headers)).json()
+            if not answer["result"]["tasks"]:
+                return time.perf_counter() - began
+            await asyncio.sleep(0.05)
+
+
+WORKING = "TASK_STATE_WORKING"
+
+
+def mebibytes(size: float) -> str:
+    return f"{size / 2**20:.1f} MiB"
+
+
+def main() -> None:
+    options = parse()
+    DATA.mkdir(parents=True, exist_ok=True)
+    size = (options.streams, options.chunks)
+    rows: dict[str, str] = {}
+    with start("ours", "stream") as server:
+        rows |= uvloop.run(correctness(server.port, *size))
+        rows |= uvloop.run(stopped_reader(server.port, *size))
+    with start("forgetful", "stream") as server:
+        rows |= uvloop.run(memory(server, *size, options.rounds))
+    with start("ours", "stream") as server:
+        rows |= uvloop.run(kept(server, *size, options.rounds))
+    text = page(rows)
+    print(text)
+    if options.write:
+        options.write.write_text(text, encoding="utf-8")
+
+
+def page(rows: dict[str, str]) -> str:
+    lines = [f"| {name} | {value} |" for name, value in rows.items()]
+    return "\n".join([INTRODUCTION, "| | |", "|---|---|", *lines, "", NOTES, machine([])])
+
+
+INTRODUCTION = """\
+# Load
+
+Made by `make load`, which ends with an error if one of these does not hold: one server process,
+one client process, on loopback; every stream has a connection of its own.
+"""
+
+NOTES = f"""\
+Memory is the server's resident set. Where it has to come back, the server keeps no finished
+task (`Limits(finished_tasks=0)`), and it may grow by {MOST_GROWTH:.0%} at most. The reader that
+stops takes nothing off its connection while its agent sends {int(UNREAD):,} chunks; the task
+completes, its subscription ends when it is `Limits.subscriber_events` behind, and the others go
+on as before.
+"""
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--streams", type=int, default=500)
+    parser.add_argument("--chunks", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--write", type=Path, metavar="FILE")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
