@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 LOWEST := .venv-lowest
 CREWAI := .venv-crewai
-EXTRAS := autogen,grpc,langchain
+EXTRAS := autogen,grpc,jwt,langchain
 INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types tests lowest bench load docs format clean
+.PHONY: demo test lint types tests lowest test-crewai fuzz bench load docs format clean
 
 demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py

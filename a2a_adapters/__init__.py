@@ -25,6 +25,7 @@ from a2a_adapters.errors import (
     AccessDeniedError,
     ConfigurationError,
     ForbiddenError,
+    ForbiddenUrlError,
     InvalidInputError,
     MissingExtraError,
     NoAdapterError,
@@ -64,6 +65,21 @@ if TYPE_CHECKING:
     from a2a_adapters.app import as_executor, build_app
     from a2a_adapters.executor import AdapterExecutor
     from a2a_adapters.options import ServerOptions
+    from a2a_adapters.outbound import OutboundPolicy
+    from a2a_adapters.remote import (
+        AgentReply,
+        ApiKeyAuth,
+        BearerAuth,
+        Conversation,
+        MessageInput,
+        RemoteAgent,
+        RemoteArtifact,
+        RemoteEvent,
+        RemoteOptions,
+        ReplyState,
+        remote_llm,
+        remote_tool,
+    )
     from a2a_adapters.security import AnyOf, ApiKeys, Authenticator, BearerTokens, JwtTokens
     from a2a_adapters.server import serve, serve_runnable
 
@@ -79,9 +95,11 @@ __all__ = [
     "AgentReply",
     "AgentRequest",
     "AnyOf",
+    "ApiKeyAuth",
     "ApiKeys",
     "AuthRequired",
     "Authenticator",
+    "BearerAuth",
     "BearerTokens",
     "CancelFlag",
     "ConfigurationError",
@@ -90,6 +108,7 @@ __all__ = [
     "Extension",
     "File",
     "ForbiddenError",
+    "ForbiddenUrlError",
     "InputRequired",
     "InvalidInputError",
     "JwtTokens",
@@ -148,6 +167,17 @@ _LAZY = {
     "Authenticator": "a2a_adapters.security",
     "BearerTokens": "a2a_adapters.security",
     "JwtTokens": "a2a_adapters.security",
+    "AgentReply": "a2a_adapters.remote",
+    "ApiKeyAuth": "a2a_adapters.remote",
+    "BearerAuth": "a2a_adapters.remote",
+    "Conversation": "a2a_adapters.remote",
+    "MessageInput": "a2a_adapters.remote",
+    "OutboundPolicy": "a2a_adapters.outbound",
+    "RemoteAgent": "a2a_adapters.remote",
+    "RemoteArtifact": "a2a_adapters.remote",
+    "RemoteEvent": "a2a_adapters.remote",
+    "RemoteOptions": "a2a_adapters.remote",
+    "ReplyState": "a2a_adapters.remote",
     "ServerOptions": "a2a_adapters.options",
     "as_executor": "a2a_adapters.app",
     "build_app": "a2a_adapters.app",

@@ -6,10 +6,10 @@ import asyncio
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from a2a.server.agent_execution import AgentExecutor
-from a2a.server.routes import create_rest_routes
 from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route, Router
 
@@ -17,8 +17,9 @@ from a2a_adapters.adapter import AgentDescription
 from a2a_adapters.address import Address
 from a2a_adapters.bindings.caller import CallerContextBuilder
 from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
+from a2a_adapters.bindings.rest import rest_routes
 from a2a_adapters.card import WELL_KNOWN_PATHS, CardEndpoint, ExtendedCard, build_card
-from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.errors import ConfigurationError, MissingExtraError
 from a2a_adapters.executor import AdapterExecutor
 from a2a_adapters.options import ServerOptions
 from a2a_adapters.plugins import installed_plugins
@@ -27,10 +28,13 @@ from a2a_adapters.security.body import BodyLimit
 from a2a_adapters.security.gate import AuthenticationGate
 
 if TYPE_CHECKING:
+    from a2a.types import AgentCard
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp
+
+    from a2a_adapters.bindings.grpc import GrpcServer
 
 
 __all__ = ["as_executor"]
@@ -79,34 +83,36 @@ class ServedAgent:
         self.about = _describe(self.executor, name, description)
         self.address = address
         self._options = options
-        extend, authentication = options.extended_description, options.authentication
+        extend = options.extended_description
         self.runtime = Runtime(
             self.executor,
-            build_card(self.about, address.of(None), authentication),
+            build_card(self.about, address.of(None)),
             task_store=options.task_store,
             limits=options.limits,
-            extended_card=ExtendedCard(self.about, extend, address, authentication)
-            if extend
-            else None,
+            extended_card=ExtendedCard(self._card, self.about, extend, address) if extend else None,
             namespace=address.path,
         )
+        self.grpc = _grpc_server(self.runtime, options)
 
     def routes(self) -> list[BaseRoute]:
         """Return the agent's routes: the card for everybody, the rest for those who may."""
-        card = CardEndpoint(
-            self.about,
-            self.address,
-            self._options.authentication,
-            has_extended=self._options.extended_description is not None,
-        )
+        card = CardEndpoint(partial(self._card, self.about), self.address)
         callers = CallerContextBuilder()
-        rest = Router(create_rest_routes(self.runtime, callers, enable_v0_3_compat=True))
         return [
             # First, because most requests are its own.
             Route("/", self._protected(JsonRpcEndpoint(self.runtime, callers)), methods=["POST"]),
             *card.routes(),
-            Mount("", self._protected(rest)),
+            Mount("", self._protected(Router(rest_routes(self.runtime, callers)))),
         ]
+
+    def _card(self, about: AgentDescription, url: str) -> AgentCard:
+        return build_card(
+            about,
+            url,
+            self.grpc.url(url) if self.grpc else None,
+            authentication=self._options.authentication,
+            has_extended=self._options.extended_description is not None,
+        )
 
     def _protected(self, app: ASGIApp) -> ASGIApp:
         app = BodyLimit(app, self._options.limits.body_bytes)
@@ -117,6 +123,8 @@ class ServedAgent:
     async def aclose(self) -> None:
         """End the runs, then let the target go."""
         await self.runtime.aclose()
+        if self.grpc is not None:
+            await self.grpc.stop()
         if isinstance(self.executor, AdapterExecutor):
             await self.executor.aclose()
 
@@ -154,6 +162,8 @@ class ServedAgents:
             ]
             if not self._agents:
                 raise ConfigurationError("there is no agent to serve")
+            if options.grpc_port is not None:
+                raise ConfigurationError("over gRPC there is one agent at a port; serve them apart")
             self.is_single = False
         else:
             self._agents = [ServedAgent(target, name, description, self._root, options)]
@@ -168,6 +178,12 @@ class ServedAgents:
             return self._agents[0].routes()
         mounts = [Mount(agent.address.path, routes=agent.routes()) for agent in self._agents]
         return [Route("/agents", self._list), *mounts]
+
+    async def start(self) -> None:
+        """Listen where an agent listens by itself."""
+        for agent in self._agents:
+            if agent.grpc is not None:
+                await agent.grpc.start()
 
     async def drain(self) -> None:
         """Take no more messages, and end what runs."""
@@ -213,4 +229,21 @@ def _describe(
         about,
         name=name or about.name,
         description=description or about.description,
+    )
+
+
+def _grpc_server(runtime: Runtime, options: ServerOptions) -> GrpcServer | None:
+    if options.grpc_port is None:
+        return None
+    try:
+        from a2a_adapters.bindings.grpc import GrpcServer  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("gRPC", "grpc") from error
+    return GrpcServer(
+        runtime,
+        options.grpc_host,
+        options.grpc_port,
+        options.grpc_url,
+        authentication=options.authentication,
+        message_bytes=options.limits.body_bytes,
     )

@@ -50,7 +50,8 @@ def build_app(
     Raises:
         NoAdapterError: No plugin can serve the target.
         TargetError: A plugin knows its type, but cannot serve this object.
-        ConfigurationError: A name cannot be part of an address.
+        ConfigurationError: A name cannot be part of an address, or there are several for gRPC.
+        MissingExtraError: The options ask for gRPC, which is not installed.
     """
     options = options or ServerOptions()
     agents = ServedAgents(target, name, description, url, options)
@@ -83,6 +84,7 @@ def _lifespan(
     async def lifespan(_app: Starlette) -> AsyncGenerator[None]:
         # Frameworks run blocking code in the loop's default pool, which has a few threads only.
         asyncio.get_running_loop().set_default_executor(ThreadPool(threads))
+        await agents.start()
         try:
             yield
         finally:

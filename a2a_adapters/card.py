@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
     from starlette.requests import Request
 
-    from a2a_adapters.adapter import AgentDescription, Skill
+    from a2a_adapters.adapter import AgentDescription, Extension, Skill
     from a2a_adapters.address import Address
     from a2a_adapters.security import Authenticator
 
@@ -48,15 +48,16 @@ ExtendedDescription: TypeAlias = "Callable[[AgentDescription, str], AgentDescrip
 def build_card(
     description: AgentDescription,
     url: str,
-    authentication: Authenticator | None = None,
+    grpc_url: str | None = None,
     *,
+    authentication: Authenticator | None = None,
     has_extended: bool = False,
 ) -> AgentCard:
-    """Return the card of an agent that is served at `url`.
+    """Return the card of an agent that is served at `url`, and over gRPC at `grpc_url`.
 
-    Both protocol versions are listed for both bindings, so that a2a-sdk adds the fields 0.3
+    Both protocol versions are listed for every binding, so that a2a-sdk adds the fields 0.3
     clients need (A2A 1.0, section 4.4.1 and appendix A). Any scheme of `authentication` is
-    enough, so each is a requirement of its own (section 4.4.1, `securityRequirements`).
+    enough, so each is a requirement of its own.
     """
     url = url.rstrip("/")
     addresses = [("JSONRPC", f"{url}/"), ("HTTP+JSON", url)]
@@ -79,7 +80,7 @@ def build_card(
         supported_interfaces=interfaces,
         capabilities=AgentCapabilities(
             streaming=True,
-            extensions=[progress],
+            extensions=[progress, *map(_extension, description.extensions)],
             extended_agent_card=has_extended or None,
         ),
         default_input_modes=description.input_modes,
@@ -120,24 +121,13 @@ class CardEndpoint:
     """Serves the card, with the address under which the client reached it.
 
     Args:
-        description: What the card says.
+        make: Returns the card of an agent at a URL.
         address: Where the agent is found.
-        authentication: What the card says about credentials.
-        has_extended: Whether there is more for authenticated callers.
     """
 
-    def __init__(
-        self,
-        description: AgentDescription,
-        address: Address,
-        authentication: Authenticator | None = None,
-        *,
-        has_extended: bool = False,
-    ) -> None:
-        self._description = description
+    def __init__(self, make: Callable[[str], AgentCard], address: Address) -> None:
+        self._make = make
         self._address = address
-        self._authentication = authentication
-        self._has_extended = has_extended
         self._last_modified = formatdate(usegmt=True)
         # Bounded: the host is whatever a client sends.
         self._render = functools.lru_cache(maxsize=64)(self._render_once)
@@ -159,10 +149,7 @@ class CardEndpoint:
         return Response(body, headers=headers, media_type="application/json")
 
     def _render_once(self, url: str) -> tuple[bytes, str]:
-        card = build_card(
-            self._description, url, self._authentication, has_extended=self._has_extended
-        )
-        body = to_json(agent_card_to_dict(card))
+        body = to_json(agent_card_to_dict(self._make(url)))
         return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
@@ -170,23 +157,23 @@ class ExtendedCard:
     """Makes the card for authenticated callers (A2A 1.0, section 13.3).
 
     Args:
+        make: Returns the card with a description at a URL.
         description: What everybody is told.
         extend: Makes the extended description.
         address: Where the agent is found.
-        authentication: What the card says about credentials.
     """
 
     def __init__(
         self,
+        make: Callable[[AgentDescription, str], AgentCard],
         description: AgentDescription,
         extend: ExtendedDescription,
         address: Address,
-        authentication: Authenticator | None,
     ) -> None:
+        self._make = make
         self._description = description
         self._extend = extend
         self._address = address
-        self._authentication = authentication
 
     def __call__(self, context: ServerCallContext) -> AgentCard:
         """Return the card for a caller.
@@ -197,5 +184,4 @@ class ExtendedCard:
         if not context.user.is_authenticated:
             raise ExtendedAgentCardNotConfiguredError("the extended card is not for everybody")
         about = self._extend(self._description, context.user.user_name)
-        url = self._address.of(context.state.get("scope"))
-        return build_card(about, url, self._authentication, has_extended=True)
+        return self._make(about, self._address.of(context.state.get("scope")))

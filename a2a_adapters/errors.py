@@ -6,13 +6,22 @@
     │   ├── MissingExtraError (ImportError)   an optional dependency is not installed
     │   ├── TargetError                   a plugin knows the object, but cannot serve it as it is
     │   └── UnsafeHostError               serving here would expose an open agent
+    ├── ForbiddenUrlError (ValueError)    this process must not connect to that URL
     ├── InvalidInputError (ValueError)    the caller's message cannot be used; told to the caller
-    └── AccessDeniedError                 an `Authenticator` refuses the caller; told to the caller
-        ├── UnauthenticatedError          nobody, or wrong credentials
-        └── ForbiddenError                somebody who may not use the agent
+    ├── AccessDeniedError                 an `Authenticator` refuses the caller; told to the caller
+    │   ├── UnauthenticatedError          there are no credentials, or wrong ones
+    │   └── ForbiddenError                the user is known, but may not use the agent
+    └── RemoteAgentError                  a remote agent did not do what it was asked
+        ├── RemoteConnectionError (ConnectionError)   it cannot be reached, or the line broke
+        ├── RemoteTimeoutError (TimeoutError)   it did not answer in time
+        ├── RemoteAuthError (PermissionError)   it wants other credentials
+        ├── RemoteRefusedError            it answered with an error of the protocol
+        ├── RemoteAnswerError (ValueError)   what it answered is not A2A, or is too large
+        └── RemoteTaskError               the task failed, was rejected or was cancelled
 
 Messages of `ConfigurationError` are for the developer's terminal. Those of `InvalidInputError`
-and `AccessDeniedError` are sent to the remote caller, so they must hold nothing private.
+and `AccessDeniedError` are sent to the remote caller, so they must hold nothing private. What a
+`RemoteAgentError` quotes was written by the remote agent: trust it no more than its answers.
 """
 
 from __future__ import annotations
@@ -27,6 +36,7 @@ __all__ = [
     "AccessDeniedError",
     "ConfigurationError",
     "ForbiddenError",
+    "ForbiddenUrlError",
     "InvalidInputError",
     "MissingExtraError",
     "NoAdapterError",
@@ -104,3 +114,61 @@ class UnauthenticatedError(AccessDeniedError):
 
 class ForbiddenError(AccessDeniedError):
     """The user is known, but may not use the agent: HTTP 403."""
+
+
+class RemoteAgentError(A2AAdaptersError):
+    """A remote agent did not do what it was asked.
+
+    Attributes:
+        task_id: The remote task, "" when none was begun or it is not known.
+        context_id: The remote conversation, likewise.
+    """
+
+    def __init__(self, message: str, *, task_id: str = "", context_id: str = "") -> None:
+        super().__init__(message)
+        self.task_id = task_id
+        self.context_id = context_id
+
+
+class RemoteConnectionError(RemoteAgentError, ConnectionError):
+    """The agent cannot be reached, or the connection broke and could not be taken up again."""
+
+
+class RemoteTimeoutError(RemoteAgentError, TimeoutError):
+    """The agent did not answer in the time it was given."""
+
+
+class RemoteAuthError(RemoteAgentError, PermissionError):
+    """The agent wants credentials, or other ones (HTTP 401 and 403)."""
+
+
+class RemoteRefusedError(RemoteAgentError):
+    """The agent answered with an error of the protocol (A2A 1.0, section 3.3.2).
+
+    Attributes:
+        code: The JSON-RPC code, -32001 for an unknown task for instance; 0 if there is none.
+    """
+
+    def __init__(
+        self, message: str, *, code: int = 0, task_id: str = "", context_id: str = ""
+    ) -> None:
+        super().__init__(message, task_id=task_id, context_id=context_id)
+        self.code = code
+
+
+class RemoteAnswerError(RemoteAgentError, ValueError):
+    """What came back is not A2A, holds no answer, or is larger than allowed."""
+
+
+class RemoteTaskError(RemoteAgentError):
+    """The remote task ended without an answer.
+
+    Attributes:
+        state: "failed", "rejected" or "canceled".
+        reply: What had come until then.
+    """
+
+    def __init__(self, message: str, reply: AgentReply) -> None:
+        super().__init__(message, task_id=reply.task_id, context_id=reply.context_id)
+        self.state = reply.state
+        self.reply = reply

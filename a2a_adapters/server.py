@@ -58,9 +58,10 @@ def serve(
     Raises:
         NoAdapterError: No plugin can serve the target.
         TargetError: A plugin knows its type, but cannot serve this object.
+        MissingExtraError: The options ask for gRPC, which is not installed.
         UnsafeHostError: `host` is not this machine, and there is no authentication.
     """
-    options = options or ServerOptions()
+    options = replace(options or ServerOptions(), grpc_host=host)
     is_open = options.authentication is None
     if is_open and not allow_unauthenticated and not is_loopback(host):
         raise UnsafeHostError(
@@ -68,7 +69,6 @@ def serve(
             "machines; ask callers for tokens (ServerOptions(authentication=...), "
             "--bearer-token-file), or allow_unauthenticated=True (--allow-unauthenticated)"
         )
-    options = replace(options or ServerOptions(), grpc_host=host)
     app = build_app(target, name=name, description=description, url=url, options=options)
     config = uvicorn.Config(
         app,
@@ -112,6 +112,9 @@ class Server(uvicorn.Server):
             for agent in self._agents:
                 url = root + agent.address.path
                 logger.info("A2A agent at %s/, card at %s%s", url, url, WELL_KNOWN_PATHS[0])
+        for agent in self._agents:
+            if agent.grpc is not None:
+                logger.info("A2A agent over gRPC at port %s", agent.grpc.port)
 
     @property
     def _agents(self) -> ServedAgents:

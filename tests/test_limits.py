@@ -71,6 +71,7 @@ async def test_runs_wait_in_a_queue_and_are_refused_beyond_it():
         for path in ("/message:send", "/message:stream"):
             response = await http.post(path, json={"message": MESSAGE})
             assert response.status_code == 503
+            assert response.headers["retry-after"] == "1"
             assert response.json()["error"]["status"] == "UNAVAILABLE"
         assert (await http.get("/tasks")).json()["totalSize"] == 3, "a refusal leaves no task"
 

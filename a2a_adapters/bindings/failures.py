@@ -19,6 +19,8 @@ from a2a.utils.errors import (
     JSONParseError,
 )
 
+from a2a_adapters.runtime.busy import ServerBusyError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -31,7 +33,11 @@ _INTERNAL = JSON_RPC_ERROR_CODE_MAP[InternalError]
 _MAPPING: dict[type[A2AError], ErrorMapping] = {
     **A2A_ERROR_MAPPING,
     JSONParseError: A2A_ERROR_MAPPING[InvalidRequestError],
+    ServerBusyError: ErrorMapping(503, "UNAVAILABLE", "SERVER_BUSY"),
 }
+# The code of an internal error would say that to try again is no use. This one JSON-RPC leaves to
+# servers; A2A's own begin at -32001 (section 9.5).
+_RPC_CODES: dict[type[A2AError], int] = {**JSON_RPC_ERROR_CODE_MAP, ServerBusyError: -32000}
 
 
 def rpc_error(call_id: str | int | None, error: A2AError) -> dict[str, Any]:
@@ -42,7 +48,7 @@ def rpc_error(call_id: str | int | None, error: A2AError) -> dict[str, Any]:
 
 def rpc_code(error: A2AError) -> int:
     """Return the JSON-RPC code of an error."""
-    return _lookup(JSON_RPC_ERROR_CODE_MAP, error, _INTERNAL)
+    return _lookup(_RPC_CODES, error, _INTERNAL)
 
 
 def mapping(error: A2AError) -> ErrorMapping:

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 import grpc.aio
-from a2a.auth.user import UnauthenticatedUser
+from a2a.auth.user import UnauthenticatedUser, User
 from a2a.extensions.common import get_requested_extensions
 from a2a.server.context import ServerCallContext
+from a2a.server.routes.common import StarletteUser
 from a2a.utils.error_handlers import A2A_DOMAIN
-from a2a.utils.errors import A2AError
+from a2a.utils.errors import A2AError, ErrorMapping
 from a2a.utils.grpc_status import status_to_grpc
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo  # type: ignore[import-untyped]
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
+from starlette.authentication import SimpleUser
 from starlette.datastructures import URL
 
 from a2a_adapters.bindings import failures
@@ -28,11 +30,14 @@ from a2a_adapters.bindings.methods import parsed
 from a2a_adapters.bindings.rpcs import OLD_SERVICE, SERVICE, Rpc, Service
 from a2a_adapters.bindings.versions import VERSION_HEADER, VERSION_STATE, supported, unsupported
 from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
+from a2a_adapters.security.gate import admit
+from a2a_adapters.security.refusals import Refusal
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
     from a2a_adapters.runtime import Runtime
+    from a2a_adapters.security import Authenticator
 
 _SHOWN_CHARACTERS = 500
 """How much of an error is told: its text and details travel in headers, which are small."""
@@ -49,15 +54,29 @@ class GrpcServer:
         host: Where to listen.
         port: Where to listen; 0 takes a free port.
         public_url: Its address in the card.
+        authentication: Who may call; by default everybody.
+        message_bytes: How large a request may be.
     """
 
     def __init__(
-        self, runtime: Runtime, host: str, port: int, public_url: str | None = None
+        self,
+        runtime: Runtime,
+        host: str,
+        port: int,
+        public_url: str | None = None,
+        *,
+        authentication: Authenticator | None = None,
+        message_bytes: int = 4 * 1024 * 1024,
     ) -> None:
         self._runtime = runtime
         self._address = f"[{host}]" if ":" in host else host
         self._server: grpc.aio.Server | None = None
         self._public_url = public_url
+        self._authentication = authentication
+        self._options = [
+            ("grpc.so_reuseport", 0),
+            ("grpc.max_receive_message_length", message_bytes),
+        ]
         self.port = port
 
     def url(self, http_url: str) -> str:
@@ -71,7 +90,7 @@ class GrpcServer:
         Raises:
             RuntimeError: The port is taken.
         """
-        server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
+        server = grpc.aio.server(options=self._options)
         for service in (SERVICE, OLD_SERVICE):
             handlers = {name: self._handler(service, rpc) for name, rpc in service.calls.items()}
             generic = grpc.method_handlers_generic_handler(service.name, handlers)
@@ -121,18 +140,35 @@ class GrpcServer:
         self, service: Service, rpc: Rpc, request: bytes, context: _ServicerContext
     ) -> Any:
         headers = _headers(context)
+        user = await self._user(headers)
         if supported(headers.get(VERSION_HEADER, "")) != service.version:
             raise unsupported(f"the service {service.name} is of A2A {service.version}")
         params = parsed(rpc.to_core, parsed(rpc.request.FromString, request))
         caller = ServerCallContext(
             state={"headers": headers, VERSION_STATE: service.version},
-            user=UnauthenticatedUser(),
+            user=user,
             tenant=params.tenant,
             requested_extensions=get_requested_extensions(
                 [headers[name] for name in EXTENSION_HEADERS if name in headers]
             ),
         )
         return await rpc.operation.run(self._runtime, params, caller)
+
+    async def _user(self, headers: dict[str, str]) -> User:
+        if self._authentication is None:
+            return UnauthenticatedUser()
+        admitted = await admit(self._authentication, headers, "gRPC")
+        if isinstance(admitted, Refusal):
+            raise _RefusedError(admitted)
+        return StarletteUser(SimpleUser(admitted))
+
+
+class _RefusedError(A2AError):
+    """A call of somebody who may not."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.kind = ErrorMapping(refusal.status, refusal.reason, refusal.reason)
 
 
 _ServicerContext = grpc.aio.ServicerContext[bytes, bytes]
@@ -149,7 +185,7 @@ def _headers(context: _ServicerContext) -> dict[str, str]:
 
 async def _abort(context: _ServicerContext, error: A2AError) -> None:
     """End a call by an error (section 10.6)."""
-    kind = failures.mapping(error)
+    kind = error.kind if isinstance(error, _RefusedError) else failures.mapping(error)
     metadata = failures.error_metadata(error)
     details: list[Message] = [ErrorInfo(reason=kind.reason, domain=A2A_DOMAIN, metadata=metadata)]
     if violations := failures.field_violations(error):

@@ -30,6 +30,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+app.command()(call)
+
 TargetsArgument = Annotated[
     list[str], typer.Argument(metavar="[NAME=]MODULE:ATTRIBUTE", show_default=False)
 ]
@@ -91,6 +93,8 @@ def serve(
         authentication=authenticator(bearer_token_file, api_key_file, os.environ),
         allowed_hosts=allow_host or (),
         trust_forwarded=trust_forwarded,
+        grpc_port=grpc_port,
+        grpc_url=grpc_url,
     )
     server.serve(
         load_targets(targets),

@@ -84,6 +84,7 @@ class Runtime(UnofferedOperations):
         self._executor = executor
         self._card = card
         self._extended_card = extended_card
+        self._required_extensions = required_extensions(card)
         self._limits = limits or Limits()
         self._journal = Journal(task_store or MemoryTaskStore(self._limits), namespace)
         self._live = LiveTasks(self._journal, self._limits, self._give_up)
@@ -245,6 +246,10 @@ class Runtime(UnofferedOperations):
     ) -> Run:
         if self._is_closing:
             raise ServerBusyError(STOPPED)
+        if self._required_extensions:
+            check_extensions(
+                self._required_extensions, context.requested_extensions, params.message
+            )
         check_send(params, self._card, self._limits)
         if self._runs >= self._limits.runs + self._limits.queued_runs:
             raise ServerBusyError

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING
 
 from a2a.utils.errors import TaskNotFoundError
@@ -16,6 +15,8 @@ from a2a_adapters.runtime.live import LiveTask
 from a2a_adapters.runtime.run import status_event
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable
+
     from a2a.server.cluster.task_store import StoredTask
     from a2a.server.context import ServerCallContext
     from a2a.types import Task

@@ -17,7 +17,7 @@ from a2a.utils.task import validate_history_length
 from google.protobuf.struct_pb2 import Struct, Value
 
 if TYPE_CHECKING:
-    from a2a.types import AgentCard, Part, SendMessageRequest
+    from a2a.types import AgentCard, Message, Part, SendMessageRequest
 
     from a2a_adapters.limits import Limits
 
@@ -85,12 +85,15 @@ def _check_part(part: Part, limits: Limits) -> None:
             "send the url of what is larger"
         )
     if part.HasField("data") or part.HasField("metadata"):
-        _refuse_non_finite(part.data, Value(struct_value=part.metadata))
+        _check_values(part.data, part.metadata)
 
 
-def _refuse_non_finite(*values: Value) -> None:
-    """Refuse numbers that no JSON can hold: they could never be sent again."""
-    todo = list(values)
+def _check_values(*values: Value | Struct) -> None:
+    """Refuse what could be received, but neither kept nor sent again.
+
+    Some releases of protobuf copy no message of more than 100 levels; one of JSON has up to three.
+    """
+    todo: list[tuple[Value | Struct, int]] = [(value, 1) for value in values]
     while todo:
         value, depth = todo.pop()
         if depth > _MAX_DEPTH:

@@ -12,6 +12,8 @@ from a2a_adapters.ids import new_id
 from a2a_adapters.security.refusals import Refusal, refuse
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from a2a_adapters.security.authenticator import Authenticator
@@ -33,27 +35,40 @@ class AuthenticationGate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request (ASGI)."""
-        try:
-            user = await self._authenticator.authenticate(_headers(scope))
-        except AccessDeniedError as error:
-            logger.warning("refused %s %r: %s", scope["method"], scope["path"], error)
-            await refuse(self._refusal(error), scope, receive, send)
-        except Exception:  # of the authenticator: nobody is let in, nothing is told
-            error_id = new_id()
-            logger.exception("nobody can be authenticated, error id %s", error_id)
-            message = f"nobody can be authenticated at the moment; error id: {error_id}"
-            await refuse(Refusal(503, "UNAVAILABLE", message), scope, receive, send)
-        else:
-            scope["user"] = SimpleUser(user)
-            scope["auth"] = AuthCredentials(["authenticated"])
-            await self._app(scope, receive, _uncached(send) if scope["method"] == "GET" else send)
+        admitted = await admit(self._authenticator, _headers(scope), scope["path"])
+        if isinstance(admitted, Refusal):
+            await refuse(admitted, scope, receive, send)
+            return
+        scope["user"] = SimpleUser(admitted)
+        scope["auth"] = AuthCredentials(["authenticated"])
+        await self._app(scope, receive, _uncached(send) if scope["method"] == "GET" else send)
 
-    def _refusal(self, error: AccessDeniedError) -> Refusal:
-        if isinstance(error, ForbiddenError):
-            headers = {"WWW-Authenticate": error.challenge} if error.challenge else {}
-            return Refusal(403, "PERMISSION_DENIED", str(error), headers)
-        challenge = error.challenge or self._authenticator.challenge
-        return Refusal(401, "UNAUTHENTICATED", str(error), {"WWW-Authenticate": challenge})
+
+async def admit(
+    authenticator: Authenticator, headers: Mapping[str, str], asked: str
+) -> str | Refusal:
+    """Return the name of the user who sent these headers, or why nobody is let in.
+
+    Args:
+        authenticator: Knows the users.
+        headers: The request's headers, their names in lower case.
+        asked: What the log says that was asked for.
+    """
+    try:
+        return await authenticator.authenticate(headers)
+    except ForbiddenError as error:
+        logger.warning("refused %r: %s", asked, error)
+        challenge = {"WWW-Authenticate": error.challenge} if error.challenge else {}
+        return Refusal(403, "PERMISSION_DENIED", str(error), challenge)
+    except AccessDeniedError as error:
+        logger.warning("refused %r: %s", asked, error)
+        challenge = {"WWW-Authenticate": error.challenge or authenticator.challenge}
+        return Refusal(401, "UNAUTHENTICATED", str(error), challenge)
+    except Exception:  # of the authenticator: nobody is let in, nothing is told
+        error_id = new_id()
+        logger.exception("nobody can be authenticated, error id %s", error_id)
+        message = f"nobody can be authenticated at the moment; error id: {error_id}"
+        return Refusal(503, "UNAVAILABLE", message)
 
 
 def _headers(scope: Scope) -> dict[str, str]:

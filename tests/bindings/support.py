@@ -130,3 +130,9 @@ def refused(response, code, status, reason):
     assert info["@type"] == "type.googleapis.com/google.rpc.ErrorInfo"
     assert (info["reason"], info["domain"]) == (reason, "a2a-protocol.org")
     return error
+
+
+def grpc_port(app):
+    """Return the port at which the only agent of an app listens for gRPC."""
+    [agent] = app.state.agents
+    return agent.grpc.port

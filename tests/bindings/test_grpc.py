@@ -32,7 +32,7 @@ from google.rpc.error_details_pb2 import BadRequest, ErrorInfo
 
 from a2a_adapters import Extension, Limits, MissingExtraError, ServerOptions, build_app
 from a2a_adapters.testing import answer_of, running, send, user_message
-from tests.bindings.support import Agent, call, say
+from tests.bindings.support import Agent, call, grpc_port, say
 
 VERSION = (("a2a-version", "1.0"),)
 
@@ -54,7 +54,7 @@ async def serving(agent, **options):
     async with (
         running(app) as url,
         httpx.AsyncClient(base_url=url, timeout=20) as http,
-        grpc.aio.insecure_channel(f"127.0.0.1:{app.state.grpc.port}") as channel,
+        grpc.aio.insecure_channel(f"127.0.0.1:{grpc_port(app)}") as channel,
     ):
         yield Served(agent, http, channel)
 
@@ -93,7 +93,7 @@ async def test_the_card_has_its_address_for_both_versions():
     app = build_app(Agent(), options=ServerOptions(grpc_port=0))
     async with running(app) as url, httpx.AsyncClient(base_url=url) as http:
         card = (await http.get("/.well-known/agent-card.json")).json()
-        address = f"http://127.0.0.1:{app.state.grpc.port}"
+        address = f"http://127.0.0.1:{grpc_port(app)}"
         listed = [i for i in card["supportedInterfaces"] if i["protocolBinding"] == "GRPC"]
         assert [(i["url"], i["protocolVersion"]) for i in listed] == [
             (address, "1.0"),
@@ -275,7 +275,7 @@ async def test_stopping_ends_streams_with_their_tasks():
     )
     async with AsyncExitStack() as stack:
         async with running(app):
-            address = f"127.0.0.1:{app.state.grpc.port}"
+            address = f"127.0.0.1:{grpc_port(app)}"
             channel = await stack.enter_async_context(grpc.aio.insecure_channel(address))
             stub = A2AServiceStub(channel)
             stream = stub.SendStreamingMessage(message("wait"), metadata=VERSION)
