@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from weakref import ref
+from weakref import finalize, ref
 
 from a2a.client import ClientConfig, ClientFactory
 from a2a.compat.v0_3.jsonrpc_transport import CompatJsonRpcTransport
@@ -18,7 +18,7 @@ from a2a_adapters.remote.http import make_client
 from a2a_adapters.remote.jsonrpc import JsonRpcTransport
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Mapping
 
     import httpx
     from a2a.client import Client
@@ -28,6 +28,15 @@ if TYPE_CHECKING:
     from a2a_adapters.remote.options import RemoteOptions
 
 _BINDINGS = [TransportProtocol.JSONRPC.value, TransportProtocol.HTTP_JSON.value]
+
+
+_UNUSED_SECONDS = 1.0
+"""How long what nobody uses stays open: closing is no task for an event loop that is ending."""
+
+_kept: dict[httpx.AsyncClient, AsyncGenerator[httpx.AsyncClient]] = {}
+"""What is open, with what holds it: neither may become garbage before it is closed."""
+
+_closing: set[asyncio.Future[None]] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,7 @@ class Connections:
         self._options = options
         self._open: dict[asyncio.AbstractEventLoop, asyncio.Future[Connection]] = {}
         self._holders: dict[asyncio.AbstractEventLoop, AsyncGenerator[httpx.AsyncClient]] = {}
+        finalize(self, _close_all, self._holders)
 
     async def get(self) -> Connection:
         """Return the connection of the running event loop, opened if need be.
@@ -84,8 +94,9 @@ class Connections:
             raise
 
     async def _start(self, loop: asyncio.AbstractEventLoop) -> Connection:
-        holder = _hold(make_client(self._url, self._options, self._auth), ref(self))
-        http = await anext(holder)
+        http = make_client(self._url, self._options, self._auth)
+        holder = _kept[http] = _hold(http, ref(self))
+        await anext(holder)
         try:
             if self._card is None:
                 assert self._url is not None  # noqa: S101 - one of the two is given
@@ -132,16 +143,27 @@ class Connections:
 async def _hold(
     http: httpx.AsyncClient, owner: ref[Connections]
 ) -> AsyncGenerator[httpx.AsyncClient]:
-    """Keep a client open until this is closed: by its owner, with its event loop, or unused.
-
-    Nothing here refers to the owner, so that an agent nobody uses any more is closed in order.
-    """
+    """Keep a client open until this is closed, at the latest by the event loop."""
     try:
         async with http:
             yield http
     finally:
+        del _kept[http]
         if (connections := owner()) is not None:
             connections.forget(asyncio.get_running_loop())
+
+
+def _close_all(holders: Mapping[asyncio.AbstractEventLoop, AsyncGenerator[object]]) -> None:
+    """Close what an agent that nobody uses any more has left open."""
+    for loop, holder in list(holders.items()):
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(loop.call_later, _UNUSED_SECONDS, _close_soon, holder)
+
+
+def _close_soon(holder: AsyncGenerator[object]) -> None:
+    task = asyncio.ensure_future(holder.aclose())
+    _closing.add(task)
+    task.add_done_callback(_closing.discard)
 
 
 def _json_rpc(card: AgentCard, url: str, config: ClientConfig) -> ClientTransport:
