@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from langchain_core.caches import BaseCache
 from langchain_core.language_models import BaseChatModel, LangSmithParams
 from langchain_core.messages import AIMessageChunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
@@ -49,10 +48,11 @@ class A2AChatModel(BaseChatModel):
     the agent has asked goes on with its task.
 
     A question of the agent is an answer whose `response_metadata["state"]` is "input-required".
-    Files and images are sent and come back as content blocks, data as non-standard ones.
+    Files and images are sent and come back as content blocks, data as non-standard ones:
+    `{"type": "non_standard", "value": {"type": "data", "data": ...}}`.
 
-    An agent may act, so a cache that is set for all models is not used: give it one as `cache`, or
-    True.
+    Answers are not cached, not even where a cache is set for all models: an agent may act, and
+    what it answers depends on what it was told before.
 
     Attributes:
         agent: The agent, or its URL.
@@ -65,7 +65,7 @@ class A2AChatModel(BaseChatModel):
 
     agent: AgentField
     context_id: str | None = None
-    cache: BaseCache | bool | None = Field(default=False, exclude=True)
+    cache: Literal[False] = Field(default=False, exclude=True)
 
     @property
     @override

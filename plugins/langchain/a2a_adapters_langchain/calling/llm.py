@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from langchain_core.caches import BaseCache
 from langchain_core.language_models.llms import BaseLLM
 from langchain_core.outputs import Generation, GenerationChunk, LLMResult
 from langchain_core.runnables import Runnable
@@ -38,8 +37,8 @@ class A2ALLM(BaseLLM):
     generation's `generation_info`. Data without text is returned as JSON text; for files take
     `A2AChatModel`.
 
-    An agent may act, so a cache that is set for all models is not used: give it one as `cache`, or
-    True.
+    Answers are not cached, not even where a cache is set for all models: an agent may act, and
+    what it answers depends on what it was told before.
 
     Attributes:
         agent: The agent, or its URL.
@@ -52,7 +51,7 @@ class A2ALLM(BaseLLM):
 
     agent: AgentField
     context_id: str | None = None
-    cache: BaseCache | bool | None = Field(default=False, exclude=True)
+    cache: Literal[False] = Field(default=False, exclude=True)
 
     # Those of BaseLLM lose the config, and with it the thread.
     batch = Runnable.batch

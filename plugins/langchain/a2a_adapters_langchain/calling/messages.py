@@ -76,6 +76,8 @@ def _part(block: dict[str, Any]) -> Part | None:
             return File(content=text.encode(), media_type="text/plain")
         case {"type": "text-plain"}:
             return from_block({"mime_type": "text/plain", **block, "type": "file"})
+        case {"type": "non_standard", "value": {"type": "data", "data": value}}:
+            return Data(value)
         case {"type": "non_standard", "value": value}:
             return Data(value)
         case {"file_id": str()}:
@@ -109,10 +111,18 @@ def late_blocks(reply: AgentReply) -> list[str | dict[Any, Any]]:
         blocks.append({"type": "text", "text": data_text(reply)})
     for part in reply.parts:
         if isinstance(part, Data):
-            blocks.append({"type": "non_standard", "value": part.value})
+            blocks.append(data_block(part.value))
         elif isinstance(part, File):
             blocks.append(to_block(part))
     return blocks
+
+
+def data_block(value: object) -> dict[Any, Any]:
+    """Return data as a content block.
+
+    It is wrapped: LangChain takes a bare value for a block of its own if it looks like one.
+    """
+    return {"type": "non_standard", "value": {"type": "data", "data": value}}
 
 
 def data_text(reply: AgentReply) -> str:

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.func import task
 from langgraph.types import interrupt
 
-from a2a_adapters_langchain.calling.messages import is_question
+from a2a_adapters_langchain.calling.messages import data_block, is_question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ async def aanswer(
 
 def _question(message: AIMessage) -> dict[str, Any]:
     blocks = [b for b in message.content if isinstance(b, dict) and b["type"] != "text"]
-    data = [block["value"] for block in blocks if block["type"] == "non_standard"]
+    data = [block["value"]["data"] for block in blocks if block["type"] == "non_standard"]
     files = [block for block in blocks if block["type"] != "non_standard"]
     return {
         "question": str(message.text),
@@ -74,7 +74,7 @@ def _reply(value: object) -> BaseMessage:
         return value
     if isinstance(value, str):
         return HumanMessage(value)
-    return HumanMessage([{"type": "non_standard", "value": value}])
+    return HumanMessage([data_block(value)])
 
 
 def _place(message: AIMessage) -> dict[str, str]:
