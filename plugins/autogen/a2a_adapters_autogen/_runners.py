@@ -116,21 +116,28 @@ def parts(runner: Runner) -> Iterator[object]:
 
 
 async def state_of(runner: Runner) -> State:
-    """Return the whole state, agents behind tools and filters included."""
-    inner = [await state_of(member) for member in _hidden(runner)]
-    return {"state": await runner.save_state(), "inner": inner}
+    """Return the whole state, that of tools and of agents behind tools and filters included."""
+    return {
+        "state": await runner.save_state(),
+        "inner": {name: await state_of(inner) for name, inner in _hidden(runner).items()},
+        "tools": {name: await tool.save_state_json() for name, tool in _tools(runner).items()},
+    }
 
 
 async def restore(runner: Runner, state: State) -> None:
     """Load what `state_of` has returned."""
-    for member, inner in zip(_hidden(runner), state["inner"], strict=True):
-        await restore(member, inner)
+    for name, inner in _hidden(runner).items():
+        if name in state["inner"]:
+            await restore(inner, state["inner"][name])
+    for name, tool in _tools(runner).items():
+        if name in state["tools"]:
+            await tool.load_state_json(state["tools"][name])
     await runner.load_state(state["state"])
 
 
 async def reset(runner: Runner) -> None:
     """Forget the last run; termination conditions count anew."""
-    for member in (runner, *_hidden(runner)):
+    for member in (runner, *_hidden(runner).values()):
         if isinstance(member, Team):
             await member.reset()
         else:
@@ -156,10 +163,29 @@ def running_tasks(runner: Runner) -> list[asyncio.Task[Any]]:
     return [task for runtime in runtimes for task in getattr(runtime, "_background_tasks", ())]
 
 
-def _hidden(runner: Runner) -> list[Runner]:
+def _hidden(runner: Runner) -> dict[str, Runner]:
     """Return the runners whose state no `save_state` covers."""
-    below = [inner for member in _covered(runner) for inner in _hidden(member)]
-    return [*_uncovered(runner), *below]
+    return {
+        f"{member.name}/{inner.name}": inner
+        for member in _with_covered(runner)
+        for inner in _uncovered(member)
+    }
+
+
+def _tools(runner: Runner) -> dict[str, BaseTool[Any, Any]]:
+    """Return the tools whose state is their own."""
+    return {
+        f"{member.name}/{tool.name}": tool
+        for member in _with_covered(runner)
+        for tool in tools(member)
+        if not isinstance(tool, AgentTool | TeamTool)
+    }
+
+
+def _with_covered(runner: Runner) -> Iterator[Runner]:
+    yield runner
+    for inner in _covered(runner):
+        yield from _with_covered(inner)
 
 
 def _covered(runner: Runner) -> list[Runner]:

@@ -111,7 +111,9 @@ class Shared(Source):
         if self._was_cut_off:
             renew(self._runner)
         await reset(self._runner)
-        await restore(self._runner, self._pristine if state is None else state)
+        await restore(self._runner, self._pristine)
+        if state is not None:
+            await restore(self._runner, state)
 
     def _tell(self) -> None:
         """Wake all who wait, in the order in which they came."""

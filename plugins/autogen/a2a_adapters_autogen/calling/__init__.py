@@ -1,0 +1,1 @@
+"""Remote agents as AutoGen's model clients, agents and tools."""

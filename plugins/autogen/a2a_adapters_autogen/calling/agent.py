@@ -1,0 +1,232 @@
+"""A remote agent as a participant of teams."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, Self
+from uuid import uuid4
+
+from autogen_agentchat.agents import BaseChatAgent
+from autogen_agentchat.base import Response
+from autogen_agentchat.messages import (
+    BaseAgentEvent,
+    BaseChatMessage,
+    HandoffMessage,
+    ModelClientStreamingChunkEvent,
+    MultiModalMessage,
+    TextMessage,
+    ToolCallExecutionEvent,
+    ToolCallRequestEvent,
+)
+from autogen_core import CancellationToken, Component, FunctionCall
+from autogen_core.models import FunctionExecutionResult
+from pydantic import BaseModel
+
+from a2a_adapters import (
+    AgentDescription,
+    AgentReply,
+    RemoteAgent,
+    RemoteEvent,
+    Text,
+    TextDelta,
+    ToolCall,
+    ToolResult,
+)
+from a2a_adapters_autogen.calling.client import dumpable
+from a2a_adapters_autogen.calling.events import as_agent, batches
+from a2a_adapters_autogen.calling.messages import (
+    USER,
+    arguments_text,
+    chat_parts,
+    images_of,
+    rest_of,
+    text_of,
+    usage_of,
+)
+
+_GO_ON = Text("Please go on.")
+
+
+class A2AAgentConfig(BaseModel):
+    """What of the agent can be written down."""
+
+    name: str
+    url: str
+    description: str
+    user: str = USER
+
+
+class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
+    """Any A2A agent in a team: `A2AAgent("weather", "http://localhost:8000")`.
+
+    It has one conversation with the remote agent, whose name is part of its state, and sends what
+    was said since its last turn. Text comes as it is made; images make a `MultiModalMessage`,
+    data and the names of other files are given as text. A question of the remote agent is a
+    `HandoffMessage` to the user, and the next message answers it.
+
+    Args:
+        name: Its name in the team, a Python identifier.
+        agent: The agent, or its URL.
+        description: What it does; teams choose by it.
+        user: To whom questions are handed.
+    """
+
+    component_config_schema = A2AAgentConfig
+    component_provider_override = "a2a_adapters_autogen.A2AAgent"
+
+    def __init__(
+        self,
+        name: str,
+        agent: RemoteAgent | str,
+        *,
+        description: str = "An agent on another server.",
+        user: str = USER,
+    ) -> None:
+        super().__init__(name, description)
+        self._url = agent if isinstance(agent, str) else None
+        self._agent = as_agent(agent)
+        self._user = user
+        self._conversation = self._agent.conversation()
+
+    @classmethod
+    async def from_card(cls, agent: RemoteAgent | str, *, user: str = USER) -> Self:
+        """Return an agent that is named and described by its card.
+
+        Raises:
+            RemoteAgentError: The card cannot be had.
+        """
+        about = await as_agent(agent).describe()
+        return cls(_identifier(about.name), agent, description=_description(about), user=user)
+
+    @property
+    def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
+        """Text, text with images, and questions."""
+        return (TextMessage, MultiModalMessage, HandoffMessage)
+
+    async def on_messages(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> Response:
+        """Return the agent's answer.
+
+        Raises:
+            RemoteAgentError: There is none.
+        """
+        stream = self.on_messages_stream(messages, cancellation_token)
+        return [event async for event in stream if isinstance(event, Response)][-1]
+
+    async def on_messages_stream(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response, None]:
+        """Yield the agent's answer as it comes, and last the whole of it.
+
+        Raises:
+            RemoteAgentError: There is none.
+        """
+        message_id = str(uuid4())
+        parts = chat_parts(messages) or [_GO_ON]
+        inner: list[BaseAgentEvent | BaseChatMessage] = []
+        async with aclosing(batches(self._conversation, parts, cancellation_token)) as several:
+            async for batch in several:
+                for event in _without_question(batch):
+                    for news in self._news(event, message_id):
+                        if not isinstance(news, ModelClientStreamingChunkEvent):
+                            inner.append(news)
+                        yield news
+                    if isinstance(event, AgentReply):
+                        message = self._message(event, message_id)
+                        yield Response(chat_message=message, inner_messages=inner)
+
+    async def on_reset(self, cancellation_token: CancellationToken) -> None:  # noqa: ARG002
+        """Begin a new conversation."""
+        self._conversation = self._agent.conversation()
+
+    async def save_state(self) -> Mapping[str, Any]:
+        """Return the remote names of the conversation, and of the task that waits, if one does."""
+        conversation = self._conversation
+        return {"context_id": conversation.context_id, "task_id": conversation.task_id}
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        """Go on with the conversation of a saved state."""
+        self._conversation = self._agent.conversation()
+        self._conversation.context_id = state["context_id"]
+        self._conversation.task_id = state["task_id"]
+
+    async def close(self) -> None:
+        """Close the connections, unless they belong to a `RemoteAgent` that was given."""
+        if self._url is not None:
+            await self._agent.aclose()
+
+    def _chunk(self, text: str, message_id: str) -> ModelClientStreamingChunkEvent:
+        return ModelClientStreamingChunkEvent(
+            content=text, source=self.name, full_message_id=message_id
+        )
+
+    def _message(self, reply: AgentReply, message_id: str) -> BaseChatMessage:
+        about: dict[str, Any] = {
+            "id": message_id,
+            "source": self.name,
+            "models_usage": usage_of(reply),
+            "metadata": {
+                "a2a_context_id": reply.context_id,
+                "a2a_task_id": reply.task_id,
+                "a2a_state": reply.state,
+            },
+        }
+        if reply.is_question:
+            return HandoffMessage(content=text_of(reply), target=self._user, **about)
+        if images := images_of(reply):
+            return MultiModalMessage(content=[text_of(reply), *images], **about)
+        return TextMessage(content=text_of(reply), **about)
+
+    def _news(self, event: RemoteEvent, message_id: str) -> Iterator[BaseAgentEvent]:
+        match event:
+            case TextDelta(text=text):
+                yield self._chunk(text, message_id)
+            case AgentReply(is_question=False) if rest := rest_of(event):
+                yield self._chunk(f"\n{rest}" if event.text else rest, message_id)
+            case ToolCall(id=call_id, name=name, arguments=arguments):
+                call = FunctionCall(id=call_id, name=name, arguments=arguments_text(arguments))
+                yield ToolCallRequestEvent(content=[call], source=self.name)
+            case ToolResult(id=call_id, name=name, result=result, is_error=is_error):
+                content = result if isinstance(result, str) else json.dumps(result)
+                done = FunctionExecutionResult(
+                    content=content, name=name, call_id=call_id, is_error=is_error
+                )
+                yield ToolCallExecutionEvent(content=[done], source=self.name)
+
+    def _to_config(self) -> A2AAgentConfig:
+        url = dumpable(self._url)
+        return A2AAgentConfig(
+            name=self.name, url=url, description=self.description, user=self._user
+        )
+
+    @classmethod
+    def _from_config(cls, config: A2AAgentConfig) -> Self:
+        return cls(config.name, config.url, description=config.description, user=config.user)
+
+
+def _without_question(batch: Sequence[RemoteEvent]) -> Sequence[RemoteEvent]:
+    """Leave out the text of a question: it is the handoff, and no answer that is being made."""
+    *before, last = batch
+    if isinstance(last, AgentReply) and last.is_question and before:
+        question = "\n".join(p.text for p in last.status_parts if isinstance(p, Text))
+        text = before[-1].text if isinstance(before[-1], TextDelta) else ""
+        if text.strip() == question.strip():
+            return [*before[:-1], last]
+    return batch
+
+
+def _identifier(name: str) -> str:
+    """Return a name as AutoGen wants it, a Python identifier."""
+    slug = re.sub(r"\W+", "_", name).strip("_")
+    if not slug:
+        return "agent"
+    return slug if slug.isidentifier() else f"agent_{slug}"
+
+
+def _description(about: AgentDescription) -> str:
+    skills = "".join(f"\n- {skill.name}: {skill.description}" for skill in about.skills)
+    return f"{about.description}\nIt can:{skills}" if skills else about.description

@@ -1,0 +1,206 @@
+"""A remote agent as a model client."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from autogen_core import CancellationToken, Component
+from autogen_core.models import (
+    ChatCompletionClient,
+    CreateResult,
+    LLMMessage,
+    ModelFamily,
+    ModelInfo,
+    RequestUsage,
+)
+from pydantic import BaseModel
+
+from a2a_adapters import AgentReply, RemoteAgent, TextDelta
+from a2a_adapters_autogen.calling.dialogues import Dialogues
+from a2a_adapters_autogen.calling.events import as_agent, events
+from a2a_adapters_autogen.calling.messages import model_parts, rest_of, usage_of
+
+if TYPE_CHECKING:
+    from autogen_core.tools import Tool, ToolSchema
+
+_INFO = ModelInfo(
+    vision=True,
+    function_calling=False,
+    json_output=False,
+    structured_output=False,
+    family=ModelFamily.UNKNOWN,
+    multiple_system_messages=True,
+)
+
+
+class RemoteConfig(BaseModel):
+    """What of a remote agent can be written down: its URL, never its credentials."""
+
+    url: str
+
+
+class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
+    """Any A2A agent as a model: `A2AChatCompletionClient("http://localhost:8000")`.
+
+    The agent keeps the conversation: when the messages go on with those of an earlier call to
+    this client, only the new ones are sent. One client may serve many agents and conversations.
+    A question of the agent is its answer, and the next message answers it.
+
+    The agent has its own tools, takes none, and cannot be asked for a schema. Data and the
+    names of files in its answer are given as text.
+
+    Args:
+        agent: The agent, or its URL.
+    """
+
+    component_type = "model"
+    component_config_schema = RemoteConfig
+    component_provider_override = "a2a_adapters_autogen.A2AChatCompletionClient"
+
+    def __init__(self, agent: RemoteAgent | str) -> None:
+        self._url = agent if isinstance(agent, str) else None
+        self._agent = as_agent(agent)
+        self._dialogues = Dialogues(self._agent)
+        self._last = self._total = RequestUsage(prompt_tokens=0, completion_tokens=0)
+
+    async def create(
+        self,
+        messages: Sequence[LLMMessage],
+        *,
+        tools: Sequence[Tool | ToolSchema] = (),
+        tool_choice: Tool | Literal["auto", "required", "none"] = "auto",
+        json_output: bool | type[BaseModel] | None = None,
+        extra_create_args: Mapping[str, Any] | None = None,
+        cancellation_token: CancellationToken | None = None,
+    ) -> CreateResult:
+        """Return the agent's answer.
+
+        Raises:
+            ValueError: Something was asked that A2A has no way to ask.
+            RemoteAgentError: The agent does not answer.
+        """
+        chunks = self.create_stream(
+            messages,
+            tools=tools,
+            tool_choice=tool_choice,
+            json_output=json_output,
+            extra_create_args=extra_create_args,
+            cancellation_token=cancellation_token,
+        )
+        result = [chunk async for chunk in chunks if isinstance(chunk, CreateResult)]
+        return result[-1]
+
+    async def create_stream(
+        self,
+        messages: Sequence[LLMMessage],
+        *,
+        tools: Sequence[Tool | ToolSchema] = (),
+        tool_choice: Tool | Literal["auto", "required", "none"] = "auto",  # noqa: ARG002 - no tools
+        json_output: bool | type[BaseModel] | None = None,
+        extra_create_args: Mapping[str, Any] | None = None,
+        cancellation_token: CancellationToken | None = None,
+    ) -> AsyncGenerator[str | CreateResult, None]:
+        """Yield the agent's answer as it comes, and last the whole of it.
+
+        Raises:
+            ValueError: Something was asked that A2A has no way to ask.
+            RemoteAgentError: The agent does not answer.
+        """
+        _refuse(tools, json_output, extra_create_args)
+        conversation, new = self._dialogues.take(messages)
+        said: list[str] = []
+        async for event in events(conversation, model_parts(new), cancellation_token):
+            if isinstance(event, TextDelta):
+                said.append(event.text)
+                yield event.text
+            elif isinstance(event, AgentReply):
+                if rest := rest_of(event):
+                    said.append(f"\n{rest}" if said else rest)
+                    yield said[-1]
+                text = "".join(said)
+                self._dialogues.keep(conversation, messages, text)
+                yield self._result(event, text)
+
+    async def close(self) -> None:
+        """Close the agent's connections; the next call opens them again."""
+        await self._agent.aclose()
+
+    def actual_usage(self) -> RequestUsage:
+        """Return the tokens of the last call, as far as the agent tells."""
+        return self._last
+
+    def total_usage(self) -> RequestUsage:
+        """Return the tokens of all calls, as far as the agent tells."""
+        return self._total
+
+    def count_tokens(
+        self,
+        messages: Sequence[LLMMessage],  # noqa: ARG002
+        *,
+        tools: Sequence[Tool | ToolSchema] = (),  # noqa: ARG002
+    ) -> int:
+        """Return 0: how an agent counts is not known."""
+        return 0
+
+    def remaining_tokens(
+        self,
+        messages: Sequence[LLMMessage],  # noqa: ARG002
+        *,
+        tools: Sequence[Tool | ToolSchema] = (),  # noqa: ARG002
+    ) -> int:
+        """Return a very large number: no limit is known."""
+        return sys.maxsize
+
+    @property
+    def capabilities(self) -> ModelInfo:
+        """The same as `model_info`."""
+        return _INFO
+
+    @property
+    def model_info(self) -> ModelInfo:
+        """What the agent can do as a model; images are sent to it, which it may refuse."""
+        return _INFO
+
+    def _result(self, reply: AgentReply, text: str) -> CreateResult:
+        usage = self._last = usage_of(reply)
+        self._total = RequestUsage(
+            prompt_tokens=self._total.prompt_tokens + usage.prompt_tokens,
+            completion_tokens=self._total.completion_tokens + usage.completion_tokens,
+        )
+        return CreateResult(finish_reason="stop", content=text, usage=usage, cached=False)
+
+    def _to_config(self) -> RemoteConfig:
+        return RemoteConfig(url=dumpable(self._url))
+
+    @classmethod
+    def _from_config(cls, config: RemoteConfig) -> Self:
+        return cls(config.url)
+
+
+def dumpable(url: str | None) -> str:
+    """Return the URL that stands for an agent in a dump.
+
+    Raises:
+        ValueError: It was made of a `RemoteAgent`, whose credentials and options would be lost.
+    """
+    if url is None:
+        raise ValueError("only what was made of a URL can be dumped, not a RemoteAgent")
+    return url
+
+
+def _refuse(
+    tools: Sequence[Tool | ToolSchema],
+    json_output: bool | type[BaseModel] | None,
+    extra: Mapping[str, Any] | None,
+) -> None:
+    if tools:
+        raise ValueError(
+            "an A2A agent uses its own tools and takes none; to let a model choose among "
+            "agents, give that model each agent as an A2ATool"
+        )
+    if json_output:
+        raise ValueError("an A2A agent cannot be asked for JSON")
+    if extra:
+        raise ValueError(f"an A2A agent has no options: {', '.join(extra)}")

@@ -1,0 +1,88 @@
+"""The events of a remote agent, until AutoGen's cancellation token is cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from a2a_adapters import AgentReply, RemoteAgent
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+
+    from autogen_core import CancellationToken
+
+    from a2a_adapters import JSON, Conversation, Part, RemoteEvent
+
+
+def as_agent(agent: RemoteAgent | str) -> RemoteAgent:
+    """Return the agent for a URL, an agent as it is."""
+    return RemoteAgent(agent) if isinstance(agent, str) else agent
+
+
+async def events(
+    conversation: Conversation, parts: Sequence[Part], token: CancellationToken | None
+) -> AsyncGenerator[RemoteEvent]:
+    """Send a message and yield the events of its answer; last the whole `AgentReply`.
+
+    Leaving early cancels the remote task.
+
+    Raises:
+        RemoteAgentError: There is no answer.
+        asyncio.CancelledError: The token was cancelled.
+    """
+    async with aclosing(batches(conversation, parts, token)) as several:
+        async for batch in several:
+            for event in batch:
+                yield event
+
+
+async def batches(
+    conversation: Conversation, parts: Sequence[Part], token: CancellationToken | None
+) -> AsyncGenerator[Sequence[RemoteEvent]]:
+    """Do the same as `events`, but yield all events at once that are there already.
+
+    They are read in a task of their own, for that is what a token can cancel.
+    """
+    ready: list[RemoteEvent] = []
+    changed = asyncio.Event()
+
+    async def read() -> None:
+        async with aclosing(conversation.stream(parts)) as stream:
+            async for event in stream:
+                ready.append(event)
+                changed.set()
+
+    reading = asyncio.create_task(read())
+    reading.add_done_callback(lambda _: changed.set())
+    if token is not None:
+        token.link_future(reading)
+    try:
+        while ready or not reading.done():
+            await changed.wait()
+            changed.clear()
+            batch, ready = ready, []
+            if batch:
+                yield batch
+        await reading
+    finally:
+        reading.cancel()
+        await asyncio.wait({reading})
+
+
+async def reply_to(
+    conversation: Conversation,
+    parts: Sequence[Part],
+    token: CancellationToken,
+    metadata: Mapping[str, JSON] | None = None,
+) -> AgentReply:
+    """Send a message and return the whole answer.
+
+    Raises:
+        RemoteAgentError: There is no answer.
+        asyncio.CancelledError: The token was cancelled.
+    """
+    sending = asyncio.ensure_future(conversation.send(parts, metadata=metadata))
+    token.link_future(sending)
+    return await sending

@@ -1,0 +1,138 @@
+"""AutoGen's messages to what a remote agent is sent, and its answers to AutoGen's."""
+
+from __future__ import annotations
+
+import base64
+import json
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from autogen_agentchat.messages import (
+    BaseChatMessage,
+    MultiModalMessage,
+    StructuredMessage,
+)
+from autogen_core import FunctionCall, Image
+from autogen_core.models import (
+    AssistantMessage,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    RequestUsage,
+    SystemMessage,
+    UserMessage,
+)
+from PIL import Image as Picture
+from pydantic_core import to_json
+
+from a2a_adapters import AgentReply, Data, File, Part, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+USER = "user"
+
+
+def model_parts(messages: Sequence[LLMMessage]) -> list[Part]:
+    """Return what a model is told as the parts of one message.
+
+    A2A has no roles within a message: in a dialogue each message's text begins with who said it.
+    """
+    if all(isinstance(message, UserMessage) for message in messages):
+        return [part for message in messages for part in _model_parts(message)]
+    return _dialogue((_speaker(message), _model_parts(message)) for message in messages)
+
+
+def chat_parts(messages: Sequence[BaseChatMessage]) -> list[Part]:
+    """Return what was said in a team as the parts of one message, likewise."""
+    if all(message.source == USER for message in messages):
+        return [part for message in messages for part in _chat_parts(message)]
+    return _dialogue((message.source, _chat_parts(message)) for message in messages)
+
+
+def _dialogue(said: Iterable[tuple[str, Sequence[Part]]]) -> list[Part]:
+    dialogue: list[Part] = []
+    for speaker, parts in said:
+        text = "\n".join(part.text for part in parts if isinstance(part, Text))
+        dialogue.append(Text(f"{speaker}: {text}"))
+        dialogue += [part for part in parts if not isinstance(part, Text)]
+    return dialogue
+
+
+def _speaker(message: LLMMessage) -> str:
+    match message:
+        case SystemMessage():
+            return "System"
+        case FunctionExecutionResultMessage():
+            return "Tool"
+        case UserMessage(source=source) | AssistantMessage(source=source):
+            return "User" if source == USER else source
+
+
+def _model_parts(message: LLMMessage) -> list[Part]:
+    if isinstance(message, FunctionExecutionResultMessage):
+        return [Text(f"{result.name}: {result.content}") for result in message.content]
+    content = message.content
+    return _content_parts([content] if isinstance(content, str) else content)
+
+
+def _chat_parts(message: BaseChatMessage) -> list[Part]:
+    if isinstance(message, MultiModalMessage):
+        return _content_parts(message.content)
+    if isinstance(message, StructuredMessage):
+        content = message.content
+        return [Data(content, schema=type(content).model_json_schema())]
+    return [Text(message.to_model_text())]
+
+
+def _content_parts(content: Sequence[str | Image | FunctionCall]) -> list[Part]:
+    return [_part(item) for item in content]
+
+
+def _part(item: str | Image | FunctionCall) -> Part:
+    if isinstance(item, Image):
+        return File(content=base64.b64decode(item.to_base64()), media_type="image/png")
+    if isinstance(item, FunctionCall):
+        return Text(f"(calls {item.name} with {item.arguments})")
+    return Text(item)
+
+
+def rest_of(reply: AgentReply) -> str:
+    """Return what of an answer is not text: data as JSON, and the names of files."""
+    data = [to_json(value).decode() for value in reply.data]
+    files = [f"(A file: {_file_name(file)})" for file in reply.files]
+    return "\n".join([*data, *files])
+
+
+def text_of(reply: AgentReply) -> str:
+    """Return all of an answer as text."""
+    return "\n".join(filter(None, (reply.text, rest_of(reply))))
+
+
+def images_of(reply: AgentReply) -> list[Image]:
+    """Return the images of an answer; what cannot be read is left out."""
+    images = []
+    for file in reply.files:
+        if file.content and file.media_type.startswith("image/"):
+            try:
+                images.append(Image(Picture.open(BytesIO(file.content))))
+            except Exception:  # noqa: S112 - its name is told all the same
+                continue
+    return images
+
+
+def usage_of(reply: AgentReply) -> RequestUsage:
+    """Return the tokens an answer took, as far as the agent tells."""
+    match reply.metadata.get("usage"):
+        case {"input_tokens": int(given), "output_tokens": int(made)}:
+            return RequestUsage(prompt_tokens=given, completion_tokens=made)
+        case _:
+            return RequestUsage(prompt_tokens=0, completion_tokens=0)
+
+
+def arguments_text(arguments: object) -> str:
+    """Return a tool call's arguments as AutoGen keeps them."""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
+
+
+def _file_name(file: File) -> str:
+    return file.filename or file.url or file.media_type or "without a name"

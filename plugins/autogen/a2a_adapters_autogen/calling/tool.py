@@ -1,0 +1,168 @@
+"""A remote agent, or one of its skills, as a tool."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Self
+
+from autogen_core import CancellationToken, Component
+from autogen_core.tools import BaseTool
+from pydantic import BaseModel, Field
+
+from a2a_adapters import AgentDescription, RemoteAgent, ReplyState, Skill, Text
+from a2a_adapters_autogen.calling.client import dumpable
+from a2a_adapters_autogen.calling.events import as_agent, reply_to
+from a2a_adapters_autogen.calling.messages import text_of
+
+_NAME_LENGTH = 64
+_NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
+_ANSWER_IT = "(It asks you. Call this tool again with the answer.)"
+
+
+class A2AToolArgs(BaseModel):
+    """What a model gives to the tool."""
+
+    message: str = Field(description="What to ask the agent or tell it, in full sentences.")
+
+
+class A2AToolResult(BaseModel):
+    """What the agent answered; `text` has data and the names of files, too."""
+
+    text: str
+    data: list[Any] = Field(default_factory=list)
+    state: ReplyState
+    task_id: str
+    context_id: str
+
+
+class A2AToolConfig(BaseModel):
+    """What of the tool can be written down."""
+
+    url: str
+    name: str
+    description: str
+    skill_id: str = ""
+
+
+class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
+    """Any A2A agent as a tool: `await A2ATool.afrom_agent("http://localhost:8000")`.
+
+    All calls are one conversation with the agent, and when it asks back, the next call is the
+    answer. So give every agent, or every run, a tool of its own; they can share a `RemoteAgent`.
+    What goes wrong is told to the model as the result of the call.
+
+    Args:
+        agent: The agent, or its URL.
+        name: The tool's name.
+        description: What a model is told about it.
+        skill_id: Sent along as metadata `skill_id`, if the tool stands for one skill.
+    """
+
+    component_config_schema = A2AToolConfig
+    component_provider_override = "a2a_adapters_autogen.A2ATool"
+
+    def __init__(
+        self, agent: RemoteAgent | str, name: str, description: str, *, skill_id: str = ""
+    ) -> None:
+        super().__init__(A2AToolArgs, A2AToolResult, name, description)
+        self._url = agent if isinstance(agent, str) else None
+        self._agent = as_agent(agent)
+        self._skill_id = skill_id
+        self._conversation = self._agent.conversation()
+
+    @classmethod
+    def from_agent(cls, agent: RemoteAgent | str) -> Self:
+        """Return a tool for an agent, named and described by its card.
+
+        Raises:
+            RemoteAgentError: The card cannot be had.
+        """
+        return cls._for_agent(agent, as_agent(agent).describe_sync())
+
+    @classmethod
+    async def afrom_agent(cls, agent: RemoteAgent | str) -> Self:
+        """`from_agent` in async code."""
+        return cls._for_agent(agent, await as_agent(agent).describe())
+
+    @classmethod
+    def per_skill(cls, agent: RemoteAgent | str) -> list[Self]:
+        """Return a tool for each skill of an agent's card.
+
+        Raises:
+            RemoteAgentError: The card cannot be had.
+        """
+        skills = as_agent(agent).describe_sync().skills
+        return [cls._for_skill(agent, skill) for skill in skills]
+
+    @classmethod
+    async def aper_skill(cls, agent: RemoteAgent | str) -> list[Self]:
+        """`per_skill` in async code."""
+        skills = (await as_agent(agent).describe()).skills
+        return [cls._for_skill(agent, skill) for skill in skills]
+
+    async def run(self, args: A2AToolArgs, cancellation_token: CancellationToken) -> A2AToolResult:
+        """Ask the agent.
+
+        Raises:
+            RemoteAgentError: It does not answer.
+        """
+        metadata = {"skill_id": self._skill_id} if self._skill_id else None
+        parts = [Text(args.message)]
+        reply = await reply_to(self._conversation, parts, cancellation_token, metadata)
+        return A2AToolResult(
+            text=text_of(reply),
+            data=reply.data,
+            state=reply.state,
+            task_id=reply.task_id,
+            context_id=reply.context_id,
+        )
+
+    def return_value_as_string(self, value: Any) -> str:
+        """Return an answer as the model reads it."""
+        result = A2AToolResult.model_validate(value)
+        asks = result.state in {"input-required", "auth-required"}
+        text = result.text or "(The agent answered nothing.)"
+        return f"{text}\n{_ANSWER_IT}" if asks else text
+
+    async def save_state_json(self) -> Mapping[str, Any]:
+        """Return the remote names of the conversation, and of the task that waits, if one does."""
+        conversation = self._conversation
+        return {"context_id": conversation.context_id, "task_id": conversation.task_id}
+
+    async def load_state_json(self, state: Mapping[str, Any]) -> None:
+        """Go on with the conversation of a saved state."""
+        self._conversation = self._agent.conversation()
+        self._conversation.context_id = state["context_id"]
+        self._conversation.task_id = state["task_id"]
+
+    @classmethod
+    def _for_agent(cls, agent: RemoteAgent | str, about: AgentDescription) -> Self:
+        skills = "".join(f"\n- {skill.name}: {skill.description}" for skill in about.skills)
+        description = f"Asks the agent {about.name}: {about.description}"
+        if skills:
+            description += f"\nIt can:{skills}"
+        return cls(agent, _tool_name(about.name), description)
+
+    @classmethod
+    def _for_skill(cls, agent: RemoteAgent | str, skill: Skill) -> Self:
+        examples = "".join(f"\nExample: {example}" for example in skill.examples)
+        name = _tool_name(skill.name or skill.id)
+        return cls(agent, name, f"{skill.description}{examples}", skill_id=skill.id)
+
+    def _to_config(self) -> A2AToolConfig:
+        return A2AToolConfig(
+            url=dumpable(self._url),
+            name=self.name,
+            description=self.description,
+            skill_id=self._skill_id,
+        )
+
+    @classmethod
+    def _from_config(cls, config: A2AToolConfig) -> Self:
+        return cls(config.url, config.name, config.description, skill_id=config.skill_id)
+
+
+def _tool_name(name: str) -> str:
+    """Return a name that model providers accept as a tool's."""
+    return _NOT_IN_A_NAME.sub("_", name).strip("_")[:_NAME_LENGTH] or "agent"

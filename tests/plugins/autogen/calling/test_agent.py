@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from a2a_adapters_autogen import A2AAgent, adapt
+from autogen_agentchat.base import TaskResult
+from autogen_agentchat.conditions import HandoffTermination
+from autogen_agentchat.messages import (
+    HandoffMessage,
+    ModelClientStreamingChunkEvent,
+    MultiModalMessage,
+    StructuredMessage,
+    TextMessage,
+    ToolCallExecutionEvent,
+    ToolCallRequestEvent,
+)
+from autogen_agentchat.teams import RoundRobinGroupChat, Swarm
+from autogen_core import CancellationToken
+from autogen_core.models import RequestUsage
+from pydantic import BaseModel
+
+from a2a_adapters import InputRequired, RemoteAgent, RemoteTaskError, build_app
+from a2a_adapters.testing import answer_of, connect, running, send, user_message
+from tests.plugins.autogen.calling.support import (
+    Endless,
+    booking,
+    everything,
+    failing,
+    reading,
+    remembering,
+    remote,
+)
+from tests.plugins.autogen.support import agent, answer, ask, deltas, only, reply, round_robin
+
+
+async def events_of(runner, task, **options):
+    return [e async for e in runner.run_stream(task=task, output_task_messages=False, **options)]
+
+
+async def test_it_streams_and_then_answers_with_the_same_id():
+    async with remote(remembering) as elsewhere:
+        *chunks, message, result = await events_of(A2AAgent("far", elsewhere), "hi")
+    assert isinstance(result, TaskResult)
+    assert isinstance(message, TextMessage)
+    assert (message.content, message.source) == ("hi", "far")
+    assert message.models_usage == RequestUsage(prompt_tokens=3, completion_tokens=4)
+    assert message.metadata["a2a_state"] == "completed"
+    assert message.metadata["a2a_task_id"]
+    assert {type(chunk) for chunk in chunks} == {ModelClientStreamingChunkEvent}
+    assert {chunk.full_message_id for chunk in chunks} == {message.id}
+
+
+async def test_it_remembers_and_can_be_reset():
+    async with remote(remembering) as elsewhere:
+        far = A2AAgent("far", elsewhere)
+        await far.run(task="one")
+        assert (await far.run(task="two")).messages[-1].content == "one | two"
+        await far.on_reset(CancellationToken())
+        assert (await far.run(task="three")).messages[-1].content == "three"
+
+
+async def test_its_state_is_its_conversation():
+    async with remote(remembering) as elsewhere:
+        far = A2AAgent("far", elsewhere)
+        await far.run(task="one")
+        state = json.loads(json.dumps(await far.save_state()))
+        later = A2AAgent("far", elsewhere)
+        await later.load_state(state)
+        assert (await later.run(task="two")).messages[-1].content == "one | two"
+
+
+async def test_in_a_team_it_hears_what_is_new():
+    async with remote(remembering) as elsewhere:
+        team = round_robin(agent("a draft", name="writer"), A2AAgent("far", elsewhere), max_turns=4)
+        team = RoundRobinGroupChat(
+            [agent("draft", "better", name="writer"), A2AAgent("far", elsewhere)], max_turns=4
+        )
+        result = await team.run(task="write")
+    assert result.messages[-1].content == "user: write\nwriter: draft | writer: better"
+
+
+async def test_with_nothing_new_it_is_asked_to_go_on():
+    async with remote(remembering) as elsewhere:
+        result = await A2AAgent("far", elsewhere).run()
+    assert result.messages[-1].content == "Please go on."
+
+
+async def test_data_and_images_are_sent_and_come_back():
+    class Order(BaseModel):
+        item: str
+
+    async with remote(reading) as elsewhere:
+        task = StructuredMessage[Order](content=Order(item="tea"), source="user")
+        result = await A2AAgent("far", elsewhere).run(task=task)
+    assert result.messages[-1].content == "[{'item': 'tea'} True]"
+
+    async with remote(everything, progress=True) as elsewhere:
+        far = A2AAgent("far", elsewhere)
+        *chunks, message, _ = await events_of(far, "hi")
+        again = (await round_robin(A2AAgent("far", elsewhere)).run(task="hi")).messages[-1]
+    assert isinstance(message, MultiModalMessage)
+    text, image = message.content
+    assert text == 'here:\n{"n":3}\n(A file: a.png)\n(A file: b.csv)\n(A file: broken.png)'
+    assert image.image.size == (2, 1)
+    assert again.content[0] == text
+    call, done, *chunks = chunks
+    assert isinstance(call, ToolCallRequestEvent)
+    assert call.content[0].arguments == '{"at": "it"}'
+    assert isinstance(done, ToolCallExecutionEvent)
+    assert done.content[0].content == '["seen"]'
+    assert "".join(chunk.content for chunk in chunks) == text
+
+
+async def test_a_question_is_handed_to_the_user():
+    async with remote(booking) as elsewhere:
+        far = A2AAgent("far", elsewhere, user="traveller")
+        message, result = await events_of(far, "book")
+        assert isinstance(message, HandoffMessage)
+        assert (message.content, message.target) == ("Which city?", "traveller")
+        assert message.metadata["a2a_state"] == "input-required"
+        later = A2AAgent("far", elsewhere)
+        await later.load_state(await far.save_state())
+        done = (await later.run(task="Rome")).messages[-1]
+    assert result.messages == [message]
+    assert done.content == "Booked Rome."
+
+
+def alone(far):
+    return far
+
+
+def swarm(far):
+    return Swarm([far], termination_condition=HandoffTermination("user"), max_turns=1)
+
+
+def round_robin_of(far):
+    return RoundRobinGroupChat([far], termination_condition=HandoffTermination("user"), max_turns=1)
+
+
+@pytest.mark.parametrize("kind", [alone, swarm, round_robin_of])
+@pytest.mark.parametrize("is_shared", [True, False])
+async def test_a_question_reaches_the_caller_when_it_is_served(kind, is_shared):
+    async with remote(booking) as elsewhere:
+
+        def make():
+            return kind(A2AAgent("far", elsewhere))
+
+        adapter = adapt(make() if is_shared else make)
+        asked = await asyncio.gather(*(ask(adapter, "book", owner=o) for o in ("ann", "bob")))
+        for owner, events in zip(("ann", "bob"), asked, strict=True):
+            question = only(events, InputRequired)
+            assert question.prompt == "Which city?"
+            assert deltas(events) == []
+            assert answer(await reply(adapter, question, owner, owner=owner)) == f"Booked {owner}."
+
+
+async def test_it_works_over_the_wire_both_ways():
+    async with remote(booking) as elsewhere:
+        app = build_app(lambda: A2AAgent("far", elsewhere))
+        async with running(app) as url, connect(url) as client:
+            waiting = await send(client, user_message("book"))
+            assert waiting.status.message.parts[0].text == "Which city?"
+            done = await send(client, user_message("Rome", task_id=waiting.id))
+    assert answer_of(done) == "Booked Rome."
+
+
+async def test_a_failure_is_raised():
+    async with remote(failing) as elsewhere:
+        far = A2AAgent("far", elsewhere)
+        with pytest.raises(RemoteTaskError):
+            await far.run(task="hi")
+        with pytest.raises(RuntimeError, match="RemoteTaskError"):
+            await round_robin(far).run(task="hi")
+
+
+@pytest.mark.parametrize("in_team", [False, True])
+async def test_a_cancel_reaches_the_remote_agent(in_team, has_begun):
+    endless = Endless()
+    async with remote(endless.__call__) as elsewhere:
+        token = CancellationToken()
+        far = A2AAgent("far", elsewhere)
+        runner = round_robin(far) if in_team else far
+        run = asyncio.create_task(runner.run(task="hi", cancellation_token=token))
+        await has_begun.wait()
+        token.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        await asyncio.wait_for(endless.was_stopped.wait(), 10)
+
+
+async def test_it_can_be_named_and_described_by_its_card():
+    async with remote(booking) as elsewhere:
+        far = await A2AAgent.from_card(elsewhere)
+    assert far.name == "The_booking_agent"
+    assert "Book a flight, once it is known where to." in far.description
+
+
+async def test_it_can_be_dumped_and_loaded():
+    async with running(build_app(remembering)) as url:
+        far = A2AAgent("far", url, description="Remembers.", user="me")
+        loaded = A2AAgent.load_component(far.dump_component())
+        assert (await loaded.run(task="hi")).messages[-1].content == "hi"
+        await loaded.close()
+    assert (loaded.name, loaded.description) == ("far", "Remembers.")
+    with pytest.raises(ValueError, match="RemoteAgent"):
+        A2AAgent("far", RemoteAgent(url)).dump_component()
