@@ -66,7 +66,8 @@ class Page:
             if words[0] == "python":
                 words[0] = sys.executable
             if "serve" in command:
-                self.address = self._stack.enter_context(started([*words, "--port", "0"]))
+                agent = self._stack.enter_context(started([*words, "--port", "0"]))
+                self.address = agent.partition("/agents/")[0]  # the server's, if it has several
                 continue
             output = subprocess.run(words, capture_output=True, text=True, check=True).stdout
             for line in expected:
