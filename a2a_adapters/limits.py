@@ -19,6 +19,7 @@ class Limits:
         run_seconds: How long one run may take before its task fails.
         idle_seconds: How long a run may go without any event before its task fails.
         input_seconds: How long a task may wait for its caller before it fails.
+        waiting_tasks: How many tasks may wait for their callers; one more ends the oldest.
         shutdown_seconds: How long running tasks may go on when the server stops.
         finished_seconds: How long the memory store keeps a finished task.
         finished_tasks: How many finished tasks the memory store keeps.
@@ -37,6 +38,7 @@ class Limits:
     run_seconds: float = 900
     idle_seconds: float = 600
     input_seconds: float = 3600
+    waiting_tasks: int = 10_000
     shutdown_seconds: float = 5
     finished_seconds: float = 3600
     finished_tasks: int = 10_000

@@ -137,6 +137,20 @@ async def test_a_refused_answer_leaves_the_question_open():
         assert answer_of(await send(client, user_message("Rome", task_id=question.id))) == "Rome"
 
 
+async def test_questions_are_bounded_in_number():
+    async def asking(request: AgentRequest):
+        answer = yield InputRequired("which city?")
+        yield answer.text
+
+    async with limited(asking, waiting_tasks=2) as url, connect(url) as client:
+        first, second, third = [await send(client, user_message("book")) for _ in range(3)]
+        async with asyncio.timeout(10):
+            while await state_of(client, first.id) != FAILED:
+                pass
+        for task in (second, third):
+            assert answer_of(await send(client, user_message("Rome", task_id=task.id))) == "Rome"
+
+
 async def test_an_agent_from_which_nothing_comes_is_stopped():
     async def quiet(text: str):
         yield "one"

@@ -190,6 +190,10 @@ class LiveTasks:
             loop = asyncio.get_running_loop()
             expiry = loop.call_later(self._limits.input_seconds, self._expire, live)
             self._expiries[live.task_id] = expiry
+        if len(self._expiries) > self._limits.waiting_tasks:
+            oldest = next(iter(self._expiries))
+            self._expiries.pop(oldest).cancel()
+            self._expire(self._by_id[oldest])
 
     def _expire(self, live: LiveTask) -> None:
         self._in_background(self._end_waiting(live))
