@@ -109,7 +109,8 @@ class ServedAgent:
         return build_card(
             about,
             url,
-            self.grpc.url(url) if self.grpc else None,
+            # Who came over gRPC has used no other address.
+            self.grpc.url(url or f"http://{self._options.grpc_host}") if self.grpc else None,
             authentication=self._options.authentication,
             has_extended=self._options.extended_description is not None,
         )

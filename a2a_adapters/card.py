@@ -53,14 +53,14 @@ def build_card(
     authentication: Authenticator | None = None,
     has_extended: bool = False,
 ) -> AgentCard:
-    """Return the card of an agent that is served at `url`, and over gRPC at `grpc_url`.
+    """Return the card of an agent at `url`, if that is known, and over gRPC at `grpc_url`.
 
     Both protocol versions are listed for every binding, so that a2a-sdk adds the fields 0.3
     clients need (A2A 1.0, section 4.4.1 and appendix A). Any scheme of `authentication` is
     enough, so each is a requirement of its own.
     """
     url = url.rstrip("/")
-    addresses = [("JSONRPC", f"{url}/"), ("HTTP+JSON", url)]
+    addresses = [("JSONRPC", f"{url}/"), ("HTTP+JSON", url)] if url else []
     if grpc_url:
         addresses.append(("GRPC", grpc_url))
     interfaces = [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from a2a.types import HTTPAuthSecurityScheme, SecurityScheme
 
@@ -13,12 +15,18 @@ from a2a_adapters.security.secrets import InvalidTokenError, bearer_token
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from jwt import PyJWK
+
     from a2a_adapters.security.jwks import KeySet
 
 __all__ = ["JwtTokens"]
 
 _LEEWAY_SECONDS = 10
 """How far clocks may differ."""
+_KNOWN_TOKENS = 1000
+"""How many tokens are not verified again while they and their keys are good."""
+
+Claims: TypeAlias = "dict[str, Any]"
 
 
 class JwtTokens(Authenticator):
@@ -65,6 +73,8 @@ class JwtTokens(Authenticator):
         self._algorithms = list(algorithms)
         self._scopes = frozenset(scopes)
         self._user_claim = user_claim
+        # To verify a signature takes as long as half a request.
+        self._known: dict[str, _Verified] = {}
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Return the scheme `jwt`."""
@@ -83,7 +93,18 @@ class JwtTokens(Authenticator):
             raise ForbiddenError(f"the token lacks the scope {names}", challenge=challenge)
         return user
 
-    async def _verified(self, token: str) -> dict[str, object]:
+    async def _verified(self, token: str) -> Claims:
+        known = self._known.get(token)
+        is_in_time = known is not None and known.expires_at + _LEEWAY_SECONDS > time.time()
+        if known and is_in_time and await self._keys.find(known.key_id) is known.key:
+            return known.claims
+        verified = await self._verify(token)
+        self._known[token] = verified
+        if len(self._known) > _KNOWN_TOKENS:
+            del self._known[next(iter(self._known))]
+        return verified.claims
+
+    async def _verify(self, token: str) -> _Verified:
         import jwt  # noqa: PLC0415 - comes with the extra
 
         try:
@@ -94,7 +115,7 @@ class JwtTokens(Authenticator):
         if key is None:
             raise InvalidTokenError("the token is signed with a key that is not known here")
         try:
-            claims: dict[str, object] = jwt.decode(
+            claims: Claims = jwt.decode(
                 token,
                 key,
                 algorithms=self._algorithms,
@@ -107,7 +128,17 @@ class JwtTokens(Authenticator):
             raise InvalidTokenError("the token has expired") from error
         except jwt.PyJWTError as error:
             raise InvalidTokenError("the token is not valid here") from error
-        return claims
+        return _Verified(claims, float(claims["exp"]), key_id, key)
+
+
+@dataclass(frozen=True, slots=True)
+class _Verified:
+    """A token that was valid, as long as its key and its time are."""
+
+    claims: Claims
+    expires_at: float
+    key_id: str | None
+    key: PyJWK
 
 
 def _granted(claims: Mapping[str, object]) -> frozenset[str]:

@@ -129,6 +129,8 @@ async def test_the_extended_card():
         request = GetExtendedAgentCardRequest()
         card = await stub.GetExtendedAgentCard(request, metadata=ANN)
         assert card.security_requirements
+        assert {i.protocol_binding for i in card.supported_interfaces} == {"GRPC"}
+        assert card.supported_interfaces[0].url.startswith("http://127.0.0.1:")
         assert (await refusal(stub.GetExtendedAgentCard(request, metadata=metadata())))[1] == (
             "UNAUTHENTICATED"
         )

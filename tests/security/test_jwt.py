@@ -23,6 +23,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.security import jwks
+from a2a_adapters.security import jwt as authenticator
 from a2a_adapters.testing import running
 
 V1 = {"A2A-Version": "1.0"}
@@ -129,6 +130,20 @@ async def test_other_tokens_are_refused(ask):
         assert problem in response.json()["error"]["message"], claims
     for content in ("x", "x.y.z", "..", "e30.e30.e30"):
         assert (await ask(content)).status_code == 401
+
+
+async def test_a_token_that_was_good_expires_all_the_same(ask, monkeypatch):
+    content = token(scope="chat")
+    assert (await ask(content)).status_code == 200
+    monkeypatch.setattr(authenticator, "_LEEWAY_SECONDS", -100)
+    assert "has expired" in (await ask(content)).json()["error"]["message"]
+
+
+async def test_only_so_many_good_tokens_are_remembered(ask, monkeypatch):
+    monkeypatch.setattr(authenticator, "_KNOWN_TOKENS", 1)
+    tokens = [token(sub=user, scope="chat") for user in ("ann", "bob")]
+    for _ in range(2):
+        assert [owner_of(await ask(content)) for content in tokens] == ["ann", "bob"]
 
 
 async def test_a_missing_scope_is_forbidden(ask):
