@@ -98,11 +98,15 @@ class ServedAgent:
         """Return the agent's routes: the card for everybody, the rest for those who may."""
         card = CardEndpoint(partial(self._card, self.about), self.address)
         callers = CallerContextBuilder()
+        rpc = JsonRpcEndpoint(self.runtime, callers)
+        every = Router(
+            [Route("/", rpc, methods=["POST"]), *rest_routes(self.runtime, callers)],
+        )
         return [
-            # First, because most requests are its own.
-            Route("/", self._protected(JsonRpcEndpoint(self.runtime, callers)), methods=["POST"]),
+            # The way of most requests is short; the next but one would do as well.
+            Route("/", self._protected(rpc), methods=["POST"]),
             *card.routes(),
-            Mount("", self._protected(Router(rest_routes(self.runtime, callers)))),
+            Mount("", self._protected(every)),
         ]
 
     def _card(self, about: AgentDescription, url: str) -> AgentCard:

@@ -45,6 +45,7 @@ async def test_each_answers_in_its_place():
             assert agent["url"] == f"{url}/agents/{agent['name']}/"
             assert (card["name"], card["url"]) == (agent["name"], agent["url"])
             assert all(i["url"].startswith(agent["url"][:-1]) for i in card["supportedInterfaces"])
+            assert (await http.get(agent["url"])).status_code == 405
         assert (await http.get(f"/{CARD}")).status_code == 404
         assert (await http.post("/", json={})).status_code == 404
         for binding in ("JSONRPC", "HTTP+JSON"):

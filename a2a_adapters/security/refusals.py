@@ -48,7 +48,7 @@ async def refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -
 
 def _is_rpc(scope: Scope) -> bool:
     """Tell whether the request is JSON-RPC's, which comes to an agent's own address."""
-    return bool(scope["method"] == "POST" and scope["path"].endswith("/"))
+    return bool(scope["path"].endswith("/"))
 
 
 def _rpc_error(refusal: Refusal) -> object:

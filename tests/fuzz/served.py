@@ -52,6 +52,7 @@ class Served:
     def __init__(self):
         self.errors = Errors()
         self.app = build_app(Fuzzed(), options=ServerOptions(grpc_port=0))
+        [self._agent] = self.app.state.agents
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
 
@@ -74,7 +75,7 @@ class Served:
         self._stop = asyncio.Event()
         async with running(self.app) as url:
             self.port = int(url.rpartition(":")[2])
-            self.grpc_port = self.app.state.grpc.port
+            self.grpc_port = self._agent.grpc.port
             self._ready.set()
             await self._stop.wait()
 
@@ -89,5 +90,5 @@ class Served:
         return {**self.run(self._count()), "file handles": handles}
 
     async def _count(self):
-        live = self.app.state.runtime._live.all()
+        live = self._agent.runtime._live.all()
         return {"live tasks": len(live), "asyncio tasks": len(asyncio.all_tasks())}
