@@ -6,7 +6,7 @@ CREWAI := .venv-crewai
 EXTRAS := autogen,grpc,jwt,langchain
 INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types tests lowest test-crewai fuzz bench load docs format clean
+.PHONY: demo test lint types tests lowest test-crewai fuzz javascript bench load docs format clean
 
 demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py
@@ -35,6 +35,9 @@ test-crewai: $(CREWAI)/.test ## crewai is large and has an environment of its ow
 
 fuzz: $(VENV)/.test ## send 10,000 wrong requests over every binding and print the figures
 	$(VENV)/bin/python -m tests.fuzz 10000
+
+javascript: $(VENV)/.test ## the JavaScript clients; needs node and npm, so `make test` leaves it out
+	$(VENV)/bin/python tests/e2e/javascript/run.py
 
 bench: $(VENV)/.test ## compare with other servers; writes docs/benchmarks.md
 	$(VENV)/bin/python benchmarks/run.py --write docs/benchmarks.md
