@@ -29,6 +29,7 @@ from a2a_adapters.bindings.caller import EXTENSION_HEADERS
 from a2a_adapters.bindings.methods import parsed
 from a2a_adapters.bindings.rpcs import OLD_SERVICE, SERVICE, Rpc, Service
 from a2a_adapters.bindings.versions import VERSION_HEADER, VERSION_STATE, supported, unsupported
+from a2a_adapters.errors import ConfigurationError
 from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 from a2a_adapters.security.gate import admit
 from a2a_adapters.security.refusals import Refusal
@@ -88,14 +89,18 @@ class GrpcServer:
         """Start listening.
 
         Raises:
-            RuntimeError: The port is taken.
+            ConfigurationError: The port is taken.
         """
         server = grpc.aio.server(options=self._options)
         for service in (SERVICE, OLD_SERVICE):
             handlers = {name: self._handler(service, rpc) for name, rpc in service.calls.items()}
             generic = grpc.method_handlers_generic_handler(service.name, handlers)
             server.add_generic_rpc_handlers((generic,))
-        self.port = server.add_insecure_port(f"{self._address}:{self.port}")
+        address = f"{self._address}:{self.port}"
+        try:
+            self.port = server.add_insecure_port(address)
+        except RuntimeError as error:
+            raise ConfigurationError(f"gRPC cannot listen at {address}: {error}") from error
         await server.start()
         self._server = server
 

@@ -30,7 +30,14 @@ from a2a.types.a2a_pb2_grpc import A2AServiceStub
 from a2a.utils.grpc_status import status_from_call
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo
 
-from a2a_adapters import Extension, Limits, MissingExtraError, ServerOptions, build_app
+from a2a_adapters import (
+    ConfigurationError,
+    Extension,
+    Limits,
+    MissingExtraError,
+    ServerOptions,
+    build_app,
+)
 from a2a_adapters.testing import answer_of, running, send, user_message
 from tests.bindings.support import Agent, call, grpc_port, say
 
@@ -204,6 +211,10 @@ async def test_errors_have_the_status_of_the_specification(served):
     assert failed[1] == "PUSH_NOTIFICATION_NOT_SUPPORTED"
     failed = await fails(served.old.GetAgentCard(old.GetAgentCardRequest()))
     assert failed[1] == "EXTENDED_AGENT_CARD_NOT_CONFIGURED"
+    picture = message("a")
+    picture.message.parts.add(raw=b"x", media_type="image/png")
+    failed = await fails(served.stub.SendMessage(picture, metadata=VERSION))
+    assert failed[:2] == (grpc.StatusCode.INVALID_ARGUMENT, "CONTENT_TYPE_NOT_SUPPORTED")
     role = message("a")
     role.message.role = Role.ROLE_AGENT
     failed = await fails(served.stub.SendMessage(role, metadata=VERSION))
@@ -286,6 +297,13 @@ async def test_stopping_ends_streams_with_their_tasks():
         assert "stopped" in last.message.parts[0].text
         with pytest.raises(grpc.aio.AioRpcError):
             await stub.SendMessage(message("a"), metadata=VERSION)
+
+
+async def test_a_port_that_is_taken(served):
+    port = int(served.http.base_url.port)
+    app = build_app(Agent(), options=ServerOptions(grpc_port=port))
+    with pytest.raises(ConfigurationError, match=f"gRPC cannot listen at 127.0.0.1:{port}"):
+        await app.state.grpc.start()
 
 
 def test_without_the_extra(monkeypatch):
