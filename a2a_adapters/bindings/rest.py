@@ -125,18 +125,21 @@ class RestEndpoint:
             if method is None:
                 response = self._wrong_verb()
             else:
+                params = await self._params(method, request)
                 with UnexpectedErrorsHidden(method.operation.name):
-                    response = await self._answer(method, request)
+                    response = await self._answer(method, params, request)
         except ClientDisconnect:
             return
         except A2AError as error:
             response = self._refusal(error)
         await response(scope, receive, send)
 
-    async def _answer(self, method: Method, request: Request) -> Response:
+    async def _params(self, method: Method, request: Request) -> Any:
         if requested_version(request) != self._version.name:
             raise unsupported(f"this address serves A2A {self._version.name}")
-        params = parsed(method.parse, await _params(method.operation, request))
+        return parsed(method.parse, await _params(method.operation, request))
+
+    async def _answer(self, method: Method, params: Any, request: Request) -> Response:
         context = self._context_builder.build(request)
         context.tenant = params.tenant
         context.state[VERSION_STATE] = self._version.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 
@@ -288,3 +289,17 @@ async def test_ids_of_calls(http):
             await http.post("/", json=rpc("SendMessage", say("a"), call_id), headers=V1)
         ).json()
         assert (answer["id"], answer["error"]["code"]) == (None, -32600)
+
+
+@pytest.mark.parametrize("path", ["/", "/message:send", "/v1/message:stream"])
+async def test_a_client_that_goes_away_in_its_request(http, agent, caplog, path):
+    url = http.base_url
+    reader, writer = await asyncio.open_connection(url.host, url.port)
+    version = "1.0" if path == "/message:send" else "0.3"
+    head = [f"POST {path} HTTP/1.1", "Host: a", f"A2A-Version: {version}", "Content-Length: 9", ""]
+    writer.write("\r\n".join([*head, "", "{"]).encode())
+    writer.write_eof()
+    assert await reader.read() == b""
+    writer.close()
+    assert "result" in await call(http, "SendMessage", say("a"))
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]

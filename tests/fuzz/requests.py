@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import getitem
 from typing import Any
+from urllib.parse import quote
 
 from a2a.compat.v0_3 import a2a_v0_3_pb2 as old
 from a2a.types import GetTaskRequest, ListTasksRequest, Message, Part, Role, SendMessageRequest
@@ -36,6 +37,7 @@ class Rpc:
     method: str
     body: bytes
     metadata: tuple[tuple[str, str], ...] = ()
+    streams: bool = False
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,9 @@ RPCS = [
     Rpc(f"{_NEW}/GetTask", GetTaskRequest(id="t").SerializeToString(), _V1_METADATA),
     Rpc(f"{_NEW}/ListTasks", ListTasksRequest(page_size=3).SerializeToString(), _V1_METADATA),
     Rpc(f"{_NEW}/CancelTask", b"", _V1_METADATA),
+    Rpc(f"{_NEW}/SendStreamingMessage", _MESSAGE.SerializeToString(), _V1_METADATA, streams=True),
     Rpc(f"{_OLD}/SendMessage", _OLD_MESSAGE.SerializeToString()),
+    Rpc(f"{_OLD}/SendStreamingMessage", _OLD_MESSAGE.SerializeToString(), streams=True),
     Rpc(f"{_OLD}/GetTask", old.GetTaskRequest(name="tasks/t").SerializeToString()),
     Rpc(f"{_OLD}/GetTaskPushNotificationConfig", b""),
 ]
@@ -327,7 +331,7 @@ def _spoilt_rpc(draw):
     body = call.body[:at] + draw(st.binary(max_size=12)) + tail
     version = draw(st.sampled_from([*[call.metadata] * 4, (), (("a2a-version", "9.9"),)]))
     extensions = draw(st.sampled_from([(), (("a2a-extensions", "https://a, ,b,"),)]))
-    return Rpc(call.method, body, version + extensions)
+    return replace(call, body=body, metadata=version + extensions)
 
 
 _LINES = st.sampled_from(
@@ -350,9 +354,24 @@ _LINES = st.sampled_from(
         "x" * 9000,
     ]
 )
+
+
+@st.composite
+def _broken_off(draw):
+    """Return a part of a right request, as of a client that goes away."""
+    request = draw(st.sampled_from(REQUESTS))
+    body = _encoded(request.body)
+    headers = request.headers | {"Host": "localhost", "Content-Length": str(len(body))}
+    head = [f"{request.verb} {quote(request.path, safe='/:?=&')} HTTP/1.1"]
+    head += [f"{name}: {value}" for name, value in headers.items()]
+    data = "\r\n".join([*head, "", ""]).encode() + body
+    return data[: draw(st.integers(1, len(data)))]
+
+
 _RAW = st.one_of(
     st.lists(_LINES, max_size=8).map(lambda lines: "\r\n".join(lines).encode("latin-1")),
     st.binary(max_size=300),
+    _broken_off(),
 ).map(Raw)
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from tests.bindings.support import V1, rpc, say
 from tests.fuzz.client import Client
-from tests.fuzz.requests import REQUESTS, RPCS, Rpc, spoilt
+from tests.fuzz.requests import REQUESTS, RPCS, spoilt
 from tests.fuzz.served import Served
 
 _SETTLE_SECONDS = 10
@@ -71,7 +71,7 @@ def _warm_up(client):
         encoded = b"" if body is None else json.dumps(body).encode()
         client.send(type(request)(request.verb, request.path, request.headers, encoded))
     for call in RPCS:
-        client.send(Rpc(call.method, call.body, call.metadata))
+        client.send(call)
 
 
 def _call(served, method, params):
