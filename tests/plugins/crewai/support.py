@@ -96,6 +96,12 @@ def tool_call(name: str, arguments: str) -> str:
     return f"Thought: a secret thought\nAction: {name}\nAction Input: {arguments}"
 
 
+def observed(prompt: str) -> list[str]:
+    """Return the first lines of the tools' results so far; crewai explains the format before."""
+    _, _, talk = prompt.rpartition("Begin!")
+    return [part.splitlines()[0] for part in talk.split("\nObservation: ")[1:]]
+
+
 def agent(llm: Any, **fields: Any) -> Agent:
     """Return an agent."""
     fields = {"role": "Writer", "goal": "Write well", "backstory": "A secret past", **fields}

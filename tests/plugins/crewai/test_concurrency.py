@@ -16,7 +16,7 @@ from crewai.tools import BaseTool
 from a2a_adapters import PROGRESS_EXTENSION, Progress, TaskMetadata, ToolCall, ToolResult, build_app
 from a2a_adapters.testing import answer_of, connect, running, send, stream, user_message
 from tests.plugins.crewai import support
-from tests.plugins.crewai.support import Scripted, answer, ask, only, tool_call, value_of
+from tests.plugins.crewai.support import Scripted, answer, ask, observed, only, tool_call, value_of
 
 TOPICS = [f"topic {n}" for n in range(16)]
 
@@ -33,9 +33,8 @@ def make_crew() -> Crew:
     """Make a crew whose agent calls a tool with the topic, and answers with the result."""
 
     def follow(prompt):
-        _, has_called, result = prompt.rpartition("Observation: ")
-        if has_called and "a secret thought" in prompt:
-            return f"Final Answer: {result.splitlines()[0]}"
+        if results := observed(prompt):
+            return f"Final Answer: {results[-1]}"
         topic = value_of("topic")(prompt).removeprefix("Final Answer: ")
         return tool_call("shout", f'{{"text": "{topic}"}}')
 

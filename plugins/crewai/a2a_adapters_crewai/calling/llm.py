@@ -1,0 +1,155 @@
+"""A remote agent as the model of crewai's agents."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import aclosing, closing, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from crewai.events.types.llm_events import LLMCallType
+from crewai.llms.base_llm import BaseLLM, llm_call_context
+from pydantic import BaseModel, ValidationError
+from typing_extensions import override
+
+from a2a_adapters import AgentReply, RemoteEvent, TextDelta
+from a2a_adapters_crewai.calling.agent_field import AgentField, as_agent
+from a2a_adapters_crewai.calling.failures import made_once, send_nothing_twice
+from a2a_adapters_crewai.calling.messages import answer_text, to_parts, usage_of
+
+if TYPE_CHECKING:
+    from crewai import Task
+    from crewai.agents.agent_builder.base_agent import BaseAgent
+    from crewai.utilities.types import LLMMessage
+
+    from a2a_adapters import RemoteAgent
+
+_CHARACTERS_PER_TOKEN = 4
+
+
+class A2ALLM(BaseLLM):
+    """Any A2A agent as the model of an agent: `Agent(llm=A2ALLM(agent="http://..."), ...)`.
+
+    Each call is a conversation of its own and is sent all messages, as crewai does with every
+    model. The local agent's tools work, for crewai describes them in the prompt. With
+    `stream=True` the answer reaches crewai's stream as it comes. An agent that asks back answers
+    with its question.
+
+    A call that fails is not made again: the agent may have received it.
+
+    Attributes:
+        agent: The agent, or its URL.
+
+    Raises:
+        RemoteAgentError: The agent does not answer, or its task ended without an answer.
+    """
+
+    agent: AgentField
+
+    def __init__(self, agent: RemoteAgent | str, **fields: Any) -> None:
+        remote = as_agent(agent)
+        super().__init__(**{"model": f"a2a/{remote.name}", **fields, "agent": remote})
+        send_nothing_twice()
+
+    @override
+    @made_once
+    def call(
+        self,
+        messages: str | list[LLMMessage],
+        tools: list[dict[str, Any]] | None = None,
+        callbacks: list[Any] | None = None,
+        available_functions: dict[str, Any] | None = None,
+        from_task: Task | None = None,
+        from_agent: BaseAgent | None = None,
+        response_model: type[BaseModel] | None = None,
+    ) -> str | BaseModel:
+        """Send the messages and return the answer, of `response_model` if its data is one."""
+        about = {"from_task": from_task, "from_agent": from_agent}
+        reply: RemoteEvent | None = None
+        with llm_call_context(), self._told(messages, about):
+            with closing(self.agent.stream_sync(to_parts(messages))) as events:
+                for reply in events:
+                    self._tell_chunk(reply, about)
+            return self._end(reply, response_model, about)
+
+    @override
+    @made_once
+    async def acall(
+        self,
+        messages: str | list[LLMMessage],
+        tools: list[dict[str, Any]] | None = None,
+        callbacks: list[Any] | None = None,
+        available_functions: dict[str, Any] | None = None,
+        from_task: Task | None = None,
+        from_agent: BaseAgent | None = None,
+        response_model: type[BaseModel] | None = None,
+    ) -> str | BaseModel:
+        """`call` in async code."""
+        about = {"from_task": from_task, "from_agent": from_agent}
+        reply: RemoteEvent | None = None
+        with llm_call_context(), self._told(messages, about):
+            async with aclosing(self.agent.stream(to_parts(messages))) as events:
+                async for reply in events:
+                    self._tell_chunk(reply, about)
+            return self._end(reply, response_model, about)
+
+    def supports_function_calling(self) -> bool:
+        """No: a remote agent has tools of its own, and is told of others in the prompt."""
+        return False
+
+    @override
+    def get_input_tokens_count(
+        self,
+        messages: str | list[LLMMessage],
+        tools: list[dict[str, Any]] | None = None,
+        response_model: type[BaseModel] | None = None,
+    ) -> int:
+        """Return a guess; only the agent knows."""
+        return len(str(messages)) // _CHARACTERS_PER_TOKEN
+
+    @contextmanager
+    def _told(self, messages: str | list[LLMMessage], about: Mapping[str, Any]) -> Generator[None]:
+        """Tell crewai of a call's beginning and failure, and let its hooks forbid it."""
+        self._emit_call_started_event(messages, **about)
+        listed: list[LLMMessage] = (
+            [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
+        )
+        try:
+            self._invoke_before_llm_call_hooks(listed, about["from_agent"])
+            yield
+        except Exception as error:
+            self._emit_call_failed_event(error=str(error), **about)
+            raise
+
+    def _tell_chunk(self, event: RemoteEvent, about: Mapping[str, Any]) -> None:
+        if isinstance(event, TextDelta) and self._effective_stream():
+            self._emit_stream_chunk_event(chunk=event.text, call_type=LLMCallType.LLM_CALL, **about)
+
+    def _end(
+        self,
+        reply: RemoteEvent | None,
+        response_model: type[BaseModel] | None,
+        about: Mapping[str, Any],
+    ) -> str | BaseModel:
+        """Return the answer, having told crewai of it."""
+        if not isinstance(reply, AgentReply):  # which every stream ends with
+            raise TypeError("the stream ended without an answer")
+        usage = usage_of(reply)
+        if usage:
+            self._track_token_usage_internal(usage)
+        text = self._apply_stop_words(answer_text(reply))
+        self._emit_call_completed_event(
+            response=text, call_type=LLMCallType.LLM_CALL, usage=usage or None, **about
+        )
+        return _as_model(reply, response_model) or text
+
+
+def _as_model(reply: AgentReply, model: type[BaseModel] | None) -> BaseModel | None:
+    """Return the first data of an answer that is what crewai wants."""
+    if model is None:
+        return None
+    for value in reply.data:
+        try:
+            return model.model_validate(value)
+        except ValidationError:
+            continue
+    return None

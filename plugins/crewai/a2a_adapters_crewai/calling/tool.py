@@ -1,0 +1,139 @@
+"""Remote agents as tools that crewai's agents may use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Self
+
+from crewai.context import get_current_task_id
+from crewai.flow.flow_context import current_flow_id
+from crewai.tools import BaseTool
+from pydantic import BaseModel, Field
+
+from a2a_adapters import AgentReply, RemoteAgent, RemoteAgentError, Skill
+from a2a_adapters_crewai.calling.agent_field import AgentField, as_agent
+from a2a_adapters_crewai.calling.messages import answer_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from a2a_adapters import JSON, AgentDescription, Conversation
+
+_NAME_LENGTH = 64
+_NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_]+")
+
+_ANSWER_IT = "(It asks you. Use this tool again with the answer.)"
+_SAY_IT_ALL = "(It asks you. Use this tool again with the whole request, this included.)"
+
+
+class A2AToolInput(BaseModel):
+    """What a model gives to the tool."""
+
+    message: str = Field(description="What to ask the agent or tell it, in full sentences.")
+
+
+def _never(*_: object) -> bool:
+    """An agent may answer the same question differently."""
+    return False
+
+
+class A2ATool(BaseTool):
+    """A remote agent, or one of its skills, as a tool: `A2ATool.from_url("http://...")`.
+
+    Within a task (or a lone agent's kickoff, or a flow) all calls are one conversation with the
+    agent, and when it asks back, the next call is the answer. What goes wrong is told to the model
+    as the tool's result; nothing is sent twice for it.
+
+    Attributes:
+        agent: The agent, or its URL.
+        skill_id: Sent along as metadata `skill_id`, if the tool stands for one skill.
+    """
+
+    agent: AgentField
+    skill_id: str | None = None
+    args_schema: type[BaseModel] = A2AToolInput
+    cache_function: Callable[..., bool] = _never
+
+    @classmethod
+    def from_url(cls, agent: str | RemoteAgent) -> Self:
+        """Return a tool for an agent, named and described by its card.
+
+        Raises:
+            RemoteAgentError: The card cannot be had.
+        """
+        remote = as_agent(agent)
+        return cls._for_agent(remote, remote.describe_sync())
+
+    @classmethod
+    def per_skill(cls, agent: str | RemoteAgent) -> list[Self]:
+        """Return a tool for each skill of an agent's card.
+
+        Raises:
+            RemoteAgentError: The card cannot be had.
+        """
+        remote = as_agent(agent)
+        return [cls._for_skill(remote, skill) for skill in remote.describe_sync().skills]
+
+    @classmethod
+    def _for_agent(cls, agent: RemoteAgent, about: AgentDescription) -> Self:
+        skills = "".join(f"\n- {skill.name}: {skill.description}" for skill in about.skills)
+        description = f"Asks the agent {about.name}: {about.description}"
+        if skills:
+            description += f"\nIt can:{skills}"
+        return cls(agent=agent, name=tool_name(about.name), description=description)
+
+    @classmethod
+    def _for_skill(cls, agent: RemoteAgent, skill: Skill) -> Self:
+        examples = "".join(f"\nExample: {example}" for example in skill.examples)
+        return cls(
+            agent=agent,
+            name=tool_name(skill.name or skill.id),
+            description=f"{skill.description}{examples}",
+            skill_id=skill.id,
+        )
+
+    def _run(self, message: str) -> str:
+        conversation, is_kept = self._conversation()
+        try:
+            reply = conversation.send_sync(message, metadata=self._metadata())
+        except RemoteAgentError as error:
+            return _failure(error)
+        return _result(reply, is_kept=is_kept)
+
+    async def _arun(self, message: str) -> str:
+        conversation, is_kept = self._conversation()
+        try:
+            reply = await conversation.send(message, metadata=self._metadata())
+        except RemoteAgentError as error:
+            return _failure(error)
+        return _result(reply, is_kept=is_kept)
+
+    def _conversation(self) -> tuple[Conversation, bool]:
+        """Return the conversation of what uses the tool now, and whether it is found again.
+
+        A tool is shared by all copies of a crew, their tasks and flows are not.
+        """
+        user = get_current_task_id() or current_flow_id.get()
+        key = f"{user}/{self.name}" if user else None
+        return self.agent.conversation(key), key is not None
+
+    def _metadata(self) -> Mapping[str, JSON] | None:
+        return {"skill_id": self.skill_id} if self.skill_id else None
+
+
+def tool_name(name: str) -> str:
+    """Return a name that model providers accept as a tool's."""
+    return _NOT_IN_A_NAME.sub("_", name).strip("_")[:_NAME_LENGTH] or "agent"
+
+
+def _result(reply: AgentReply, *, is_kept: bool) -> str:
+    texts = [answer_text(reply)]
+    if reply.is_question:
+        texts.append(_ANSWER_IT if is_kept else _SAY_IT_ALL)
+    return "\n".join(filter(None, texts)) or "(The agent answered nothing.)"
+
+
+def _failure(error: RemoteAgentError) -> str:
+    """Return what a model can make of an error."""
+    return f"The agent did not do it: {error}. Try something else, or go on without it."

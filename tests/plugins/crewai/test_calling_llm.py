@@ -1,0 +1,176 @@
+"""A remote agent as the model of an agent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+
+import pytest
+from a2a_adapters_crewai import A2ALLM
+from crewai import Agent, Crew, Task
+from crewai.events.stream_context import add_stream_sink
+from crewai.tools import BaseTool
+from pydantic import BaseModel
+
+from a2a_adapters import (
+    AgentDescription,
+    Rejected,
+    RemoteAgent,
+    RemoteConnectionError,
+    RemoteTaskError,
+)
+from a2a_adapters import remote_llm as make_llm
+from a2a_adapters.card import build_card
+from tests.plugins.crewai.calling import desk, served
+
+
+def crew_of(model, description="{topic}", **fields):
+    writer = Agent(role="Writer", goal="Write", backstory="b", llm=model, **fields)
+    return Crew(
+        agents=[writer], tasks=[Task(description=description, expected_output="o", agent=writer)]
+    )
+
+
+async def kickoff(crew, how, inputs):
+    if how == "sync":
+        return await asyncio.to_thread(crew.kickoff, inputs)
+    return await crew.akickoff(inputs)
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+async def test_a_crew_whose_agent_thinks_elsewhere(how):
+    async with desk() as (there, agent):
+        result = await kickoff(crew_of(A2ALLM(agent=agent)), how, {"topic": "cats"})
+    assert result.raw.startswith("heard")
+    assert there.texts[0].startswith("System: You are Writer.")
+    assert "User: \nCurrent Task: cats" in there.texts[0]
+    assert result.token_usage.total_tokens == 11
+
+
+async def test_from_many_threads_over_one_agent():
+    async with desk() as (_, agent):
+        model = A2ALLM(agent=agent)
+        topics = [f"topic {n}" for n in range(16)]
+        answers = await asyncio.gather(*(asyncio.to_thread(model.call, t) for t in topics))
+        assert [answer.strip() for answer in answers] == [f"heard {t}" for t in topics]
+        assert (await model.acall("cats")).strip() == "heard cats"
+        assert model.get_token_usage_summary().total_tokens == 17 * 11
+
+
+async def test_inside_of_a_running_loop():
+    async with desk() as (_, agent):
+        thread = threading.current_thread()
+
+        def call():
+            assert threading.current_thread() is not thread
+            return asyncio.run(in_a_loop())
+
+        async def in_a_loop():
+            return A2ALLM(agent=agent).call("cats")
+
+        assert (await asyncio.to_thread(call)).strip() == "heard cats"
+
+
+async def test_chunks_reach_crewais_stream():
+    async with desk() as (_, agent):
+        chunks = []
+
+        def note(_, event):
+            if event.type == "llm_stream_chunk":
+                chunks.append(event.chunk)
+
+        def call(stream):
+            add_stream_sink(note)
+            return A2ALLM(agent=agent, stream=stream).call("cats")
+
+        silent = await asyncio.to_thread(call, stream=False)
+        assert chunks == []
+        assert await asyncio.to_thread(call, stream=True) == silent
+    assert "".join(chunks) == silent == "heard cats "
+    assert len(chunks) > 1
+
+
+class Shout(BaseTool):
+    name: str = "shout"
+    description: str = "Say it louder."
+
+    def _run(self, text: str) -> str:
+        return text.upper()
+
+
+async def test_the_local_agents_tools_work():
+    async def remote(text: str) -> str:
+        if "CATS" in text:
+            return "Thought: done\nFinal Answer: CATS"
+        action = 'Action: shout\nAction Input: {"text": "cats"}'
+        return f"Thought: louder\n{action}\nObservation: made up\nFinal Answer: made up"
+
+    async with served(remote) as url, RemoteAgent(url) as agent:
+        result = await crew_of(A2ALLM(agent=agent), tools=[Shout()]).akickoff({"topic": "cats"})
+    assert result.raw == "CATS"
+
+
+class Book(BaseModel):
+    title: str
+    pages: int
+
+
+async def test_data_is_what_crewai_asks_for():
+    async with desk() as (_, agent):
+        model = A2ALLM(agent=agent)
+        book = await asyncio.to_thread(model.call, "data", response_model=Book)
+        assert book == Book(title="Moby", pages=3)
+        text = await asyncio.to_thread(model.call, "data")
+        assert json.loads(text) == {"title": "Moby", "pages": 3}
+        assert (await model.acall("cats", response_model=Book)).strip() == "heard cats"
+
+
+async def test_an_agent_that_asks_answers_with_its_question():
+    async with desk() as (_, agent):
+        assert await A2ALLM(agent=agent).acall("book") == "Which city?"
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+async def test_a_failed_task_is_not_sent_again(how):
+    async with desk() as (there, agent):
+        with pytest.raises(RemoteTaskError) as failure:
+            await kickoff(crew_of(A2ALLM(agent=agent)), how, {"topic": "fail"})
+    assert len(there.heard) == 1
+    assert "hunter2" not in str(failure.value)
+
+
+async def test_a_refusal_that_speaks_of_rate_limits_is_not_sent_again():
+    heard = []
+
+    async def refuse(request):
+        heard.append(request)
+        yield Rejected("rate limit: too many requests")
+
+    async with served(refuse) as url, RemoteAgent(url) as agent:
+        with pytest.raises(RemoteTaskError):
+            await asyncio.to_thread(A2ALLM(agent=agent).call, "cats")
+    assert len(heard) == 1
+
+
+async def test_a_lost_connection_is_not_blindly_sent_again():
+    sent = []
+
+    async def lose(reader, writer):
+        sent.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.close()
+
+    server = await asyncio.start_server(lose, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    card = build_card(AgentDescription(name="x", description="x"), f"http://127.0.0.1:{port}")
+    async with server, RemoteAgent(card) as agent:
+        with pytest.raises(RemoteConnectionError):
+            await asyncio.to_thread(crew_of(A2ALLM(agent=agent)).kickoff, {"topic": "cats"})
+    assert len(sent) == 1
+
+
+async def test_the_hook_makes_one():
+    model = make_llm("http://127.0.0.1:9", "crewai")
+    assert isinstance(model, A2ALLM)
+    assert model.model == "a2a/http://127.0.0.1:9"
+    assert model.get_input_tokens_count("four") >= 1

@@ -1,0 +1,147 @@
+"""A remote agent as a tool of local agents."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from a2a_adapters_crewai import A2ATool, adapt
+from crewai import Crew
+
+from a2a_adapters import AgentDescription, AgentRequest, RemoteAgent, Skill, remote_tool
+from a2a_adapters.card import build_card
+from tests.plugins.crewai.calling import desk
+from tests.plugins.crewai.support import Scripted, agent, answer, ask, observed, task, tool_call
+
+ABOUT = AgentDescription(name="nobody", description="nobody")
+
+
+def book_a_trip(prompt):
+    """Ask for a booking, answer the agent's question, and repeat the result."""
+    results = observed(prompt)
+    topic = prompt.split("topic=<")[1].split(">")[0]
+    match len(results):
+        case 0:
+            return tool_call("Travel_desk", '{"message": "book"}')
+        case 1:
+            return tool_call("Travel_desk", f'{{"message": "{topic}"}}')
+    return f"Final Answer: {results[-1]}"
+
+
+def crew_with(tool, *script):
+    writer = agent(Scripted(*script), tools=[tool])
+    return Crew(agents=[writer], tasks=[task(writer)])
+
+
+async def from_url(remote):
+    return await asyncio.to_thread(A2ATool.from_url, remote)
+
+
+async def test_it_is_named_and_described_by_the_card():
+    async with desk() as (_, remote):
+        tool = await from_url(remote)
+    assert tool.name == "Travel_desk"
+    assert "Books trips." in tool.description
+    assert list(tool.args_schema.model_json_schema()["properties"]) == ["message"]
+
+
+async def test_a_tool_for_each_skill():
+    async with desk() as (there, remote):
+        about = await remote.describe()
+        assert len(about.skills) == 1
+        (tool,) = await asyncio.to_thread(A2ATool.per_skill, remote)
+        await asyncio.to_thread(tool.run, message="hello")
+    assert there.heard[0].metadata["skill_id"] == about.skills[0].id
+    skill = Skill(id="s", name="A skill!", description="Does it.", examples=["like this"])
+    assert A2ATool._for_skill(remote, skill).name == "A_skill"
+
+
+@pytest.mark.parametrize("how", ["kickoff", "akickoff"])
+async def test_a_question_is_answered_on_the_same_task(how):
+    async with desk() as (there, remote):
+        crew = crew_with(await from_url(remote), book_a_trip)
+        if how == "kickoff":
+            result = await asyncio.to_thread(crew.kickoff, {"topic": "Rome"})
+        else:
+            result = await crew.akickoff({"topic": "Rome"})
+    assert result.raw == "Booked Rome."
+    assert there.texts == ["book"]
+
+
+async def test_many_runs_of_one_tool_have_conversations_of_their_own():
+    async with desk() as (there, remote):
+        adapter = adapt(crew_with(await from_url(remote), book_a_trip))
+        cities = [f"city {n}" for n in range(8)]
+        runs = await asyncio.gather(*(ask(adapter, city) for city in cities))
+        await adapter.aclose()
+    assert [answer(events) for events in runs] == [f"Booked {city}." for city in cities]
+    assert len({heard.context_id for heard in there.heard}) == 8
+
+
+async def test_a_lone_agent_answers_a_question_too():
+    async with desk() as (_, remote):
+        lone = agent(Scripted(book_a_trip), tools=[await from_url(remote)])
+        result = await lone.akickoff("topic=<Rome>")
+    assert result.raw == "Booked Rome."
+
+
+async def test_outside_of_any_run_each_call_is_a_conversation_of_its_own():
+    async with desk() as (there, remote):
+        tool = await from_url(remote)
+        asked = await asyncio.to_thread(tool.run, message="book")
+        assert asked.endswith("with the whole request, this included.)")
+        assert (await tool.arun(message="hello")).startswith("heard hello")
+    assert len({heard.context_id for heard in there.heard}) == 2
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("hello", ["heard hello"]),
+        ("data", ['"title":"Moby"']),
+        ("file", ["here", "(A file: map.png)"]),
+        ("fail", ["The agent did not do it", "Try something else"]),
+    ],
+)
+async def test_what_the_model_is_told(message, told):
+    async with desk() as (there, remote):
+        tool = await from_url(remote)
+        results = [await asyncio.to_thread(tool.run, message=message)]
+        results.append(await tool.arun(message=message))
+    for result in results:
+        assert all(text in result for text in told)
+        assert "hunter2" not in result
+    assert len(there.heard) == 2
+
+
+async def test_the_same_question_is_asked_again():
+    def ask_twice(prompt):
+        if len(observed(prompt)) < 3:
+            return tool_call("Travel_desk", f'{{"message": "hello{len(observed(prompt)) % 2}"}}')
+        return "Final Answer: done"
+
+    async with desk() as (there, remote):
+        await crew_with(await from_url(remote), ask_twice).akickoff({"topic": "x"})
+    assert there.texts == ["hello0", "hello1", "hello0"]
+
+
+async def test_an_agent_that_is_not_there_is_told_to_the_model():
+    nobody = RemoteAgent(build_card(ABOUT, "http://127.0.0.1:9"))
+    tool = A2ATool(agent=nobody, name="nobody", description="Nobody.")
+    told = await asyncio.to_thread(tool.run, message="hello")
+    assert "The agent did not do it: the connection failed" in told
+
+
+async def test_the_hook_makes_one():
+    async with desk() as (_, remote):
+        tool = await asyncio.to_thread(remote_tool, remote, "crewai")
+    assert isinstance(tool, A2ATool)
+
+
+async def test_requests_carry_no_more_than_the_message():
+    async with desk() as (there, remote):
+        tool = await from_url(remote)
+        await asyncio.to_thread(tool.run, message="hello")
+    (heard,) = there.heard
+    assert isinstance(heard, AgentRequest)
+    assert dict(heard.metadata) == {}
