@@ -11,6 +11,6 @@ import pytest
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
-@pytest.mark.parametrize("name", ["crew_served.py"])
+@pytest.mark.parametrize("name", ["crew_served.py", "crew_calls_remote.py", "three_frameworks.py"])
 def test_an_example(name):
     subprocess.run([sys.executable, EXAMPLES / name], check=True, timeout=50)
