@@ -66,21 +66,7 @@ if TYPE_CHECKING:
     from a2a_adapters.executor import AdapterExecutor
     from a2a_adapters.options import ServerOptions
     from a2a_adapters.outbound import OutboundPolicy
-    from a2a_adapters.remote import (
-        AgentReply,
-        ApiKeyAuth,
-        BearerAuth,
-        Conversation,
-        MessageInput,
-        RemoteAgent,
-        RemoteArtifact,
-        RemoteEvent,
-        RemoteOptions,
-        ReplyState,
-        remote_llm,
-        remote_tool,
-    )
-    from a2a_adapters.security import AnyOf, ApiKeys, Authenticator, BearerTokens, JwtTokens
+    from a2a_adapters.push import PushOptions
     from a2a_adapters.server import serve, serve_runnable
 
 __all__ = [
@@ -123,6 +109,7 @@ __all__ = [
     "Plugins",
     "Progress",
     "ProgressEvent",
+    "PushOptions",
     "Rejected",
     "RemoteAgent",
     "RemoteAgentError",
@@ -173,11 +160,7 @@ _LAZY = {
     "Conversation": "a2a_adapters.remote",
     "MessageInput": "a2a_adapters.remote",
     "OutboundPolicy": "a2a_adapters.outbound",
-    "RemoteAgent": "a2a_adapters.remote",
-    "RemoteArtifact": "a2a_adapters.remote",
-    "RemoteEvent": "a2a_adapters.remote",
-    "RemoteOptions": "a2a_adapters.remote",
-    "ReplyState": "a2a_adapters.remote",
+    "PushOptions": "a2a_adapters.push",
     "ServerOptions": "a2a_adapters.options",
     "as_executor": "a2a_adapters.app",
     "build_app": "a2a_adapters.app",

@@ -54,19 +54,25 @@ def build_app(
         MissingExtraError: The options ask for gRPC, which is not installed.
     """
     options = options or ServerOptions()
-    agents = ServedAgents(target, name, description, url, options)
-
-    async def health(_request: Request) -> Response:
-        if agents.is_draining:
-            return JSONResponse({"status": "draining"}, 503)
-        return JSONResponse({"status": "ready"})
-
-    app = Starlette(
-        routes=[Route("/healthz", health), *agents.routes()],
-        middleware=_middleware(url, options),
-        lifespan=_lifespan(agents, options.limits.threads),
+    executor = target if isinstance(target, AgentExecutor) else as_executor(target, options)
+    about = _describe(executor, name, description)
+    push = options.push is not None
+    runtime = Runtime(
+        executor,
+        build_card(about, url or "", push=push),
+        task_store=options.task_store,
+        limits=options.limits,
+        push=options.push,
     )
-    app.state.agents = agents
+    card = CardEndpoint(about, url, trust_forwarded=options.trust_forwarded, push=push)
+    callers = CallerContextBuilder()
+    routes = [
+        Route("/", JsonRpcEndpoint(runtime, callers), methods=["POST"]),
+        *card.routes(),
+        *create_rest_routes(runtime, callers, enable_v0_3_compat=True),
+    ]
+    app = Starlette(routes=routes, lifespan=_lifespan(runtime, executor, options.limits))
+    app.state.runtime = runtime
     return app
 
 

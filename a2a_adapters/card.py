@@ -41,8 +41,8 @@ WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 _CACHE_CONTROL = "public, max-age=60"
 
 
-ExtendedDescription: TypeAlias = "Callable[[AgentDescription, str], AgentDescription]"
-"""Makes what an authenticated caller is told of what everybody is, and of the caller's name."""
+def build_card(description: AgentDescription, url: str, *, push: bool = False) -> AgentCard:
+    """Return the card of an agent that is served at `url`, and sends push notifications or not.
 
 
 def build_card(
@@ -79,9 +79,7 @@ def build_card(
         version=description.version,
         supported_interfaces=interfaces,
         capabilities=AgentCapabilities(
-            streaming=True,
-            extensions=[progress, *map(_extension, description.extensions)],
-            extended_agent_card=has_extended or None,
+            streaming=True, push_notifications=push, extensions=[progress]
         ),
         default_input_modes=description.input_modes,
         default_output_modes=description.output_modes,
@@ -121,13 +119,24 @@ class CardEndpoint:
     """Serves the card, with the address under which the client reached it.
 
     Args:
-        make: Returns the card of an agent at a URL.
-        address: Where the agent is found.
+        description: What the card says.
+        url: The public address; without it the request's own host is used.
+        trust_forwarded: Whether `X-Forwarded-Proto`, `-Host` and `-Prefix` are believed.
+        push: Whether push notifications are offered.
     """
 
-    def __init__(self, make: Callable[[str], AgentCard], address: Address) -> None:
-        self._make = make
-        self._address = address
+    def __init__(
+        self,
+        description: AgentDescription,
+        url: str | None,
+        *,
+        trust_forwarded: bool,
+        push: bool = False,
+    ) -> None:
+        self._description = description
+        self._url = url
+        self._trust_forwarded = trust_forwarded
+        self._push = push
         self._last_modified = formatdate(usegmt=True)
         # Bounded: the host is whatever a client sends.
         self._render = functools.lru_cache(maxsize=64)(self._render_once)
@@ -149,7 +158,7 @@ class CardEndpoint:
         return Response(body, headers=headers, media_type="application/json")
 
     def _render_once(self, url: str) -> tuple[bytes, str]:
-        body = to_json(agent_card_to_dict(self._make(url)))
+        body = to_json(agent_card_to_dict(build_card(self._description, url, push=self._push)))
         return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 

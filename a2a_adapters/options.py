@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters.card import ExtendedDescription
     from a2a_adapters.executor import Redact
-    from a2a_adapters.security import Authenticator
+    from a2a_adapters.push import PushOptions
 
 __all__ = ["ServerOptions"]
 
@@ -36,14 +36,8 @@ class ServerOptions:
         redact: Changes or drops events of the progress extension before they are sent.
         trust_forwarded: Whether the card's address follows `X-Forwarded-*` headers; only
             behind a proxy that sets them.
-        grpc_port: Where to listen for gRPC as well, which needs the extra `grpc`; 0 takes a
-            free port. Without TLS: put a proxy in front of it for other machines.
-        grpc_host: Where to listen for gRPC; `serve` takes its own host.
-        grpc_url: Its address in the card; by default `http://` with the host a client used.
-            Some clients need one without a scheme, as in `agents.example.org:50051`.
-
-    Raises:
-        ConfigurationError: Nobody could ever get the extended card.
+        push: Offers push notifications: this process then makes requests to URLs its callers
+            name, as far as `PushOptions.outbound` allows.
     """
 
     authentication: Authenticator | None = None
@@ -53,10 +47,4 @@ class ServerOptions:
     task_store: TaskStore | VersionedTaskStore | None = None
     redact: Redact | None = None
     trust_forwarded: bool = False
-    grpc_port: int | None = None
-    grpc_host: str = "127.0.0.1"
-    grpc_url: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.extended_description is not None and self.authentication is None:
-            raise ConfigurationError("extended_description is of no use without authentication")
+    push: PushOptions | None = None

@@ -6,6 +6,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -23,6 +24,7 @@ Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 _PORTS = {"http": 80, "https": 443}
 _ALL_PORTS = range(1, 1 << 16)
 _TIMEOUT = httpx.Timeout(30, connect=10)
+_CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=5)
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
@@ -67,31 +69,35 @@ class OutboundPolicy:
         transport = self.transport(ssl_context=ssl_context)
         return httpx.AsyncClient(transport=transport, timeout=timeout, follow_redirects=False)
 
-    def transport(self, *, ssl_context: ssl.SSLContext | None = None) -> GuardedTransport:
+    def transport(
+        self, *, ssl_context: ssl.SSLContext | None = None, limits: httpx.Limits = _CONNECTIONS
+    ) -> GuardedTransport:
         """Return a transport for an `httpx.AsyncClient` that checks each request.
 
         Args:
             ssl_context: Which servers are trusted; by default as httpx does.
+            limits: How many connections there may be.
 
         Its requests raise `ForbiddenUrlError` for what is refused.
         """
-        return GuardedTransport(self, ssl_context)
+        return GuardedTransport(self, ssl_context, limits)
 
     async def check(self, url: str) -> None:
         """Refuse a URL that may not be connected to.
 
+        A host that cannot be resolved now is not refused: connecting to it will fail, or
+        check what it is then.
+
         Raises:
-            ForbiddenUrlError: The URL is not allowed, or its host cannot be resolved.
+            ForbiddenUrlError: The URL is not allowed.
         """
         try:
             parsed = httpx.URL(url)
         except (httpx.InvalidURL, ValueError) as error:
-            raise ForbiddenUrlError(f"{url!r} is not a URL") from error
+            raise ForbiddenUrlError("it is not a URL") from error
         self.check_form(parsed)
-        try:
+        with suppress(OSError):
             await self.addresses(parsed.raw_host.decode("ascii"), _port(parsed))
-        except OSError as error:
-            raise ForbiddenUrlError(f"{parsed.host} cannot be resolved") from error
 
     def check_form(self, url: httpx.URL) -> None:
         """Refuse what can be seen without asking who the host is.

@@ -13,8 +13,6 @@ import httpx
 if TYPE_CHECKING:
     from a2a_adapters.outbound import OutboundPolicy
 
-_CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=5)
-
 _SAME_IN_HTTPX = tuple(
     (getattr(httpcore, name), getattr(httpx, name))
     for name in (  # the more special ones first
@@ -44,13 +42,15 @@ class GuardedTransport(httpx.AsyncBaseTransport):
     connection is shared by two hosts at one address.
     """
 
-    def __init__(self, policy: OutboundPolicy, ssl_context: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, policy: OutboundPolicy, ssl_context: ssl.SSLContext | None, limits: httpx.Limits
+    ) -> None:
         self._policy = policy
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=ssl_context or httpx.create_ssl_context(),
-            max_connections=_CONNECTIONS.max_connections,
-            max_keepalive_connections=_CONNECTIONS.max_keepalive_connections,
-            keepalive_expiry=_CONNECTIONS.keepalive_expiry,
+            max_connections=limits.max_connections,
+            max_keepalive_connections=limits.max_keepalive_connections,
+            keepalive_expiry=limits.keepalive_expiry,
             network_backend=_CheckedNetwork(policy),
         )
 

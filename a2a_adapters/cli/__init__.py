@@ -38,14 +38,10 @@ TargetsArgument = Annotated[
 
 
 @app.command()
-def serve(
-    targets: TargetsArgument,
-    host: Annotated[
-        str, typer.Option(envvar="A2A_ADAPTERS_HOST", help="Where to listen.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(envvar="A2A_ADAPTERS_PORT", help="Where to listen; 0 takes a free port.")
-    ] = 8000,
+def serve(  # noqa: PLR0913, PLR0917 - each is an option
+    target: TargetArgument,
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Where to listen; 0 takes a free port.")] = 8000,
     name: Annotated[str | None, typer.Option(help="The agent's name in its card.")] = None,
     description: Annotated[str | None, typer.Option(help="What the card says it does.")] = None,
     url: Annotated[
@@ -72,10 +68,12 @@ def serve(
     trust_forwarded: Annotated[
         bool, typer.Option(help="Believe X-Forwarded-* headers, behind a proxy that sets them.")
     ] = False,
-    grpc_port: Annotated[
-        int | None, typer.Option(help="Listen for gRPC as well; 0 takes a free port.")
-    ] = None,
-    grpc_url: Annotated[str | None, typer.Option(help="Its public address in the card.")] = None,
+    push: Annotated[
+        bool, typer.Option("--push", help="Offer push notifications to public web servers.")
+    ] = False,
+    push_private: Annotated[
+        bool, typer.Option("--push-private", help="Offer them to private networks too.")
+    ] = False,
     allow_unauthenticated: Annotated[
         bool, typer.Option(help="Serve other machines too, without asking who they are.")
     ] = False,
@@ -87,15 +85,10 @@ def serve(
     # These cost a second that --help need not wait.
     from a2a_adapters import server  # noqa: PLC0415
     from a2a_adapters.options import ServerOptions  # noqa: PLC0415
-    from a2a_adapters.security.credentials import authenticator  # noqa: PLC0415
+    from a2a_adapters.outbound import OutboundPolicy  # noqa: PLC0415
+    from a2a_adapters.push import PushOptions  # noqa: PLC0415
 
-    options = ServerOptions(
-        authentication=authenticator(bearer_token_file, api_key_file, os.environ),
-        allowed_hosts=allow_host or (),
-        trust_forwarded=trust_forwarded,
-        grpc_port=grpc_port,
-        grpc_url=grpc_url,
-    )
+    notify = PushOptions(outbound=OutboundPolicy(allow_private=push_private))
     server.serve(
         load_targets(targets),
         host=host,
@@ -103,7 +96,9 @@ def serve(
         name=name,
         description=description,
         url=url,
-        options=options,
+        options=ServerOptions(
+            trust_forwarded=trust_forwarded, push=notify if push or push_private else None
+        ),
         allow_unauthenticated=allow_unauthenticated,
     )
     if left := busy_threads():

@@ -3,40 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from typing import TYPE_CHECKING
 
 from a2a.server.agent_execution import RequestContext
-from a2a.server.context import ServerCallContext
 from a2a.server.request_handlers.request_handler import validate_request_params
 from a2a.types import ListTasksResponse, Task
 from a2a.utils.errors import (
     InvalidParamsError,
     TaskNotCancelableError,
-    UnsupportedOperationError,
 )
 from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
 
 from a2a_adapters import states
 from a2a_adapters.events import PROGRESS_EXTENSION
 from a2a_adapters.limits import Limits
-from a2a_adapters.runtime.busy import ServerBusyError
-from a2a_adapters.runtime.closing import STOPPED, end_runs
+from a2a_adapters.runtime.endings import STOPPED, Endings
 from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 from a2a_adapters.runtime.journal import Journal
+from a2a_adapters.runtime.optional import OptionalOperations
+from a2a_adapters.runtime.push import PushNotifier
 from a2a_adapters.runtime.registry import LiveTasks
-from a2a_adapters.runtime.requests import check_extensions, check_send, required_extensions
-from a2a_adapters.runtime.run import DeafQueue, Run, RunQueue, over_error, status_event
+from a2a_adapters.runtime.requests import check_send
+from a2a_adapters.runtime.run import Run, over_error
 from a2a_adapters.runtime.store import MemoryTaskStore
 from a2a_adapters.runtime.subscriber import Subscriber
 from a2a_adapters.runtime.subscription import Subscription
-from a2a_adapters.runtime.unoffered import UnofferedOperations
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from a2a.server.agent_execution import AgentExecutor
     from a2a.server.cluster.task_store import VersionedTaskStore
+    from a2a.server.context import ServerCallContext
     from a2a.server.events import Event
     from a2a.server.tasks import TaskStore
     from a2a.types import (
@@ -49,15 +47,12 @@ if TYPE_CHECKING:
         SubscribeToTaskRequest,
     )
 
+    from a2a_adapters.push import PushOptions
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.unoffered import MakeExtendedCard
 
-_NO_ANSWER = "The task ended because no answer came in time."
 
-logger = logging.getLogger(__name__)
-
-
-class Runtime(UnofferedOperations):
+class Runtime(OptionalOperations):
     """Runs any a2a-sdk `AgentExecutor` and keeps its tasks.
 
     Returned tasks are the runtime's own objects and must not be changed.
@@ -67,8 +62,7 @@ class Runtime(UnofferedOperations):
         card: The agent's card; its input modes and required extensions are enforced.
         task_store: Where tasks are kept; by default in memory, bounded by `limits`.
         limits: Time limits and bounds.
-        extended_card: What authenticated callers are told; by default nothing more.
-        namespace: Keeps the tasks apart from those of other runtimes with the same store.
+        push: How push notifications are sent; None offers none.
     """
 
     def __init__(
@@ -78,16 +72,18 @@ class Runtime(UnofferedOperations):
         *,
         task_store: TaskStore | VersionedTaskStore | None = None,
         limits: Limits | None = None,
-        extended_card: MakeExtendedCard | None = None,
-        namespace: str = "",
+        push: PushOptions | None = None,
     ) -> None:
         self._executor = executor
+        self._endings = Endings(executor)
         self._card = card
         self._extended_card = extended_card
         self._required_extensions = required_extensions(card)
         self._limits = limits or Limits()
-        self._journal = Journal(task_store or MemoryTaskStore(self._limits), namespace)
-        self._live = LiveTasks(self._journal, self._limits, self._give_up)
+        self._journal = Journal(task_store or MemoryTaskStore(self._limits))
+        self._push = PushNotifier(push, self._limits) if push else None
+        attach = self._push.attach if self._push else None
+        self._live = LiveTasks(self._journal, self._limits, self._endings.give_up, attach)
         self._is_closing = False
         self._runs = 0
 
@@ -203,40 +199,12 @@ class Runtime(UnofferedOperations):
                 raise TaskNotCancelableError
             self._live.hold(live)
             try:
-                await self._cancel(live, context)
+                await self._endings.cancel(live, context)
             finally:
                 self._live.release(live)
             if live.state != states.CANCELED or live.task is None:
                 raise TaskNotCancelableError
             return live.task
-
-    async def _cancel(self, live: LiveTask, context: ServerCallContext) -> None:
-        request = RequestContext(
-            context, task_id=live.task_id, context_id=live.context_id, task=live.task
-        )
-        try:
-            await self._executor.cancel(request, RunQueue(live))
-        except UnsupportedOperationError as error:
-            raise TaskNotCancelableError from error
-        if not live.is_over:
-            await live.apply(status_event(live, states.CANCELED))
-        for run in live.runs:
-            run.cancel()
-
-    async def _give_up(self, live: LiveTask) -> None:
-        """End a task whose caller did not answer in time; the executor is told by a cancel."""
-        context = ServerCallContext(user=live.user)
-        async with live.turn:
-            if live.state not in states.INTERRUPTED:
-                return  # an answer came at the last moment
-            request = RequestContext(
-                context, task_id=live.task_id, context_id=live.context_id, task=live.task
-            )
-            try:
-                await self._executor.cancel(request, DeafQueue())
-            except Exception:  # the task ends all the same
-                logger.exception("task %s could not be given up", live.task_id)
-            await live.apply(status_event(live, states.FAILED, _NO_ANSWER))
 
     async def _start(
         self,
@@ -245,18 +213,17 @@ class Runtime(UnofferedOperations):
         subscriber: Subscriber | None = None,
     ) -> Run:
         if self._is_closing:
-            raise ServerBusyError(STOPPED)
-        if self._required_extensions:
-            check_extensions(
-                self._required_extensions, context.requested_extensions, params.message
-            )
-        check_send(params, self._card, self._limits)
-        if self._runs >= self._limits.runs + self._limits.queued_runs:
-            raise ServerBusyError
+            raise InternalError(STOPPED)
+        check_send(params, self._card)
         live = await self._live_for(params.message, context)
         request = RequestContext(context, params, live.task_id, live.context_id)
+        if self._push and params.configuration.HasField("task_push_notification_config"):
+            await self._add_receiver(self._push, live, params, context)
         run = Run(live, params.message, subscriber)
-        execution = asyncio.create_task(run.execute(self._executor, request))
+        execute = run.execute(self._executor, request)
+        if self._push and live.receivers:
+            execute = self._push.during(execute, live, context)
+        execution = asyncio.create_task(execute)
         live.runs.add(execution)
         self._runs += 1
         execution.add_done_callback(lambda done: self._ended(run, done))
@@ -273,6 +240,20 @@ class Runtime(UnofferedOperations):
         self._live.hold(live)
         return live
 
+    async def _add_receiver(
+        self,
+        push: PushNotifier,
+        live: LiveTask,
+        params: SendMessageRequest,
+        context: ServerCallContext,
+    ) -> None:
+        config = params.configuration.task_push_notification_config
+        try:
+            await push.set(live, config, context)
+        except BaseException:
+            self._live.release(live)
+            raise
+
     def _ended(self, run: Run, execution: asyncio.Task[None]) -> None:
         self._runs -= 1
         run.finish()
@@ -286,4 +267,7 @@ class Runtime(UnofferedOperations):
     async def aclose(self) -> None:
         """Refuse new messages, give running tasks their time, then end them."""
         self._is_closing = True
-        await end_runs(self._live, self._limits.shutdown_seconds)
+        await self._endings.stop(self._live.all(), self._limits.shutdown_seconds)
+        self._live.close()
+        if self._push:
+            await self._push.aclose(self._limits.shutdown_seconds)

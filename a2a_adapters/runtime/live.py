@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from a2a.server.events import Event
 
     from a2a_adapters.runtime.journal import Page
+    from a2a_adapters.runtime.push.receiver import Receiver
     from a2a_adapters.runtime.subscriber import Subscriber
 
 _UPDATES_PER_TURN = 32
@@ -64,6 +65,8 @@ class LiveTask:
         """The state of the task; unspecified before it was announced."""
         self.is_over = self.state in states.TERMINAL
         """Whether no event can follow."""
+        self.receivers: dict[str, Receiver] = {}
+        """Who is sent push notifications, by the id of the config."""
         self._task = task
         self._text: TextStream | None = None
         self._subscribers: list[Subscriber] = []
@@ -82,9 +85,13 @@ class LiveTask:
 
     def show(self, subscriber: Subscriber) -> None:
         """Send the task as it is now."""
-        if (task := self.task) is not None:
+        if (snapshot := self.snapshot()) is not None:
             subscriber.has_begun = True
-            subscriber.push(Update(_copy(task)))
+            subscriber.push(snapshot)
+
+    def snapshot(self) -> Update | None:
+        """Return the task as it is now, None before it was announced."""
+        return None if (task := self.task) is None else Update(_copy(task))
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
         """Forget a subscriber."""
@@ -123,7 +130,7 @@ class LiveTask:
         try:
             await self._save(event)
         finally:  # readers are told what is the case now, also when it could not be saved
-            if readers:
+            if readers or self.receivers:
                 self._publish(Update(event), readers)
             if self.state in states.SETTLED and not isinstance(event, TaskArtifactUpdateEvent):
                 self.close_subscribers()
@@ -241,6 +248,8 @@ class LiveTask:
                 subscriber.push(update)
             else:
                 self.show(subscriber)
+        for receiver in self.receivers.values():
+            receiver.push(update, self)
 
 
 def _ends_task(event: Event) -> bool:

@@ -41,15 +41,20 @@ class LiveTasks:
         journal: Where tasks are stored.
         limits: How long a task may wait for its caller.
         give_up: Ends a task that has waited too long.
+        attach: Gives a task that comes out of the store the receivers it had.
     """
 
     def __init__(
-        self, journal: Journal, limits: Limits, give_up: Callable[[LiveTask], Awaitable[None]]
+        self,
+        journal: Journal,
+        limits: Limits,
+        give_up: Callable[[LiveTask], Awaitable[None]],
+        attach: Callable[[LiveTask], Awaitable[None]] | None = None,
     ) -> None:
         self._journal = journal
         self._limits = limits
         self._give_up = give_up
-        self._started_at = time.time()
+        self._attach = attach
         self._by_id: dict[str, LiveTask] = {}
         self._expiries: dict[str, asyncio.TimerHandle] = {}
         self._background: set[asyncio.Task[None]] = set()
@@ -101,7 +106,10 @@ class LiveTasks:
     def _revived(self, stored: StoredTask, context: ServerCallContext) -> LiveTask:
         page = self._journal.page(context, stored)
         task = stored.task
-        return LiveTask(task.id, task.context_id, context.user, page, task)
+        live = LiveTask(task.id, task.context_id, context.user, page, task)
+        if self._attach and not live.is_over:
+            await self._attach(live)
+        return live
 
     def _is_left_behind(self, task: Task) -> bool:
         """Tell whether a stored task was running, or has waited too long, in an earlier process.

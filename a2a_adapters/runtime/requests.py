@@ -17,9 +17,8 @@ from a2a.utils.task import validate_history_length
 from google.protobuf.struct_pb2 import Struct, Value
 
 if TYPE_CHECKING:
-    from a2a.types import AgentCard, Message, Part, SendMessageRequest
-
-    from a2a_adapters.limits import Limits
+    from a2a.server.context import ServerCallContext
+    from a2a.types import AgentCard, SendMessageConfiguration, SendMessageRequest
 
 _ANY = "*/*"
 _MAX_DEPTH = 30
@@ -50,7 +49,8 @@ def check_send(params: SendMessageRequest, card: AgentCard, limits: Limits) -> N
         InvalidParamsError: A required field is missing, the role is not the user's, or there
             are too many parts or too large ones.
         ContentTypeNotSupportedError: The card does not list a part's media type.
-        PushNotificationNotSupportedError: The caller asked for push notifications.
+        PushNotificationNotSupportedError: The caller asked for push notifications, which the
+            card does not offer.
     """
     message = params.message
     if not (message.message_id and message.role and message.parts):
@@ -65,35 +65,25 @@ def check_send(params: SendMessageRequest, card: AgentCard, limits: Limits) -> N
         has_media_type = has_media_type or bool(part.media_type)
         _check_part(part, limits)
     if message.HasField("metadata") or params.HasField("metadata"):
-        _check_values(message.metadata, params.metadata)
-    if not params.HasField("configuration"):
-        pass
-    elif params.configuration.HasField("task_push_notification_config"):
-        raise PushNotificationNotSupportedError
-    else:
-        validate_history_length(params.configuration)
+        _refuse_non_finite(
+            Value(struct_value=message.metadata), Value(struct_value=params.metadata)
+        )
+    if params.HasField("configuration"):
+        _check_configuration(params.configuration, card)
     if has_media_type and _ANY not in card.default_input_modes:
         validate_input_modes(message, card)
 
 
-def _check_part(part: Part, limits: Limits) -> None:
-    if part.WhichOneof("content") is None:
-        raise InvalidParamsError("a part has one of text, raw, url, data")
-    if part.ByteSize() > limits.part_bytes:
-        raise InvalidParamsError(
-            f"a part of a message to this agent has {limits.part_bytes} bytes at most; "
-            "send the url of what is larger"
-        )
-    if part.HasField("data") or part.HasField("metadata"):
-        _check_values(part.data, part.metadata)
+def _check_configuration(configuration: SendMessageConfiguration, card: AgentCard) -> None:
+    wants_push = configuration.HasField("task_push_notification_config")
+    if wants_push and not card.capabilities.push_notifications:
+        raise PushNotificationNotSupportedError
+    validate_history_length(configuration)
 
 
-def _check_values(*values: Value | Struct) -> None:
-    """Refuse what could be received, but neither kept nor sent again.
-
-    Some releases of protobuf copy no message of more than 100 levels; one of JSON has up to three.
-    """
-    todo: list[tuple[Value | Struct, int]] = [(value, 1) for value in values]
+def _refuse_non_finite(*values: Value) -> None:
+    """Refuse numbers that no JSON can hold: they could never be sent again."""
+    todo = list(values)
     while todo:
         value, depth = todo.pop()
         if depth > _MAX_DEPTH:
@@ -103,5 +93,9 @@ def _check_values(*values: Value | Struct) -> None:
             continue
         if not math.isfinite(value.number_value):
             raise InvalidParamsError("a number is too large")
-        todo += [(inner, depth + 1) for inner in value.struct_value.fields.values()]
-        todo += [(inner, depth + 1) for inner in value.list_value.values]
+
+
+def speaks_v03(context: ServerCallContext) -> bool:
+    """Tell whether a call came over A2A 0.3, whose clients name no version (1.0, section 3.6)."""
+    headers = context.state.get("headers")
+    return headers is not None and headers.get("a2a-version", "")[:1] != "1"

@@ -20,6 +20,8 @@ from google.protobuf.json_format import MessageToDict
 from pydantic_core import to_json
 
 if TYPE_CHECKING:
+    from collections import deque
+
     from a2a.server.events import Event
 
 _KEYS = {
@@ -127,6 +129,12 @@ class TextUpdate:
         """The chunk as a protocol event."""
         return self._stream.to_event(self._text, last=self.is_last)
 
+    def and_then(self, later: AnyUpdate) -> TextUpdate | None:
+        """Return this chunk and a later one as one, None if that is no chunk of the same text."""
+        if not isinstance(later, TextUpdate) or later._stream is not self._stream:  # noqa: SLF001
+            return None
+        return TextUpdate(self._stream, self._text + later._text, last=later.is_last)  # noqa: SLF001
+
     def json(self) -> bytes:
         """Return the chunk as the JSON of a `StreamResponse`."""
         if self._json is None:
@@ -139,6 +147,18 @@ class TextUpdate:
 
 
 AnyUpdate = Update | TextUpdate
+
+
+def take_next(updates: deque[AnyUpdate]) -> AnyUpdate:
+    """Take the first update, together with the chunks of text that go on with it."""
+    update = updates.popleft()
+    while isinstance(update, TextUpdate) and updates:
+        both = update.and_then(updates[0])
+        if both is None:
+            break
+        update = both
+        updates.popleft()
+    return update
 
 
 def one_line(value: object) -> bytes:

@@ -1,0 +1,116 @@
+"""The push notification configs of tasks: checked, counted, stored."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from a2a.server.tasks.push_notification_config_store import normalize_push_notification_config
+from a2a.types import TaskPushNotificationConfig
+from a2a.utils.errors import InvalidParamsError
+
+from a2a_adapters.errors import ForbiddenUrlError
+from a2a_adapters.runtime.push.target import Target
+
+if TYPE_CHECKING:
+    from a2a.server.context import ServerCallContext
+    from a2a.server.tasks import PushNotificationConfigStore
+
+    from a2a_adapters.push import PushOptions
+
+_V03 = "#a2a-0.3"
+"""Ends a stored URL whose receiver came over A2A 0.3. Fragments are never sent."""
+
+_LONGEST = 2048
+"""How many characters each field of a config may have."""
+
+logger = logging.getLogger(__name__)
+
+
+class PushConfigs:
+    """Keeps configs in a store of a2a-sdk's interface.
+
+    Args:
+        store: Where they are kept.
+        options: Which URLs are allowed, and how many configs.
+    """
+
+    def __init__(self, store: PushNotificationConfigStore, options: PushOptions) -> None:
+        self._store = store
+        self._options = options
+        self._counting = asyncio.Lock()
+
+    async def set(
+        self,
+        task_id: str,
+        config: TaskPushNotificationConfig,
+        context: ServerCallContext,
+        *,
+        is_v03: bool,
+    ) -> Target:
+        """Store a config under its id, which is the task's if it has none.
+
+        Raises:
+            InvalidParamsError: Its URL or another field is not allowed, or there are too many.
+        """
+        config = normalize_push_notification_config(task_id, config)
+        _check_fields(config)
+        await self._check_url(config)
+        async with self._counting:
+            others = {t.config.id for t in await self.of(task_id, context)} - {config.id}
+            if len(others) >= self._options.configs_per_task:
+                raise InvalidParamsError(
+                    f"a task has {self._options.configs_per_task} push notification configs at most"
+                )
+            stored = TaskPushNotificationConfig()
+            stored.CopyFrom(config)
+            if is_v03:
+                stored.url += _V03
+            await self._store.set_info(task_id, stored, context)
+        return Target(config, is_v03)
+
+    async def of(self, task_id: str, context: ServerCallContext) -> list[Target]:
+        """Return the caller's configs of a task."""
+        return [_target(config) for config in await self._store.get_info(task_id, context)]
+
+    async def of_all(self, task_id: str) -> list[Target]:
+        """Return the configs of a task, whoever the caller is."""
+        return [_target(config) for config in await self._store.get_info_for_dispatch(task_id)]
+
+    async def delete(
+        self, task_id: str, context: ServerCallContext, config_id: str | None = None
+    ) -> None:
+        """Forget one config of a task, or all; it need not exist."""
+        await self._store.delete_info(task_id, context, config_id)
+
+    async def _check_url(self, config: TaskPushNotificationConfig) -> None:
+        try:
+            await self._options.outbound.check(config.url)
+        except ForbiddenUrlError as error:
+            logger.warning("push notifications of task %s refused: %s", config.task_id, error)
+            # Why it is refused would tell a stranger about the network here.
+            scheme = "an https" if self._options.outbound.https_only else "an http or https"
+            raise InvalidParamsError(
+                f"the url of a push notification config has to be {scheme} address without "
+                "credentials that this agent may connect to"
+            ) from error
+
+
+def _target(stored: TaskPushNotificationConfig) -> Target:
+    config = TaskPushNotificationConfig()
+    config.CopyFrom(stored)
+    config.url = config.url.removesuffix(_V03)
+    return Target(config, stored.url != config.url)
+
+
+def _check_fields(config: TaskPushNotificationConfig) -> None:
+    """Refuse what is too long, or cannot be a header's value."""
+    authentication = config.authentication
+    headers = (config.token, authentication.scheme, authentication.credentials)
+    if any(len(text) > _LONGEST for text in (config.id, config.url, *headers)):
+        raise InvalidParamsError(
+            f"the fields of a push notification config have {_LONGEST} characters at most"
+        )
+    if not all(text.isascii() and (text.isprintable() or not text) for text in headers):
+        raise InvalidParamsError("token, scheme and credentials have to be printable ASCII")

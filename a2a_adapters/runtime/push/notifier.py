@@ -1,0 +1,123 @@
+"""Connects tasks with the receivers of their notifications."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from a2a.utils.errors import TaskNotFoundError
+
+from a2a_adapters.runtime.push.configs import PushConfigs
+from a2a_adapters.runtime.push.outbox import Outbox
+from a2a_adapters.runtime.push.receiver import Receiver
+from a2a_adapters.runtime.push.store import MemoryPushStore
+from a2a_adapters.runtime.requests import speaks_v03
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from a2a.server.context import ServerCallContext
+    from a2a.types import TaskPushNotificationConfig
+
+    from a2a_adapters.limits import Limits
+    from a2a_adapters.push import PushOptions
+    from a2a_adapters.runtime.live import LiveTask
+    from a2a_adapters.runtime.push.target import Target
+
+logger = logging.getLogger(__name__)
+
+
+class PushNotifier:
+    """The push notifications of one runtime.
+
+    Args:
+        options: Where notifications may go, and how they are sent.
+        limits: Of how many tasks configs are kept in memory.
+    """
+
+    def __init__(self, options: PushOptions, limits: Limits) -> None:
+        store = options.store or MemoryPushStore(limits.finished_tasks)
+        self._options = options
+        self._configs = PushConfigs(store, options)
+        self._outbox = Outbox(options)
+        # Also finds those whose task has ended, as long as they have something to send.
+        self._receivers: WeakValueDictionary[tuple[str, str], Receiver] = WeakValueDictionary()
+
+    async def set(
+        self, live: LiveTask, config: TaskPushNotificationConfig, context: ServerCallContext
+    ) -> TaskPushNotificationConfig:
+        """Give a task a receiver, or change the one of the same id.
+
+        Raises:
+            InvalidParamsError: The config is not allowed, or the task has too many.
+        """
+        is_v03 = speaks_v03(context)
+        target = await self._configs.set(live.task_id, config, context, is_v03=is_v03)
+        before = self._receivers.get((live.task_id, target.config.id))
+        receiver = self._add(live, target, knows_task=live.task is None)
+        if before is not None and before.close():
+            receiver.tell(live)
+        return target.config
+
+    async def get(
+        self, task_id: str, config_id: str, context: ServerCallContext
+    ) -> TaskPushNotificationConfig:
+        """Return one config of a task. Without an id, which 0.3 allows, the default one.
+
+        Raises:
+            TaskNotFoundError: There is no such config (A2A 1.0, section 3.1.8).
+        """
+        found = {
+            target.config.id: target.config for target in await self._configs.of(task_id, context)
+        }
+        config = found.get(config_id or task_id)
+        if config is None and not config_id:
+            config = next(iter(found.values()), None)
+        if config is None:
+            raise TaskNotFoundError(f"Task {task_id} has no such push notification config")
+        return config
+
+    async def list(
+        self, task_id: str, context: ServerCallContext
+    ) -> list[TaskPushNotificationConfig]:
+        """Return all configs of a task."""
+        return [target.config for target in await self._configs.of(task_id, context)]
+
+    async def delete(self, live: LiveTask, config_id: str, context: ServerCallContext) -> None:
+        """Send nothing more to a receiver; it need not exist (A2A 1.0, section 3.1.10)."""
+        await self._configs.delete(live.task_id, context, config_id)
+        live.receivers.pop(config_id, None)
+        if receiver := self._receivers.pop((live.task_id, config_id), None):
+            receiver.close()
+
+    async def attach(self, live: LiveTask) -> None:
+        """Give a task that comes out of the store the receivers it had."""
+        try:
+            targets = await self._configs.of_all(live.task_id)
+        except Exception:  # a task matters more than who is told about it
+            logger.exception("the receivers of task %s could not be loaded", live.task_id)
+            return
+        for target in targets:
+            self._add(live, target, knows_task=False)
+
+    async def during(
+        self, run: Awaitable[None], live: LiveTask, context: ServerCallContext
+    ) -> None:
+        """Await the run of a message, and forget the configs if it makes no task."""
+        try:
+            await run
+        finally:
+            if live.task is None:
+                await self._configs.delete(live.task_id, context)
+
+    def _add(self, live: LiveTask, target: Target, *, knows_task: bool) -> Receiver:
+        limit = self._options.waiting_updates
+        receiver = Receiver(target, self._outbox, limit, knows_task=knows_task)
+        live.receivers[target.config.id] = receiver
+        self._receivers[live.task_id, target.config.id] = receiver
+        return receiver
+
+    async def aclose(self, seconds: float) -> None:
+        """Give what is under way so many seconds to arrive."""
+        await self._outbox.aclose(seconds)

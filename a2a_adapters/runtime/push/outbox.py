@@ -1,0 +1,164 @@
+"""Sends notifications, so often and so many at a time as is good for everyone."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import logging
+from typing import TYPE_CHECKING
+
+import httpx
+
+from a2a_adapters.errors import ForbiddenUrlError
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from a2a_adapters.push import PushOptions
+    from a2a_adapters.runtime.push.target import Target
+
+_CONNECTIONS = httpx.Limits(max_connections=256, max_keepalive_connections=64, keepalive_expiry=30)
+_CONNECTIONS_PER_HOST = 8
+_RECEIVERS = 10_000
+_RECEIVERS_PER_HOST = 1_000
+_LONGEST_PAUSE = 60.0
+_MOST_READ = 1 << 16
+"""How much of an answer is read, so that its connection can be used again."""
+
+_TRY_AGAIN = frozenset({408, 425, 429})
+
+logger = logging.getLogger(__name__)
+
+
+class Outcome(enum.Enum):
+    """What became of a notification."""
+
+    DELIVERED = "delivered"
+    GIVEN_UP = "given_up"
+    """The receiver did not answer, or could not take it."""
+    REFUSED = "refused"
+    """The receiver said that it does not want it, or the policy does not allow its URL."""
+
+
+class _Host:
+    """The receivers at one host, so that a slow host keeps nobody else waiting."""
+
+    __slots__ = ("connections", "receivers")
+
+    def __init__(self) -> None:
+        self.connections = asyncio.Semaphore(_CONNECTIONS_PER_HOST)
+        self.receivers = 0
+
+
+class Outbox:
+    """Everything that is under way to receivers.
+
+    Args:
+        options: Where notifications may go, and how often each is tried.
+    """
+
+    def __init__(self, options: PushOptions) -> None:
+        self._options = options
+        # Not a client: that would keep the receivers' cookies.
+        self._transport = options.outbound.transport(limits=_CONNECTIONS)
+        self._timeout = httpx.Timeout(options.attempt_seconds).as_dict()
+        self._hosts: dict[str, _Host] = {}
+        self._work: set[asyncio.Task[None]] = set()
+        self._is_closed = False
+
+    def start(self, target: Target, work: Coroutine[None, None, None]) -> asyncio.Task[None] | None:
+        """Do the work of one receiver in the background; None if there is too much of it."""
+        name = target.host
+        host = self._hosts.get(name) or _Host()
+        is_full = len(self._work) >= _RECEIVERS or host.receivers >= _RECEIVERS_PER_HOST
+        if self._is_closed or is_full:
+            work.close()
+            task_id = target.config.task_id
+            logger.warning("too much to send: task %s did not notify %s", task_id, name)
+            return None
+        self._hosts[name] = host
+        host.receivers += 1
+        task = asyncio.create_task(work)
+        self._work.add(task)
+        task.add_done_callback(lambda done: self._ended(done, name))
+        return task
+
+    def _ended(self, task: asyncio.Task[None], name: str) -> None:
+        self._work.discard(task)
+        host = self._hosts[name]
+        host.receivers -= 1
+        if not host.receivers:
+            del self._hosts[name]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("notifying %s failed", name, exc_info=error)
+
+    async def deliver(self, target: Target, body: bytes) -> Outcome:
+        """Send one notification until the receiver takes it or refuses, or it is given up."""
+        pause = self._options.pause_seconds
+        problem = ""
+        for attempt in range(self._options.attempts):
+            if attempt:
+                await asyncio.sleep(min(pause * 2 ** (attempt - 1), _LONGEST_PAUSE))
+            try:
+                status = await self._post(target, body)
+            except ForbiddenUrlError as error:
+                return _undelivered(target, Outcome.REFUSED, str(error))
+            except (httpx.HTTPError, TimeoutError) as error:
+                problem = type(error).__name__
+                continue
+            if 200 <= status < 300:
+                return Outcome.DELIVERED
+            problem = f"status {status}"
+            if status < 500 and status not in _TRY_AGAIN:
+                return _undelivered(target, Outcome.REFUSED, problem)
+        return _undelivered(target, Outcome.GIVEN_UP, problem)
+
+    async def _post(self, target: Target, body: bytes) -> int:
+        """Send one request and return the status of its answer."""
+        request = httpx.Request(
+            "POST",
+            target.config.url,
+            content=body,
+            headers=target.headers(),
+            extensions={"timeout": self._timeout},
+        )
+        host = self._hosts[target.host]
+        async with host.connections, asyncio.timeout(self._options.attempt_seconds):
+            response = await self._transport.handle_async_request(request)
+            try:
+                await _read_some(response)
+            finally:
+                await response.aclose()
+        return response.status_code
+
+    async def aclose(self, seconds: float) -> None:
+        """Give what is under way so many seconds, then drop it."""
+        self._is_closed = True
+        if self._work:
+            _, late = await asyncio.wait(self._work, timeout=seconds)
+            for task in late:
+                task.cancel()
+            if late:
+                logger.warning("%d receivers were not told everything", len(late))
+                await asyncio.wait(late)
+        await self._transport.aclose()
+
+
+async def _read_some(response: httpx.Response) -> None:
+    read = 0
+    async for chunk in response.aiter_raw():
+        read += len(chunk)
+        if read > _MOST_READ:
+            return
+
+
+def _undelivered(target: Target, outcome: Outcome, problem: str) -> Outcome:
+    # The URL's path may be a secret.
+    logger.warning(
+        "notification of task %s to %s %s: %s",
+        target.config.task_id,
+        target.host,
+        outcome.value.replace("_", " "),
+        problem,
+    )
+    return outcome
