@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from a2a_adapters.outbound import OutboundPolicy
     from a2a_adapters.push import PushOptions
     from a2a_adapters.server import serve, serve_runnable
+    from a2a_adapters.signing import card_signer
 
 __all__ = [
     "JSON",
@@ -137,6 +138,7 @@ __all__ = [
     "UnsafeHostError",
     "as_executor",
     "build_app",
+    "card_signer",
     "hookimpl",
     "installed_plugins",
     "remote_llm",
@@ -164,6 +166,7 @@ _LAZY = {
     "ServerOptions": "a2a_adapters.options",
     "as_executor": "a2a_adapters.app",
     "build_app": "a2a_adapters.app",
+    "card_signer": "a2a_adapters.signing",
     "remote_llm": "a2a_adapters.remote",
     "remote_tool": "a2a_adapters.remote",
     "serve": "a2a_adapters.server",

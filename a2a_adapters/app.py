@@ -9,10 +9,15 @@ from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from a2a_adapters.agents import ServedAgents, as_executor
+from a2a_adapters.adapter import AgentDescription
+from a2a_adapters.bindings.caller import CallerContextBuilder
+from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
+from a2a_adapters.card import CardEndpoint, build_card
+from a2a_adapters.errors import ConfigurationError, MissingExtraError
+from a2a_adapters.executor import AdapterExecutor
+from a2a_adapters.observability.requests import RequestObserver
 from a2a_adapters.options import ServerOptions
 from a2a_adapters.security.browsers import BrowserGuard
 from a2a_adapters.threads import ThreadPool
@@ -20,8 +25,8 @@ from a2a_adapters.threads import ThreadPool
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
-    from starlette.requests import Request
-    from starlette.responses import Response
+    from a2a_adapters.limits import Limits
+    from a2a_adapters.observability.figures import Figures
 
 __all__ = ["as_executor", "build_app"]
 
@@ -50,10 +55,15 @@ def build_app(
     Raises:
         NoAdapterError: No plugin can serve the target.
         TargetError: A plugin knows its type, but cannot serve this object.
-        ConfigurationError: A name cannot be part of an address, or there are several for gRPC.
-        MissingExtraError: The options ask for gRPC, which is not installed.
+        MissingExtraError: The options ask for metrics, which are not installed.
+        ConfigurationError: The card is to be signed, and there is no `url`.
     """
     options = options or ServerOptions()
+    if options.card_signer and not url:
+        raise ConfigurationError(
+            "a signed card needs the agent's public address (url=..., --url): the signature "
+            "would vouch for any host that a client names"
+        )
     executor = target if isinstance(target, AgentExecutor) else as_executor(target, options)
     about = _describe(executor, name, description)
     push = options.push is not None
@@ -64,23 +74,51 @@ def build_app(
         limits=options.limits,
         push=options.push,
     )
-    card = CardEndpoint(about, url, trust_forwarded=options.trust_forwarded, push=push)
+    card = CardEndpoint(
+        about,
+        url,
+        trust_forwarded=options.trust_forwarded,
+        push=push,
+        signer=options.card_signer,
+    )
     callers = CallerContextBuilder()
     routes = [
         Route("/", JsonRpcEndpoint(runtime, callers), methods=["POST"]),
         *card.routes(),
         *create_rest_routes(runtime, callers, enable_v0_3_compat=True),
     ]
-    app = Starlette(routes=routes, lifespan=_lifespan(runtime, executor, options.limits))
+    if options.metrics:
+        routes.append(_metrics_route({about.name: runtime.figures}))
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(RequestObserver)],
+        lifespan=_lifespan(runtime, executor, options.limits),
+    )
     app.state.runtime = runtime
     return app
 
 
-def _middleware(url: str | None, options: ServerOptions) -> list[Middleware]:
-    if options.authentication is not None:
-        return []
-    own = urlsplit(url or "").hostname
-    return [Middleware(BrowserGuard, [*options.allowed_hosts, *([own] if own else [])])]
+def _metrics_route(agents: Mapping[str, Figures]) -> Route:
+    try:
+        from a2a_adapters.observability.metrics import metrics_route  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise MissingExtraError("/metrics", "metrics") from error
+    return metrics_route(agents)
+
+
+def _describe(
+    executor: AgentExecutor, name: str | None, description: str | None
+) -> AgentDescription:
+    if isinstance(executor, AdapterExecutor):
+        about = executor.adapter.describe()
+    else:
+        kind = type(executor).__name__
+        about = AgentDescription(name=kind, description=f"The agent {kind}.", input_modes=["*/*"])
+    return replace(
+        about,
+        name=name or about.name,
+        description=description or about.description,
+    )
 
 
 def _lifespan(

@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
     from starlette.requests import Request
 
-    from a2a_adapters.adapter import AgentDescription, Extension, Skill
-    from a2a_adapters.address import Address
-    from a2a_adapters.security import Authenticator
+    from a2a_adapters.adapter import AgentDescription, Skill
+    from a2a_adapters.signing import CardSigner
 
 WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 """Where clients look for the card: today's path and the one used before A2A 0.3."""
@@ -123,6 +122,7 @@ class CardEndpoint:
         url: The public address; without it the request's own host is used.
         trust_forwarded: Whether `X-Forwarded-Proto`, `-Host` and `-Prefix` are believed.
         push: Whether push notifications are offered.
+        signer: Signs the card, if anything does.
     """
 
     def __init__(
@@ -132,11 +132,13 @@ class CardEndpoint:
         *,
         trust_forwarded: bool,
         push: bool = False,
+        signer: CardSigner | None = None,
     ) -> None:
         self._description = description
         self._url = url
         self._trust_forwarded = trust_forwarded
         self._push = push
+        self._signer = signer
         self._last_modified = formatdate(usegmt=True)
         # Bounded: the host is whatever a client sends.
         self._render = functools.lru_cache(maxsize=64)(self._render_once)
@@ -158,7 +160,10 @@ class CardEndpoint:
         return Response(body, headers=headers, media_type="application/json")
 
     def _render_once(self, url: str) -> tuple[bytes, str]:
-        body = to_json(agent_card_to_dict(build_card(self._description, url, push=self._push)))
+        card = build_card(self._description, url, push=self._push)
+        if self._signer is not None:
+            card = self._signer(card)
+        body = to_json(agent_card_to_dict(card))
         return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 

@@ -157,7 +157,9 @@ class AdapterExecutor(AgentExecutor):
         has_to_wait = self._conversations.is_busy(key) or self._slots.locked()
         if has_to_wait and not run.announced:
             await self._announce(run, states.SUBMITTED)
-        async with self._conversations.turn(key) as conversation, self._slots:
+        run.writer.waits()
+        async with self._conversations.turn(key) as conversation:
+            run.writer.begins()
             if request.resuming and run.events is None and not is_durable_question(task):
                 await run.writer.finish(states.FAILED, _NO_LONGER_WAITING)
                 return

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from a2a_adapters.card import ExtendedDescription
     from a2a_adapters.executor import Redact
+    from a2a_adapters.observability.logs import LogFormat
     from a2a_adapters.push import PushOptions
+    from a2a_adapters.signing import CardSigner
 
 __all__ = ["ServerOptions"]
 
@@ -38,6 +40,9 @@ class ServerOptions:
             behind a proxy that sets them.
         push: Offers push notifications: this process then makes requests to URLs its callers
             name, as far as `PushOptions.outbound` allows.
+        metrics: Shows figures for Prometheus at `/metrics`, which needs the extra `metrics`.
+        card_signer: Signs the card, which needs a fixed `url`; see `card_signer`.
+        log_format: How `serve` writes its log: for people, or a JSON object per line.
     """
 
     authentication: Authenticator | None = None
@@ -48,3 +53,6 @@ class ServerOptions:
     redact: Redact | None = None
     trust_forwarded: bool = False
     push: PushOptions | None = None
+    metrics: bool = False
+    card_signer: CardSigner | None = None
+    log_format: LogFormat = "text"

@@ -44,11 +44,19 @@ ANSWER = "answer"
 
 
 class TextQueue(EventQueue):
-    """An event queue that joins chunks of text itself, as the runtime's does."""
+    """The runtime's event queue: it joins chunks of text itself, and knows who has to wait."""
 
     @abstractmethod
     async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
         """Append `text` to the text artifact, which the first chunk creates."""
+
+    @abstractmethod
+    def waits(self) -> None:
+        """Note that the message waits for its turn."""
+
+    @abstractmethod
+    def begins(self) -> None:
+        """Note that the message's turn has come."""
 
 
 class TaskWriter:
@@ -64,6 +72,16 @@ class TaskWriter:
         self._metadata: dict[str, JSON] = {}
         self.said: list[Part] = []
         self.has_written = False
+
+    def waits(self) -> None:
+        """Note that the message waits for its turn."""
+        if self._text_queue:
+            self._text_queue.waits()
+
+    def begins(self) -> None:
+        """Note that the message's turn has come."""
+        if self._text_queue:
+            self._text_queue.begins()
 
     async def announce(self, message: Message, state: TaskState) -> None:
         """Create the task; `message` begins its history."""

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -19,6 +19,8 @@ from a2a_adapters.threads import busy_threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from a2a_adapters.signing import CardSigner
 
 __all__ = ["app", "main"]
 
@@ -74,6 +76,13 @@ def serve(  # noqa: PLR0913, PLR0917 - each is an option
     push_private: Annotated[
         bool, typer.Option("--push-private", help="Offer them to private networks too.")
     ] = False,
+    metrics: Annotated[bool, typer.Option("--metrics", help="Show figures at /metrics.")] = False,
+    card_key: Annotated[
+        Path | None, typer.Option(help="A PEM file: the private key that signs the card.")
+    ] = None,
+    log_format: Annotated[
+        Literal["text", "json"], typer.Option(help="Write the log for people, or as JSON.")
+    ] = "text",
     allow_unauthenticated: Annotated[
         bool, typer.Option(help="Serve other machines too, without asking who they are.")
     ] = False,
@@ -97,13 +106,26 @@ def serve(  # noqa: PLR0913, PLR0917 - each is an option
         description=description,
         url=url,
         options=ServerOptions(
-            trust_forwarded=trust_forwarded, push=notify if push or push_private else None
+            trust_forwarded=trust_forwarded,
+            push=notify if push or push_private else None,
+            metrics=metrics,
+            card_signer=_card_signer(card_key) if card_key else None,
+            log_format=log_format,
         ),
         allow_unauthenticated=allow_unauthenticated,
     )
     if left := busy_threads():
         typer.echo(f"a2a-adapters: left {left} blocking call(s) behind", err=True)
         os._exit(1)  # Python itself would wait for them, for ever if need be
+
+
+def _card_signer(path: Path) -> CardSigner:
+    from a2a_adapters.signing import card_signer  # noqa: PLC0415
+
+    try:
+        return card_signer(path.read_bytes())
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from error
 
 
 @app.command()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from a2a.utils.errors import A2AError, InternalError
 
 from a2a_adapters.ids import new_id
+from a2a_adapters.observability.record import note_error, note_operation
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -39,3 +40,22 @@ class UnexpectedErrorsHidden:
             error_id = new_id()
             logger.error("%s failed, error id %s", self._operation, error_id, exc_info=error)
             raise InternalError(f"Internal error. Error id: {error_id}") from error
+
+
+class Operation(UnexpectedErrorsHidden):
+    """One of A2A's operations: what is unexpected is hidden, and the request's record filled."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        note_operation(self._operation)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            note_error(error)
+        super().__exit__(kind, error, traceback)

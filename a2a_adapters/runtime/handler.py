@@ -9,6 +9,8 @@ from a2a.server.agent_execution import RequestContext
 from a2a.server.request_handlers.request_handler import validate_request_params
 from a2a.types import ListTasksResponse, Task
 from a2a.utils.errors import (
+    A2AError,
+    InternalError,
     InvalidParamsError,
     TaskNotCancelableError,
 )
@@ -17,8 +19,10 @@ from a2a.utils.task import apply_history_length, validate_history_length, valida
 from a2a_adapters import states
 from a2a_adapters.events import PROGRESS_EXTENSION
 from a2a_adapters.limits import Limits
+from a2a_adapters.observability.figures import Figures
+from a2a_adapters.observability.tasks import log_end, state_name
 from a2a_adapters.runtime.endings import STOPPED, Endings
-from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
+from a2a_adapters.runtime.guard import Operation
 from a2a_adapters.runtime.journal import Journal
 from a2a_adapters.runtime.optional import OptionalOperations
 from a2a_adapters.runtime.push import PushNotifier
@@ -81,9 +85,12 @@ class Runtime(OptionalOperations):
         self._required_extensions = required_extensions(card)
         self._limits = limits or Limits()
         self._journal = Journal(task_store or MemoryTaskStore(self._limits))
-        self._push = PushNotifier(push, self._limits) if push else None
+        self.figures = Figures()
+        self._push = PushNotifier(push, self._limits, self.figures.pushes) if push else None
         attach = self._push.attach if self._push else None
-        self._live = LiveTasks(self._journal, self._limits, self._endings.give_up, attach)
+        self._live = LiveTasks(
+            self._journal, self._limits, self._endings.give_up, self._task_ended, attach
+        )
         self._is_closing = False
         self._runs = 0
 
@@ -91,7 +98,7 @@ class Runtime(OptionalOperations):
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> Task | Message:
         """Answer a message: wait until its task ends or waits, unless told not to."""
-        with UnexpectedErrorsHidden("SendMessage"):
+        with Operation("SendMessage"):
             run = await self._start(params, context)
             result = await run.wait(until_begun=params.configuration.return_immediately)
             if isinstance(result, Task):
@@ -102,7 +109,7 @@ class Runtime(OptionalOperations):
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
         """Answer a message: yield the task and then its events until it ends or waits."""
-        with UnexpectedErrorsHidden("SendStreamingMessage"):
+        with Operation("SendStreamingMessage"):
             subscription = await self.open_stream(params, context)
             async for event in subscription.events():
                 if isinstance(event, Task):
@@ -114,7 +121,7 @@ class Runtime(OptionalOperations):
         self, params: SubscribeToTaskRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
         """Yield the task as it is now and then its events until it ends or waits again."""
-        with UnexpectedErrorsHidden("SubscribeToTask"):
+        with Operation("SubscribeToTask"):
             subscription = await self.open_subscription(params, context)
             async for event in subscription.events():
                 yield event
@@ -128,9 +135,10 @@ class Runtime(OptionalOperations):
             A2AError: The message was refused at once. A refusal by the agent itself is
                 raised where the subscription is read.
         """
-        subscriber = self._subscriber(context)
-        run = await self._start(params, context, subscriber)
-        return Subscription(subscriber, run.live, run)
+        with Operation("SendStreamingMessage"):
+            subscriber = self._subscriber(context)
+            run = await self._start(params, context, subscriber)
+            return Subscription(subscriber, run.live, self.figures, run)
 
     async def open_subscription(
         self, params: SubscribeToTaskRequest, context: ServerCallContext
@@ -141,21 +149,22 @@ class Runtime(OptionalOperations):
             TaskNotFoundError: The caller has no such task.
             UnsupportedOperationError: The task has ended.
         """
-        if not params.id:
-            raise InvalidParamsError("the id of a task is missing")
-        live = await self._live.find(params.id, context)
-        if live.is_over:
-            raise over_error(live)
-        subscriber = self._subscriber(context)
-        live.subscribe(subscriber)
-        live.show(subscriber)
-        self._live.watch(live)
-        return Subscription(subscriber, live, on_close=self._live.release)
+        with Operation("SubscribeToTask"):
+            if not params.id:
+                raise InvalidParamsError("the id of a task is missing")
+            live = await self._live.find(params.id, context)
+            if live.is_over:
+                raise over_error(live)
+            subscriber = self._subscriber(context)
+            live.subscribe(subscriber)
+            live.show(subscriber)
+            self._live.watch(live)
+            return Subscription(subscriber, live, self.figures, on_close=self._live.release)
 
     @validate_request_params
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
         """Return a task."""
-        with UnexpectedErrorsHidden("GetTask"):
+        with Operation("GetTask"):
             validate_history_length(params)
             live = await self._live.find(params.id, context)
             assert live.task is not None  # noqa: S101 - tasks are found once announced
@@ -166,7 +175,7 @@ class Runtime(OptionalOperations):
         self, params: ListTasksRequest, context: ServerCallContext
     ) -> ListTasksResponse:
         """Return a page of the caller's tasks, newest first."""
-        with UnexpectedErrorsHidden("ListTasks"):
+        with Operation("ListTasks"):
             validate_history_length(params)
             if params.HasField("page_size"):
                 validate_page_size(params.page_size)
@@ -193,7 +202,7 @@ class Runtime(OptionalOperations):
             TaskNotFoundError: The caller has no such task.
             TaskNotCancelableError: It has ended, or its executor cannot be stopped.
         """
-        with UnexpectedErrorsHidden("CancelTask"):
+        with Operation("CancelTask"):
             live = await self._live.find(params.id, context)
             if live.is_over:
                 raise TaskNotCancelableError
@@ -212,6 +221,19 @@ class Runtime(OptionalOperations):
         context: ServerCallContext,
         subscriber: Subscriber | None = None,
     ) -> Run:
+        """Begin to answer a message."""
+        try:
+            return await self._admit(params, context, subscriber)
+        except A2AError as error:
+            self.figures.refusals[type(error).__name__] += 1
+            raise
+
+    async def _admit(
+        self,
+        params: SendMessageRequest,
+        context: ServerCallContext,
+        subscriber: Subscriber | None,
+    ) -> Run:
         if self._is_closing:
             raise InternalError(STOPPED)
         check_send(params, self._card)
@@ -225,7 +247,7 @@ class Runtime(OptionalOperations):
             execute = self._push.during(execute, live, context)
         execution = asyncio.create_task(execute)
         live.runs.add(execution)
-        self._runs += 1
+        self.figures.messages.add(run)
         execution.add_done_callback(lambda done: self._ended(run, done))
         return run
 
@@ -257,8 +279,13 @@ class Runtime(OptionalOperations):
     def _ended(self, run: Run, execution: asyncio.Task[None]) -> None:
         self._runs -= 1
         run.finish()
+        self.figures.end(run)
         run.live.runs.discard(execution)
         self._live.release(run.live)
+
+    def _task_ended(self, live: LiveTask) -> None:
+        self.figures.tasks[state_name(live.state)] += 1
+        log_end(live)
 
     def _subscriber(self, context: ServerCallContext) -> Subscriber:
         wants_progress = PROGRESS_EXTENSION in context.requested_extensions

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from a2a.types import (
@@ -45,17 +47,26 @@ class LiveTask:
         context_id: Its conversation.
         user: Whose task it is.
         page: Where its states are saved.
+        on_end: Told once, when the task has ended.
         task: Its stored state, if it has one.
     """
 
     def __init__(
-        self, task_id: str, context_id: str, user: User, page: Page, task: Task | None = None
+        self,
+        task_id: str,
+        context_id: str,
+        user: User,
+        page: Page,
+        on_end: Callable[[LiveTask], None],
+        task: Task | None = None,
     ) -> None:
         self.task_id = task_id
         self.context_id = context_id
         self.user = user
         self.owner = user.user_name
         self.page = page
+        self.known_since = time.monotonic()
+        self._on_end = on_end
         self.turn = asyncio.Lock()
         """Held by the message that is being answered: messages are answered in order."""
         self.runs: set[asyncio.Task[None]] = set()
@@ -134,6 +145,8 @@ class LiveTask:
                 self._publish(Update(event), readers)
             if self.state in states.SETTLED and not isinstance(event, TaskArtifactUpdateEvent):
                 self.close_subscribers()
+            if self.is_over:
+                self._on_end(self)
         await self._let_others_run()
 
     async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
@@ -248,8 +261,9 @@ class LiveTask:
                 subscriber.push(update)
             else:
                 self.show(subscriber)
-        for receiver in self.receivers.values():
-            receiver.push(update, self)
+        if self.receivers:
+            for receiver in self.receivers.values():
+                receiver.push(update, self)
 
 
 def _ends_task(event: Event) -> bool:

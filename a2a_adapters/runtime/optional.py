@@ -14,7 +14,7 @@ from a2a.utils.errors import (
 )
 from a2a.utils.proto_utils import validate_proto_required_fields
 
-from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
+from a2a_adapters.runtime.guard import Operation
 from a2a_adapters.runtime.requests import speaks_v03
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class OptionalOperations(RequestHandler):
         self, params: TaskPushNotificationConfig, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
         """Give a task a receiver of notifications, or change the one with this id."""
-        with UnexpectedErrorsHidden("CreateTaskPushNotificationConfig"):
+        with Operation("CreateTaskPushNotificationConfig"):
             push, live = await self._find(params.task_id, context)
             return await push.set(live, params, context)
 
@@ -56,7 +56,7 @@ class OptionalOperations(RequestHandler):
         self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
         """Return one config of a task; only 0.3 leaves its id out."""
-        with UnexpectedErrorsHidden("GetTaskPushNotificationConfig"):
+        with Operation("GetTaskPushNotificationConfig"):
             if not speaks_v03(context):
                 validate_proto_required_fields(params)
             push, live = await self._find(params.task_id, context)
@@ -67,7 +67,7 @@ class OptionalOperations(RequestHandler):
         self, params: ListTaskPushNotificationConfigsRequest, context: ServerCallContext
     ) -> ListTaskPushNotificationConfigsResponse:
         """Return all configs of a task."""
-        with UnexpectedErrorsHidden("ListTaskPushNotificationConfigs"):
+        with Operation("ListTaskPushNotificationConfigs"):
             push, live = await self._find(params.task_id, context)
             configs = await push.list(live.task_id, context)
             return ListTaskPushNotificationConfigsResponse(configs=configs)
@@ -77,7 +77,7 @@ class OptionalOperations(RequestHandler):
         self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> None:
         """Send nothing more to a receiver; it need not exist."""
-        with UnexpectedErrorsHidden("DeleteTaskPushNotificationConfig"):
+        with Operation("DeleteTaskPushNotificationConfig"):
             push, live = await self._find(params.task_id, context)
             await push.delete(live, params.id, context)
 

@@ -11,6 +11,7 @@ from a2a.utils.errors import TaskNotFoundError
 
 from a2a_adapters import states
 from a2a_adapters.ids import new_uuid
+from a2a_adapters.observability.record import note_task
 from a2a_adapters.runtime.live import LiveTask
 from a2a_adapters.runtime.run import status_event
 
@@ -41,6 +42,7 @@ class LiveTasks:
         journal: Where tasks are stored.
         limits: How long a task may wait for its caller.
         give_up: Ends a task that has waited too long.
+        on_end: Told when a task has ended.
         attach: Gives a task that comes out of the store the receivers it had.
     """
 
@@ -49,11 +51,13 @@ class LiveTasks:
         journal: Journal,
         limits: Limits,
         give_up: Callable[[LiveTask], Awaitable[None]],
+        on_end: Callable[[LiveTask], None],
         attach: Callable[[LiveTask], Awaitable[None]] | None = None,
     ) -> None:
         self._journal = journal
         self._limits = limits
         self._give_up = give_up
+        self._on_end = on_end
         self._attach = attach
         self._by_id: dict[str, LiveTask] = {}
         self._expiries: dict[str, asyncio.TimerHandle] = {}
@@ -63,8 +67,9 @@ class LiveTasks:
     def begin(self, context_id: str, context: ServerCallContext) -> LiveTask:
         """Make room for a new task, in the given conversation or in one of its own."""
         page = self._journal.page(context)
-        live = LiveTask(new_uuid(), context_id or new_uuid(), context.user, page)
+        live = LiveTask(new_uuid(), context_id or new_uuid(), context.user, page, self._on_end)
         self._by_id[live.task_id] = live
+        note_task(live)
         return live
 
     async def find(self, task_id: str, context: ServerCallContext) -> LiveTask:
@@ -79,6 +84,7 @@ class LiveTasks:
             live = self._by_id[task_id]
         if live is None or live.task is None or live.owner != context.user.user_name:
             raise TaskNotFoundError(f"Task {task_id} not found")
+        note_task(live)
         return live
 
     async def _loaded(self, task_id: str, context: ServerCallContext) -> LiveTask | None:
@@ -106,7 +112,7 @@ class LiveTasks:
     def _revived(self, stored: StoredTask, context: ServerCallContext) -> LiveTask:
         page = self._journal.page(context, stored)
         task = stored.task
-        live = LiveTask(task.id, task.context_id, context.user, page, task)
+        live = LiveTask(task.id, task.context_id, context.user, page, self._on_end, task)
         if self._attach and not live.is_over:
             await self._attach(live)
         return live

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from typing import TYPE_CHECKING
 
 from a2a.server.events import EventQueue
@@ -48,6 +49,10 @@ class Run:
         loop = asyncio.get_running_loop()
         self.live = live
         self.error: A2AError | None = None
+        self.is_waiting = True
+        """Whether this message still waits for its turn."""
+        self.began_at = 0.0
+        """When its turn came; 0 if it never did."""
         self._message = message
         self._subscriber = subscriber
         self._has_events = False
@@ -97,6 +102,7 @@ class Run:
         if self._subscriber:
             self.live.subscribe(self._subscriber)
         context.current_task = self.live.task
+        self.begins()
         try:
             await executor.execute(context, RunQueue(self.live, self))
             await self._complete()
@@ -113,6 +119,11 @@ class Run:
             raise
         except BaseException as error:  # whatever it is, it must neither get out nor end the server
             await self._fail(error)
+
+    def begins(self) -> None:
+        """Note that this message's turn has come."""
+        self.is_waiting = False
+        self.began_at = time.monotonic()
 
     async def prepare(self, event: Event | None) -> None:
         """Make the task ready for the first event of this run, or for the lack of one."""
@@ -177,6 +188,16 @@ class RunQueue(TextQueue):
         await self._run.prepare(event)
         await self._live.apply(event)
         self._run.advance(event)
+
+    def waits(self) -> None:
+        """Note that the message waits for its turn."""
+        if self._run is not None:
+            self._run.is_waiting = True
+
+    def begins(self) -> None:
+        """Note that the message's turn has come."""
+        if self._run is not None:
+            self._run.begins()
 
     async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
         """Append `text` to the text artifact, which the first chunk creates."""

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from a2a.server.events import Event
 
+    from a2a_adapters.observability.figures import Figures
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.run import Run
     from a2a_adapters.runtime.subscriber import Subscriber
@@ -22,6 +23,7 @@ class Subscription:
         self,
         subscriber: Subscriber,
         live: LiveTask,
+        figures: Figures,
         run: Run | None = None,
         on_close: Callable[[LiveTask], None] | None = None,
     ) -> None:
@@ -29,6 +31,9 @@ class Subscription:
         self._live = live
         self._run = run
         self._on_close = on_close
+        self._figures = figures
+        self._is_open = True
+        figures.open_streams += 1
 
     async def take(self) -> list[AnyUpdate]:
         """Wait for updates and return all there are; an empty list is the end.
@@ -52,6 +57,10 @@ class Subscription:
 
     def close(self) -> None:
         """Stop reading."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._figures.open_streams -= 1
         self._subscriber.close()
         self._live.unsubscribe(self._subscriber)
         if self._on_close is not None:

@@ -15,6 +15,7 @@ from a2a_adapters.runtime.push.store import MemoryPushStore
 from a2a_adapters.runtime.requests import speaks_v03
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Awaitable
 
     from a2a.server.context import ServerCallContext
@@ -34,13 +35,14 @@ class PushNotifier:
     Args:
         options: Where notifications may go, and how they are sent.
         limits: Of how many tasks configs are kept in memory.
+        counts: Counts what becomes of the notifications.
     """
 
-    def __init__(self, options: PushOptions, limits: Limits) -> None:
+    def __init__(self, options: PushOptions, limits: Limits, counts: Counter[str]) -> None:
         store = options.store or MemoryPushStore(limits.finished_tasks)
         self._options = options
         self._configs = PushConfigs(store, options)
-        self._outbox = Outbox(options)
+        self._outbox = Outbox(options, counts)
         # Also finds those whose task has ended, as long as they have something to send.
         self._receivers: WeakValueDictionary[tuple[str, str], Receiver] = WeakValueDictionary()
 

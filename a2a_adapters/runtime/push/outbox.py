@@ -12,6 +12,7 @@ import httpx
 from a2a_adapters.errors import ForbiddenUrlError
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Coroutine
 
     from a2a_adapters.push import PushOptions
@@ -55,10 +56,12 @@ class Outbox:
 
     Args:
         options: Where notifications may go, and how often each is tried.
+        counts: Counts the outcomes.
     """
 
-    def __init__(self, options: PushOptions) -> None:
+    def __init__(self, options: PushOptions, counts: Counter[str]) -> None:
         self._options = options
+        self._counts = counts
         # Not a client: that would keep the receivers' cookies.
         self._transport = options.outbound.transport(limits=_CONNECTIONS)
         self._timeout = httpx.Timeout(options.attempt_seconds).as_dict()
@@ -94,6 +97,11 @@ class Outbox:
 
     async def deliver(self, target: Target, body: bytes) -> Outcome:
         """Send one notification until the receiver takes it or refuses, or it is given up."""
+        outcome = await self._deliver(target, body)
+        self._counts[outcome.value] += 1
+        return outcome
+
+    async def _deliver(self, target: Target, body: bytes) -> Outcome:
         pause = self._options.pause_seconds
         problem = ""
         for attempt in range(self._options.attempts):

@@ -1,0 +1,1 @@
+"""What one can see of a running server: logs, figures, traces."""

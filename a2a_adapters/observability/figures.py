@@ -1,0 +1,78 @@
+"""What a runtime counts, in plain numbers: whether anyone reads them costs it nothing."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections import Counter
+from typing import Protocol
+
+BOUNDS = (0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0)
+"""Upper bounds of a histogram's buckets, in seconds."""
+
+
+class Histogram:
+    """How many durations there were of which length."""
+
+    __slots__ = ("counts", "total")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(BOUNDS) + 1)
+        self.total = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count a duration."""
+        self.counts[bisect_left(BOUNDS, seconds)] += 1
+        self.total += seconds
+
+
+class Message(Protocol):
+    """A message that is being answered, or waits for that."""
+
+    is_waiting: bool
+    began_at: float
+
+    @property
+    def error(self) -> Exception | None:
+        """Why it was refused, if it was."""
+
+
+class Figures:
+    """The figures of one agent.
+
+    Attributes:
+        tasks: Tasks that have ended, by their last state.
+        run_seconds: How long the agent took for a message, until its task ended or asked.
+        refusals: Messages that were refused, by the kind of error.
+        pushes: Push notifications, by what became of them.
+        messages: Those that are being answered or wait for that.
+        open_streams: How many streams are being read.
+    """
+
+    __slots__ = ("messages", "open_streams", "pushes", "refusals", "run_seconds", "tasks")
+
+    def __init__(self) -> None:
+        self.tasks: Counter[str] = Counter()
+        self.run_seconds = Histogram()
+        self.refusals: Counter[str] = Counter()
+        self.pushes: Counter[str] = Counter()
+        self.messages: set[Message] = set()
+        self.open_streams = 0
+
+    def end(self, message: Message) -> None:
+        """Count a message that has been answered."""
+        self.messages.discard(message)
+        if message.error is not None:
+            self.refusals[type(message.error).__name__] += 1
+        elif message.began_at:
+            self.run_seconds.add(time.monotonic() - message.began_at)
+
+    @property
+    def queued(self) -> int:
+        """How many messages wait for their turn."""
+        return sum(message.is_waiting for message in self.messages)
+
+    @property
+    def running(self) -> int:
+        """How many messages are being answered."""
+        return len(self.messages) - self.queued

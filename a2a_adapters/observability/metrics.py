@@ -1,0 +1,100 @@
+"""The figures of all agents for Prometheus, at `/metrics`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+)
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+from starlette.responses import Response
+from starlette.routing import Route
+
+from a2a_adapters.observability.figures import BOUNDS, Histogram
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Iterable, Mapping
+
+    from prometheus_client.metrics_core import Metric
+    from starlette.requests import Request
+
+    from a2a_adapters.observability.figures import Figures
+
+_AGENT = "agent"
+
+
+def metrics_route(agents: Mapping[str, Figures]) -> Route:
+    """Return the route that shows the figures of agents, by their names."""
+    registry = CollectorRegistry()
+    registry.register(_Agents(agents))
+    ProcessCollector(registry=registry)
+
+    async def metrics(request: Request) -> Response:
+        encode, content_type = choose_encoder(request.headers.get("accept", ""))
+        return Response(encode(registry), media_type=content_type)
+
+    return Route("/metrics", metrics, methods=["GET"])
+
+
+class _Agents(Collector):
+    """Reads the figures when they are asked for."""
+
+    def __init__(self, agents: Mapping[str, Figures]) -> None:
+        self._agents = agents
+
+    def collect(self) -> Iterable[Metric]:
+        """Return every figure of every agent."""
+        yield self._counter("a2a_tasks", "Tasks that have ended.", "state", _tasks)
+        yield self._counter("a2a_refusals", "Messages that were refused.", "error", _refusals)
+        yield self._counter("a2a_pushes", "Push notifications sent or not.", "outcome", _pushes)
+        yield self._gauge("a2a_running", "Messages being answered.", lambda f: f.running)
+        yield self._gauge("a2a_queued", "Messages waiting for their turn.", lambda f: f.queued)
+        yield self._gauge("a2a_open_streams", "Streams being read.", lambda f: f.open_streams)
+        runs = HistogramMetricFamily(
+            "a2a_run_seconds", "How long the agent took for a message.", labels=[_AGENT]
+        )
+        for name, figures in self._agents.items():
+            runs.add_metric([name], _buckets(figures.run_seconds), figures.run_seconds.total)
+        yield runs
+
+    def _counter(
+        self, name: str, text: str, label: str, read: Callable[[Figures], Counter[str]]
+    ) -> CounterMetricFamily:
+        family = CounterMetricFamily(name, text, labels=[_AGENT, label])
+        for agent, figures in self._agents.items():
+            for kind, count in read(figures).items():
+                family.add_metric([agent, kind], count)
+        return family
+
+    def _gauge(self, name: str, text: str, read: Callable[[Figures], int]) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(name, text, labels=[_AGENT])
+        for agent, figures in self._agents.items():
+            family.add_metric([agent], read(figures))
+        return family
+
+
+def _tasks(figures: Figures) -> Counter[str]:
+    return figures.tasks
+
+
+def _refusals(figures: Figures) -> Counter[str]:
+    return figures.refusals
+
+
+def _pushes(figures: Figures) -> Counter[str]:
+    return figures.pushes
+
+
+def _buckets(histogram: Histogram) -> list[tuple[str, float]]:
+    """Return the buckets as Prometheus has them, each with those below it."""
+    total, buckets = 0, []
+    for bound, count in zip((*map(str, BOUNDS), "+Inf"), histogram.counts, strict=True):
+        total += count
+        buckets.append((bound, float(total)))
+    return buckets

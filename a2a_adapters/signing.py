@@ -1,0 +1,76 @@
+"""Signatures of agent cards (A2A 1.0, section 8.4)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from a2a.types import AgentCard
+from pydantic_core import to_json
+
+from a2a_adapters.errors import ConfigurationError, MissingExtraError
+
+if TYPE_CHECKING:
+    from a2a.utils.signing import ProtectedHeader
+
+__all__ = ["CardSigner", "card_signer"]
+
+CardSigner: TypeAlias = Callable[[AgentCard], AgentCard]
+"""Adds its signature to a card, as a2a-sdk's `create_agent_card_signer` returns it."""
+
+_CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
+_MEMBERS = {"EC": ("crv", "kty", "x", "y"), "RSA": ("e", "kty", "n"), "OKP": ("crv", "kty", "x")}
+"""The members of a key's JWK that its thumbprint is made of (RFC 7638, section 3.2; RFC 8037)."""
+
+
+def card_signer(private_key: bytes, *, key_id: str = "", jwks_url: str = "") -> CardSigner:
+    """Return what signs cards with a key, for `ServerOptions(card_signer=...)`.
+
+    Args:
+        private_key: An elliptic curve, Ed25519 or RSA key as PEM, not encrypted.
+        key_id: How clients know the key (`kid`); by default its thumbprint (RFC 7638).
+        jwks_url: Where clients find the public key (`jku`), if anywhere.
+
+    Raises:
+        MissingExtraError: The extra `signing` is not installed.
+        ConfigurationError: The key is of none of these kinds.
+    """
+    try:
+        from a2a.utils.signing import create_agent_card_signer  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError("signing cards", "signing") from error
+    algorithm, thumbprint = _identify(private_key)
+    header = {"alg": algorithm, "typ": "JOSE", "kid": key_id or thumbprint}
+    if jwks_url:
+        header["jku"] = jwks_url
+    return create_agent_card_signer(private_key, cast("ProtectedHeader", header))
+
+
+def _identify(private_key: bytes) -> tuple[str, str]:
+    """Return the algorithm that fits a key, and the key's thumbprint."""
+    try:
+        from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa  # noqa: PLC0415
+        from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
+            load_pem_private_key,
+        )
+        from jwt.algorithms import get_default_algorithms  # noqa: PLC0415
+        from jwt.utils import base64url_encode  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError("signing cards", "signing") from error
+    try:
+        key = load_pem_private_key(private_key, password=None)
+    except (ValueError, TypeError) as error:
+        raise ConfigurationError("the card's key is no private key in PEM form") from error
+    match key:
+        case ec.EllipticCurvePrivateKey() if key.curve.name in _CURVES:
+            algorithm = _CURVES[key.curve.name]
+        case ed25519.Ed25519PrivateKey():
+            algorithm = "EdDSA"
+        case rsa.RSAPrivateKey():
+            algorithm = "RS256"
+        case _:
+            raise ConfigurationError("the card's key is not EC (P-256/384/521), Ed25519 or RSA")
+    jwk = get_default_algorithms()[algorithm].to_jwk(key.public_key(), as_dict=True)
+    members = {name: jwk[name] for name in _MEMBERS[jwk["kty"]]}
+    return algorithm, base64url_encode(hashlib.sha256(to_json(members)).digest()).decode()

@@ -1,0 +1,120 @@
+"""Signed cards, checked by a2a-sdk's own verification."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from a2a.client import A2ACardResolver
+from a2a.utils.signing import InvalidSignaturesError, create_signature_verifier
+from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
+from jwt.utils import base64url_decode
+
+from a2a_adapters import ConfigurationError, PushOptions, ServerOptions, build_app, card_signer
+from a2a_adapters.testing import running
+
+URL = "https://agents.example.org"
+KEYS = {
+    "ES256": lambda: ec.generate_private_key(ec.SECP256R1()),
+    "ES384": lambda: ec.generate_private_key(ec.SECP384R1()),
+    "EdDSA": ed25519.Ed25519PrivateKey.generate,
+    "RS256": lambda: rsa.generate_private_key(65537, 2048),
+}
+
+
+def pem(key):
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def public_pem(key):
+    return key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+
+async def echo(text):
+    """Say it again, with ümlauts."""
+    return text
+
+
+async def card_of(key, verify, **options):
+    options = ServerOptions(card_signer=card_signer(pem(key)), **options)
+    async with (
+        running(build_app(echo, url=URL, options=options)) as url,
+        httpx.AsyncClient() as http,
+    ):
+        return await A2ACardResolver(http, url).get_agent_card(signature_verifier=verify)
+
+
+@pytest.mark.parametrize("algorithm", KEYS)
+async def test_signed_cards_are_verified_by_the_official_client(algorithm):
+    key, asked = KEYS[algorithm](), []
+
+    def provide(key_id, jwks_url):
+        asked.append((key_id, jwks_url))
+        return public_pem(key)
+
+    verify = create_signature_verifier(provide, [algorithm])
+    card = await card_of(key, verify, push=PushOptions())
+    assert card.supported_interfaces[0].url == f"{URL}/"
+    ((key_id, jwks_url),) = asked
+    assert len(base64url_decode(key_id)) == 32, "the thumbprint of RFC 7638"
+    assert jwks_url is None
+
+
+async def test_a_changed_card_or_another_key_is_noticed():
+    key = KEYS["ES256"]()
+    verify = create_signature_verifier(lambda *_: public_pem(key), ["ES256"])
+    card = await card_of(key, verify)
+    card.description += " And more."
+    with pytest.raises(InvalidSignaturesError):
+        verify(card)
+    other = create_signature_verifier(lambda *_: public_pem(KEYS["ES256"]()), ["ES256"])
+    with pytest.raises(InvalidSignaturesError):
+        await card_of(key, other)
+
+
+async def test_the_key_can_be_named():
+    key, asked = KEYS["ES256"](), []
+    signer = card_signer(pem(key), key_id="mine", jwks_url="https://example.org/jwks.json")
+    app = build_app(echo, url=URL, options=ServerOptions(card_signer=signer))
+    verify = create_signature_verifier(
+        lambda *about: asked.append(about) or public_pem(key), ["ES256"]
+    )
+    async with running(app) as url, httpx.AsyncClient() as http:
+        await A2ACardResolver(http, url).get_agent_card(signature_verifier=verify)
+    assert asked == [("mine", "https://example.org/jwks.json")]
+
+
+def test_thumbprints_are_those_of_the_standard():
+    """RFC 8037, appendix A.3."""
+    from a2a_adapters.signing import _identify
+
+    seed = base64url_decode("nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A")
+    key = ed25519.Ed25519PrivateKey.from_private_bytes(seed)
+    assert _identify(pem(key)) == ("EdDSA", "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k")
+
+
+def test_a_card_for_any_host_is_not_signed():
+    signer = card_signer(pem(KEYS["ES256"]()))
+    with pytest.raises(ConfigurationError, match="--url"):
+        build_app(echo, options=ServerOptions(card_signer=signer))
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        b"no key",
+        b"",
+        public_pem(KEYS["ES256"]()),
+        pem(ec.generate_private_key(ec.SECP192R1())),
+        pem(dsa.generate_private_key(1024)),
+    ],
+    ids=["no key", "nothing", "a public key", "a weak curve", "an old kind"],
+)
+def test_unfit_keys_are_refused(key):
+    with pytest.raises(ConfigurationError, match="the card's key is no"):
+        card_signer(key)
