@@ -96,6 +96,7 @@ async def ask(app):
 async def test_snippets(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", None)  # a page sets one
     with ExitStack() as stack:
         page = Page(stack)
         monkeypatch.setattr(a2a_adapters.server, "serve", page.serve)
