@@ -96,12 +96,10 @@ class PushNotifier:
     async def attach(self, live: LiveTask) -> None:
         """Give a task that comes out of the store the receivers it had."""
         try:
-            targets = await self._configs.of_all(live.task_id)
+            for target in await self._configs.of_all(live.task_id):
+                self._add(live, target, knows_task=False)
         except Exception:  # a task matters more than who is told about it
             logger.exception("the receivers of task %s could not be loaded", live.task_id)
-            return
-        for target in targets:
-            self._add(live, target, knows_task=False)
 
     async def during(
         self, run: Awaitable[None], live: LiveTask, context: ServerCallContext
@@ -111,7 +109,13 @@ class PushNotifier:
             await run
         finally:
             if live.task is None:
-                await self._configs.delete(live.task_id, context)
+                await self._forget(live.task_id, context)
+
+    async def _forget(self, task_id: str, context: ServerCallContext) -> None:
+        try:
+            await self._configs.delete(task_id, context)
+        except Exception:  # nobody waits for this
+            logger.exception("the receivers of task %s could not be forgotten", task_id)
 
     def _add(self, live: LiveTask, target: Target, *, knows_task: bool) -> Receiver:
         limit = self._options.waiting_updates

@@ -69,15 +69,12 @@ class Outbox:
         self._work: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
-    def start(self, target: Target, work: Coroutine[None, None, None]) -> asyncio.Task[None] | None:
-        """Do the work of one receiver in the background; None if there is too much of it."""
-        name = target.host
+    def start(self, name: str, work: Coroutine[None, None, None]) -> asyncio.Task[None] | None:
+        """Do the work of a receiver at a host in the background; None if there is too much."""
         host = self._hosts.get(name) or _Host()
         is_full = len(self._work) >= _RECEIVERS or host.receivers >= _RECEIVERS_PER_HOST
         if self._is_closed or is_full:
             work.close()
-            task_id = target.config.task_id
-            logger.warning("too much to send: task %s did not notify %s", task_id, name)
             return None
         self._hosts[name] = host
         host.receivers += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from a2a_adapters.runtime.updates import AnyUpdate
 
 
+logger = logging.getLogger(__name__)
+
+
 class Receiver:
     """Hands a task's updates to the outbox, in order and one at a time.
 
@@ -36,6 +40,7 @@ class Receiver:
 
     def __init__(self, target: Target, outbox: Outbox, limit: int, *, knows_task: bool) -> None:
         self.target = target
+        self._host = target.host
         self._outbox = outbox
         self._limit = limit
         self._knows_task = knows_task
@@ -57,8 +62,9 @@ class Receiver:
             self._knows_task = True
         self._waiting.append(update)
         if self._worker is None:
-            self._worker = self._outbox.start(self.target, self._work(live))
+            self._worker = self._outbox.start(self._host, self._work(live))
             if self._worker is None:
+                logger.warning("task %s: too much to send to notify %s", live.task_id, self._host)
                 self._miss()
 
     def tell(self, live: LiveTask) -> None:
