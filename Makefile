@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 LOWEST := .venv-lowest
 CREWAI := .venv-crewai
-EXTRAS := autogen,grpc,jwt,langchain
+EXTRAS := autogen,grpc,jwt,langchain,metrics,signing
 INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
 .PHONY: demo test lint types tests lowest test-crewai fuzz javascript bench load docs format clean

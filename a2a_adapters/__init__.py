@@ -67,6 +67,21 @@ if TYPE_CHECKING:
     from a2a_adapters.options import ServerOptions
     from a2a_adapters.outbound import OutboundPolicy
     from a2a_adapters.push import PushOptions
+    from a2a_adapters.remote import (
+        AgentReply,
+        ApiKeyAuth,
+        BearerAuth,
+        Conversation,
+        MessageInput,
+        RemoteAgent,
+        RemoteArtifact,
+        RemoteEvent,
+        RemoteOptions,
+        ReplyState,
+        remote_llm,
+        remote_tool,
+    )
+    from a2a_adapters.security import AnyOf, ApiKeys, Authenticator, BearerTokens, JwtTokens
     from a2a_adapters.server import serve, serve_runnable
     from a2a_adapters.signing import card_signer
 
@@ -163,6 +178,11 @@ _LAZY = {
     "MessageInput": "a2a_adapters.remote",
     "OutboundPolicy": "a2a_adapters.outbound",
     "PushOptions": "a2a_adapters.push",
+    "RemoteAgent": "a2a_adapters.remote",
+    "RemoteArtifact": "a2a_adapters.remote",
+    "RemoteEvent": "a2a_adapters.remote",
+    "RemoteOptions": "a2a_adapters.remote",
+    "ReplyState": "a2a_adapters.remote",
     "ServerOptions": "a2a_adapters.options",
     "as_executor": "a2a_adapters.app",
     "build_app": "a2a_adapters.app",

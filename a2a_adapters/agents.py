@@ -86,9 +86,10 @@ class ServedAgent:
         extend = options.extended_description
         self.runtime = Runtime(
             self.executor,
-            build_card(self.about, address.of(None)),
+            build_card(self.about, address.of(None), push=options.push is not None),
             task_store=options.task_store,
             limits=options.limits,
+            push=options.push,
             extended_card=ExtendedCard(self._card, self.about, extend, address) if extend else None,
             namespace=address.path,
         )
@@ -110,14 +111,17 @@ class ServedAgent:
         ]
 
     def _card(self, about: AgentDescription, url: str) -> AgentCard:
-        return build_card(
+        options = self._options
+        card = build_card(
             about,
             url,
             # Who came over gRPC has used no other address.
-            self.grpc.url(url or f"http://{self._options.grpc_host}") if self.grpc else None,
-            authentication=self._options.authentication,
-            has_extended=self._options.extended_description is not None,
+            self.grpc.url(url or f"http://{options.grpc_host}") if self.grpc else None,
+            authentication=options.authentication,
+            has_extended=options.extended_description is not None,
+            push=options.push is not None,
         )
+        return options.card_signer(card) if options.card_signer else card
 
     def _protected(self, app: ASGIApp) -> ASGIApp:
         app = BodyLimit(app, self._options.limits.body_bytes)
@@ -145,7 +149,8 @@ class ServedAgents:
         options: As for `build_app`.
 
     Raises:
-        ConfigurationError: A name cannot be part of an address, or there are no agents.
+        ConfigurationError: A name cannot be part of an address, there are no agents, or their
+            cards are to be signed without a `url`.
     """
 
     def __init__(
@@ -156,6 +161,11 @@ class ServedAgents:
         url: str | None,
         options: ServerOptions,
     ) -> None:
+        if options.card_signer and not url:
+            raise ConfigurationError(
+                "a signed card needs the agent's public address (url=..., --url): the signature "
+                "would vouch for any host that a client names"
+            )
         self.is_draining = False
         self._root = Address(url or "", options.trust_forwarded)
         if isinstance(target, Mapping):

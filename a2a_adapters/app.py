@@ -9,24 +9,23 @@ from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from a2a_adapters.adapter import AgentDescription
-from a2a_adapters.bindings.caller import CallerContextBuilder
-from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
-from a2a_adapters.card import CardEndpoint, build_card
-from a2a_adapters.errors import ConfigurationError, MissingExtraError
-from a2a_adapters.executor import AdapterExecutor
+from a2a_adapters.agents import ServedAgents, as_executor
+from a2a_adapters.errors import MissingExtraError
 from a2a_adapters.observability.requests import RequestObserver
 from a2a_adapters.options import ServerOptions
 from a2a_adapters.security.browsers import BrowserGuard
+from a2a_adapters.security.gate import AuthenticationGate
 from a2a_adapters.threads import ThreadPool
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
-    from a2a_adapters.limits import Limits
-    from a2a_adapters.observability.figures import Figures
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp
 
 __all__ = ["as_executor", "build_app"]
 
@@ -55,70 +54,47 @@ def build_app(
     Raises:
         NoAdapterError: No plugin can serve the target.
         TargetError: A plugin knows its type, but cannot serve this object.
-        MissingExtraError: The options ask for metrics, which are not installed.
-        ConfigurationError: The card is to be signed, and there is no `url`.
+        ConfigurationError: A name cannot be part of an address, there are several for gRPC, or
+            the card is to be signed without a `url`.
+        MissingExtraError: The options ask for gRPC or metrics, which are not installed.
     """
     options = options or ServerOptions()
-    if options.card_signer and not url:
-        raise ConfigurationError(
-            "a signed card needs the agent's public address (url=..., --url): the signature "
-            "would vouch for any host that a client names"
-        )
-    executor = target if isinstance(target, AgentExecutor) else as_executor(target, options)
-    about = _describe(executor, name, description)
-    push = options.push is not None
-    runtime = Runtime(
-        executor,
-        build_card(about, url or "", push=push),
-        task_store=options.task_store,
-        limits=options.limits,
-        push=options.push,
-    )
-    card = CardEndpoint(
-        about,
-        url,
-        trust_forwarded=options.trust_forwarded,
-        push=push,
-        signer=options.card_signer,
-    )
-    callers = CallerContextBuilder()
-    routes = [
-        Route("/", JsonRpcEndpoint(runtime, callers), methods=["POST"]),
-        *card.routes(),
-        *create_rest_routes(runtime, callers, enable_v0_3_compat=True),
-    ]
-    if options.metrics:
-        routes.append(_metrics_route({about.name: runtime.figures}))
+    agents = ServedAgents(target, name, description, url, options)
+
+    async def health(_request: Request) -> Response:
+        if agents.is_draining:
+            return JSONResponse({"status": "draining"}, 503)
+        return JSONResponse({"status": "ready"})
+
     app = Starlette(
-        routes=routes,
-        middleware=[Middleware(RequestObserver)],
-        lifespan=_lifespan(runtime, executor, options.limits),
+        routes=[Route("/healthz", health), *_metrics(agents, options), *agents.routes()],
+        middleware=_middleware(url, options),
+        lifespan=_lifespan(agents, options.limits.threads),
     )
-    app.state.runtime = runtime
+    app.state.agents = agents
     return app
 
 
-def _metrics_route(agents: Mapping[str, Figures]) -> Route:
+def _metrics(agents: ServedAgents, options: ServerOptions) -> list[Route]:
+    if not options.metrics:
+        return []
     try:
-        from a2a_adapters.observability.metrics import metrics_route  # noqa: PLC0415 - an extra
+        from a2a_adapters.observability.metrics import MetricsEndpoint  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise MissingExtraError("/metrics", "metrics") from error
-    return metrics_route(agents)
+    endpoint: ASGIApp = MetricsEndpoint({a.about.name: a.runtime.figures for a in agents})
+    if options.authentication is not None:
+        endpoint = AuthenticationGate(endpoint, options.authentication)
+    return [Route("/metrics", endpoint, methods=["GET"])]
 
 
-def _describe(
-    executor: AgentExecutor, name: str | None, description: str | None
-) -> AgentDescription:
-    if isinstance(executor, AdapterExecutor):
-        about = executor.adapter.describe()
-    else:
-        kind = type(executor).__name__
-        about = AgentDescription(name=kind, description=f"The agent {kind}.", input_modes=["*/*"])
-    return replace(
-        about,
-        name=name or about.name,
-        description=description or about.description,
-    )
+def _middleware(url: str | None, options: ServerOptions) -> list[Middleware]:
+    observer = Middleware(RequestObserver)
+    if options.authentication is not None:
+        return [observer]
+    own = urlsplit(url or "").hostname
+    guard = Middleware(BrowserGuard, [*options.allowed_hosts, *([own] if own else [])])
+    return [observer, guard]
 
 
 def _lifespan(

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
     from starlette.requests import Request
 
-    from a2a_adapters.adapter import AgentDescription, Skill
-    from a2a_adapters.signing import CardSigner
+    from a2a_adapters.adapter import AgentDescription, Extension, Skill
+    from a2a_adapters.address import Address
+    from a2a_adapters.security import Authenticator
 
 WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 """Where clients look for the card: today's path and the one used before A2A 0.3."""
@@ -40,8 +41,8 @@ WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 _CACHE_CONTROL = "public, max-age=60"
 
 
-def build_card(description: AgentDescription, url: str, *, push: bool = False) -> AgentCard:
-    """Return the card of an agent that is served at `url`, and sends push notifications or not.
+ExtendedDescription: TypeAlias = "Callable[[AgentDescription, str], AgentDescription]"
+"""Makes what an authenticated caller is told of what everybody is, and of the caller's name."""
 
 
 def build_card(
@@ -51,6 +52,7 @@ def build_card(
     *,
     authentication: Authenticator | None = None,
     has_extended: bool = False,
+    push: bool = False,
 ) -> AgentCard:
     """Return the card of an agent at `url`, if that is known, and over gRPC at `grpc_url`.
 
@@ -78,7 +80,10 @@ def build_card(
         version=description.version,
         supported_interfaces=interfaces,
         capabilities=AgentCapabilities(
-            streaming=True, push_notifications=push, extensions=[progress]
+            streaming=True,
+            push_notifications=push,
+            extensions=[progress, *map(_extension, description.extensions)],
+            extended_agent_card=has_extended or None,
         ),
         default_input_modes=description.input_modes,
         default_output_modes=description.output_modes,
@@ -118,27 +123,13 @@ class CardEndpoint:
     """Serves the card, with the address under which the client reached it.
 
     Args:
-        description: What the card says.
-        url: The public address; without it the request's own host is used.
-        trust_forwarded: Whether `X-Forwarded-Proto`, `-Host` and `-Prefix` are believed.
-        push: Whether push notifications are offered.
-        signer: Signs the card, if anything does.
+        make: Returns the card of an agent at a URL.
+        address: Where the agent is found.
     """
 
-    def __init__(
-        self,
-        description: AgentDescription,
-        url: str | None,
-        *,
-        trust_forwarded: bool,
-        push: bool = False,
-        signer: CardSigner | None = None,
-    ) -> None:
-        self._description = description
-        self._url = url
-        self._trust_forwarded = trust_forwarded
-        self._push = push
-        self._signer = signer
+    def __init__(self, make: Callable[[str], AgentCard], address: Address) -> None:
+        self._make = make
+        self._address = address
         self._last_modified = formatdate(usegmt=True)
         # Bounded: the host is whatever a client sends.
         self._render = functools.lru_cache(maxsize=64)(self._render_once)
@@ -160,10 +151,7 @@ class CardEndpoint:
         return Response(body, headers=headers, media_type="application/json")
 
     def _render_once(self, url: str) -> tuple[bytes, str]:
-        card = build_card(self._description, url, push=self._push)
-        if self._signer is not None:
-            card = self._signer(card)
-        body = to_json(agent_card_to_dict(card))
+        body = to_json(agent_card_to_dict(self._make(url)))
         return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 

@@ -158,7 +158,7 @@ class AdapterExecutor(AgentExecutor):
         if has_to_wait and not run.announced:
             await self._announce(run, states.SUBMITTED)
         run.writer.waits()
-        async with self._conversations.turn(key) as conversation:
+        async with self._conversations.turn(key) as conversation, self._slots:
             run.writer.begins()
             if request.resuming and run.events is None and not is_durable_question(task):
                 await run.writer.finish(states.FAILED, _NO_LONGER_WAITING)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from a2a_adapters.executor import Redact
     from a2a_adapters.observability.logs import LogFormat
     from a2a_adapters.push import PushOptions
+    from a2a_adapters.security import Authenticator
     from a2a_adapters.signing import CardSigner
 
 __all__ = ["ServerOptions"]
@@ -38,11 +39,19 @@ class ServerOptions:
         redact: Changes or drops events of the progress extension before they are sent.
         trust_forwarded: Whether the card's address follows `X-Forwarded-*` headers; only
             behind a proxy that sets them.
+        grpc_port: Where to listen for gRPC as well, which needs the extra `grpc`; 0 takes a
+            free port. Without TLS: put a proxy in front of it for other machines.
+        grpc_host: Where to listen for gRPC; `serve` takes its own host.
+        grpc_url: Its address in the card; by default `http://` with the host a client used.
+            Some clients need one without a scheme, as in `agents.example.org:50051`.
         push: Offers push notifications: this process then makes requests to URLs its callers
             name, as far as `PushOptions.outbound` allows.
         metrics: Shows figures for Prometheus at `/metrics`, which needs the extra `metrics`.
         card_signer: Signs the card, which needs a fixed `url`; see `card_signer`.
         log_format: How `serve` writes its log: for people, or a JSON object per line.
+
+    Raises:
+        ConfigurationError: Nobody could ever get the extended card.
     """
 
     authentication: Authenticator | None = None
@@ -52,7 +61,14 @@ class ServerOptions:
     task_store: TaskStore | VersionedTaskStore | None = None
     redact: Redact | None = None
     trust_forwarded: bool = False
+    grpc_port: int | None = None
+    grpc_host: str = "127.0.0.1"
+    grpc_url: str | None = None
     push: PushOptions | None = None
     metrics: bool = False
     card_signer: CardSigner | None = None
     log_format: LogFormat = "text"
+
+    def __post_init__(self) -> None:
+        if self.extended_description is not None and self.authentication is None:
+            raise ConfigurationError("extended_description is of no use without authentication")

@@ -16,9 +16,12 @@ from a2a_adapters.card import WELL_KNOWN_PATHS
 from a2a_adapters.errors import UnsafeHostError
 from a2a_adapters.observability.logs import log_config
 from a2a_adapters.options import ServerOptions
+from a2a_adapters.security.hosts import is_loopback
 
 if TYPE_CHECKING:
     import socket
+
+    from a2a_adapters.agents import ServedAgents
 
 # The logger whose lines uvicorn shows.
 logger = logging.getLogger("uvicorn.error")
@@ -67,13 +70,14 @@ def serve(
             "machines; ask callers for tokens (ServerOptions(authentication=...), "
             "--bearer-token-file), or allow_unauthenticated=True (--allow-unauthenticated)"
         )
-    options = options or ServerOptions()
     app = build_app(target, name=name, description=description, url=url, options=options)
     config = uvicorn.Config(
         app,
         host=host,
         port=port,
         proxy_headers=options.trust_forwarded,
+        # For the connections, once all tasks have ended: a reader that has stopped never ends.
+        timeout_graceful_shutdown=math.ceil(options.limits.shutdown_seconds),
         log_config=log_config(options.log_format),
         access_log=False,
     )

@@ -8,10 +8,13 @@ import logging
 import subprocess
 import sys
 
+import grpc
 import httpx
 import pytest
+from a2a.server.tasks import InMemoryTaskStore
 from a2a.types import CancelTaskRequest, GetTaskRequest
-from a2a.utils.errors import TaskNotFoundError
+from a2a.types.a2a_pb2_grpc import A2AServiceStub
+from a2a.utils.errors import A2AError, InternalError, TaskNotFoundError
 from opentelemetry import propagate, trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -19,8 +22,10 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prometheus_client.parser import text_string_to_metric_families
 
 from a2a_adapters import (
+    BearerTokens,
     InputRequired,
     InvalidInputError,
+    Limits,
     OutboundPolicy,
     PushOptions,
     ServerOptions,
@@ -29,6 +34,7 @@ from a2a_adapters import (
 from a2a_adapters.observability.logs import JsonFormatter
 from a2a_adapters.observability.record import CURRENT
 from a2a_adapters.testing import connect, running, send, stream, user_message
+from tests.bindings.support import grpc_port
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 TRACEPARENT = f"00-{TRACE}-00f067aa0ba902b7-01"
@@ -318,3 +324,66 @@ async def test_a_refused_request_is_marked_in_its_span(spans):
         with pytest.raises(TaskNotFoundError):
             await client.get_task(GetTaskRequest(id="nothing"))
     assert spans()[-1].attributes["error.type"] == "TaskNotFoundError"
+
+
+async def test_requests_over_grpc_are_seen_too(spans, records):
+    agent = Traced()
+    app = build_app(agent.on_the_loop, options=ServerOptions(grpc_port=0))
+    async with (
+        running(app),
+        grpc.aio.insecure_channel(f"127.0.0.1:{grpc_port(app)}") as channel,
+    ):
+        stub = A2AServiceStub(channel)
+        metadata = (("a2a-version", "1.0"), ("traceparent", TRACEPARENT))
+        answer = await stub.SendMessage(user_message("hello"), metadata=metadata)
+        with pytest.raises(grpc.aio.AioRpcError):
+            await stub.GetTask(GetTaskRequest(id="nothing"), metadata=metadata)
+    sent, got = records("requests")
+    assert (sent.verb, sent.operation, sent.status) == ("gRPC", "SendMessage", "OK")
+    assert sent.task_id == answer.task.id
+    assert (got.operation, got.status, got.error) == ("GetTask", "NOT_FOUND", "TaskNotFoundError")
+    assert [span.name for span in spans()] == ["SendMessage", "GetTask"]
+    assert spans()[1].attributes["rpc.response.status_code"] == "NOT_FOUND"
+    ((traceparent, _),) = agent.seen
+    assert traceparent == f"00-{TRACE}-{spans()[0].context.span_id:016x}-01"
+
+
+async def test_a_request_that_fails_inside_is_a_failed_span(spans, records):
+    class Store(InMemoryTaskStore):
+        async def get(self, task_id, context):
+            raise OSError(SECRET)
+
+    app = build_app(echo, options=ServerOptions(task_store=Store()))
+    async with running(app) as url, connect(url) as client:
+        with pytest.raises(InternalError):
+            await client.get_task(GetTaskRequest(id="some"))
+    assert spans()[-1].status.status_code is trace.StatusCode.ERROR
+    assert records("requests")[-1].error == "InternalError"
+
+
+async def test_figures_are_for_those_who_may_use_the_agents():
+    options = ServerOptions(metrics=True, authentication=BearerTokens({"t" * 32: "ann"}))
+    app = build_app({"one": echo, "two": echo}, options=options)
+    async with running(app) as url, httpx.AsyncClient() as http:
+        assert (await http.get(f"{url}/metrics")).status_code == 401
+        shown = await http.get(f"{url}/metrics", headers={"Authorization": f"Bearer {'t' * 32}"})
+    assert 'a2a_running{agent="one"} 0.0' in shown.text
+    assert 'a2a_running{agent="two"} 0.0' in shown.text
+
+
+async def test_messages_that_find_no_room_are_counted():
+    gate = asyncio.Event()
+
+    async def wait(text):
+        await gate.wait()
+        return text
+
+    options = ServerOptions(metrics=True, limits=Limits(runs=1, queued_runs=0))
+    async with running(build_app(wait, options=options)) as url, connect(url) as client:
+        first = asyncio.create_task(send(client, user_message("hello")))
+        await eventually(url, ("a2a_running",), 1)
+        with pytest.raises(A2AError, match="busy"):
+            await send(client, user_message("hello"))
+        gate.set()
+        await first
+        assert (await figures(url))["a2a_refusals_total", "ServerBusyError"] == 1

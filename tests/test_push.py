@@ -6,8 +6,11 @@ import asyncio
 import json
 from contextlib import asynccontextmanager
 
+import grpc
 import httpx
 import pytest
+from a2a.compat.v0_3 import a2a_v0_3_pb2 as old
+from a2a.compat.v0_3.a2a_v0_3_pb2_grpc import A2AServiceStub as OldStub
 from a2a.server.tasks import InMemoryPushNotificationConfigStore, InMemoryTaskStore
 from a2a.types import (
     AuthenticationInfo,
@@ -19,9 +22,9 @@ from a2a.types import (
     TaskPushNotificationConfig,
     TaskState,
 )
+from a2a.types.a2a_pb2_grpc import A2AServiceStub
 from a2a.utils.errors import (
     InvalidParamsError,
-    MethodNotFoundError,
     PushNotificationNotSupportedError,
     TaskNotFoundError,
 )
@@ -43,6 +46,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import answer_of, connect, running, send, stream, user_message
+from tests.bindings.support import grpc_port
 
 OPEN = OutboundPolicy(allow_private=True)
 BINDINGS = ["JSONRPC", "HTTP+JSON"]
@@ -270,9 +274,10 @@ async def test_configs_are_set_read_listed_and_deleted(binding):
             await client.delete_task_push_notification_config(unwanted)
         with pytest.raises(TaskNotFoundError):
             await client.get_task_push_notification_config(wanted)
-        nameless = GetTaskPushNotificationConfigRequest(task_id=task.id)
-        with pytest.raises((InvalidParamsError, MethodNotFoundError)):
-            await client.get_task_push_notification_config(nameless)
+        if binding == "JSONRPC":  # over HTTP+JSON that is the address of the list
+            nameless = GetTaskPushNotificationConfigRequest(task_id=task.id)
+            with pytest.raises(InvalidParamsError):
+                await client.get_task_push_notification_config(nameless)
         listed = await client.list_task_push_notification_configs(everything)
         assert [config.id for config in listed.configs] == [task.id]
 
@@ -619,3 +624,28 @@ async def test_configs_over_0_3():
         assert default["result"]["pushNotificationConfig"]["id"] == "b", "the only one left"
         missing = await client.call("tasks/pushNotificationConfig/get", {"id": "nothing"})
         assert missing["error"]["code"] == -32001
+
+
+@pytest.mark.parametrize("version", ["1.0", "0.3"])
+async def test_receivers_set_over_grpc_get_their_versions_form(version):
+    app = build_app(talk, options=ServerOptions(push=PushOptions(outbound=OPEN), grpc_port=0))
+    async with (
+        inbox() as box,
+        running(app),
+        grpc.aio.insecure_channel(f"127.0.0.1:{grpc_port(app)}") as channel,
+    ):
+        if version == "1.0":
+            call = A2AServiceStub(channel).SendMessage
+            await call(notifying(box.url, "one two"), metadata=(("a2a-version", "1.0"),))
+        else:
+            content = old.Message(message_id="m", role=old.Role.ROLE_USER)
+            content.content.add(text="one two")
+            configuration = old.SendMessageConfiguration(
+                push_notification=old.PushNotificationConfig(url=box.url)
+            )
+            await OldStub(channel).SendMessage(
+                old.SendMessageRequest(request=content, configuration=configuration)
+            )
+        await box.until_over()
+    is_old = [body.get("kind") == "task" for body in box.bodies]
+    assert set(is_old) == {version == "0.3"}

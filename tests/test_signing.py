@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import httpx
 import pytest
 from a2a.client import A2ACardResolver
+from a2a.types import AgentCard
 from a2a.utils.signing import InvalidSignaturesError, create_signature_verifier
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import (
@@ -13,9 +16,17 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     PublicFormat,
 )
+from google.protobuf.json_format import ParseDict
 from jwt.utils import base64url_decode
 
-from a2a_adapters import ConfigurationError, PushOptions, ServerOptions, build_app, card_signer
+from a2a_adapters import (
+    BearerTokens,
+    ConfigurationError,
+    PushOptions,
+    ServerOptions,
+    build_app,
+    card_signer,
+)
 from a2a_adapters.testing import running
 
 URL = "https://agents.example.org"
@@ -118,3 +129,26 @@ def test_a_card_for_any_host_is_not_signed():
 def test_unfit_keys_are_refused(key):
     with pytest.raises(ConfigurationError, match="the card's key is no"):
         card_signer(key)
+
+
+async def test_every_card_of_a_server_is_signed():
+    key = KEYS["ES256"]()
+    verify = create_signature_verifier(lambda *_: public_pem(key), ["ES256"])
+    token = "t" * 32
+    options = ServerOptions(
+        card_signer=card_signer(pem(key)),
+        authentication=BearerTokens({token: "ann"}),
+        extended_description=lambda about, user: replace(about, description=f"For {user}."),
+    )
+    app = build_app({"one": echo, "two": echo}, url=URL, options=options)
+    headers = {"Authorization": f"Bearer {token}", "A2A-Version": "1.0"}
+    async with running(app) as url, httpx.AsyncClient(headers=headers) as http:
+        for name in ("one", "two"):
+            resolver = A2ACardResolver(http, f"{url}/agents/{name}")
+            card = await resolver.get_agent_card(signature_verifier=verify)
+            assert card.supported_interfaces[0].url == f"{URL}/agents/{name}/"
+        content = {"jsonrpc": "2.0", "id": 1, "method": "GetExtendedAgentCard", "params": {}}
+        answer = (await http.post(f"{url}/agents/one/", json=content)).json()
+    extended = ParseDict(answer["result"], AgentCard())
+    assert extended.description == "For ann."
+    verify(extended)

@@ -30,13 +30,17 @@ from a2a_adapters.bindings.methods import parsed
 from a2a_adapters.bindings.rpcs import OLD_SERVICE, SERVICE, Rpc, Service
 from a2a_adapters.bindings.versions import VERSION_HEADER, VERSION_STATE, supported, unsupported
 from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.observability.requests import Observer
 from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 from a2a_adapters.security.gate import admit
 from a2a_adapters.security.refusals import Refusal
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from google.protobuf.message import Message
 
+    from a2a_adapters.observability.record import RequestRecord
     from a2a_adapters.runtime import Runtime
     from a2a_adapters.security import Authenticator
 
@@ -73,6 +77,7 @@ class GrpcServer:
         self._address = f"[{host}]" if ":" in host else host
         self._server: grpc.aio.Server | None = None
         self._public_url = public_url
+        self._observer = Observer()
         self._authentication = authentication
         self._options = [
             ("grpc.so_reuseport", 0),
@@ -118,28 +123,36 @@ class GrpcServer:
     async def _answer(
         self, service: Service, rpc: Rpc, request: bytes, context: _ServicerContext
     ) -> bytes:
-        try:
-            with UnexpectedErrorsHidden(rpc.operation.name):
-                result = await self._run(service, rpc, request, context)
-                return rpc.to_wire(result).SerializeToString()
-        except A2AError as error:
-            await _abort(context, error)
-            raise
+        with self._observed(service, rpc, context) as record:
+            try:
+                with UnexpectedErrorsHidden(rpc.operation.name):
+                    result = await self._run(service, rpc, request, context)
+                    return rpc.to_wire(result).SerializeToString()
+            except A2AError as error:
+                await _abort(context, error, record)
+                raise
 
     async def _stream(
         self, service: Service, rpc: Rpc, request: bytes, context: _ServicerContext
     ) -> None:
-        try:
-            with UnexpectedErrorsHidden(rpc.operation.name):
-                subscription = await self._run(service, rpc, request, context)
-                try:
-                    while updates := await subscription.take():
-                        for update in updates:
-                            await context.write(rpc.to_wire(update.event).SerializeToString())
-                finally:
-                    subscription.close()
-        except A2AError as error:
-            await _abort(context, error)
+        with self._observed(service, rpc, context) as record:
+            try:
+                with UnexpectedErrorsHidden(rpc.operation.name):
+                    subscription = await self._run(service, rpc, request, context)
+                    try:
+                        while updates := await subscription.take():
+                            for update in updates:
+                                await context.write(rpc.to_wire(update.event).SerializeToString())
+                    finally:
+                        subscription.close()
+            except A2AError as error:
+                await _abort(context, error, record)
+
+    def _observed(
+        self, service: Service, rpc: Rpc, context: _ServicerContext
+    ) -> AbstractContextManager[RequestRecord]:
+        path = f"{service.name}/{rpc.operation.name}"
+        return self._observer.request("gRPC", path, _headers(context), status="OK")
 
     async def _run(
         self, service: Service, rpc: Rpc, request: bytes, context: _ServicerContext
@@ -188,9 +201,10 @@ def _headers(context: _ServicerContext) -> dict[str, str]:
     return headers
 
 
-async def _abort(context: _ServicerContext, error: A2AError) -> None:
+async def _abort(context: _ServicerContext, error: A2AError, record: RequestRecord) -> None:
     """End a call by an error (section 10.6)."""
     kind = error.kind if isinstance(error, _RefusedError) else failures.mapping(error)
+    record.status = kind.grpc_status
     metadata = failures.error_metadata(error)
     details: list[Message] = [ErrorInfo(reason=kind.reason, domain=A2A_DOMAIN, metadata=metadata)]
     if violations := failures.field_violations(error):

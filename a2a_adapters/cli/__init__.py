@@ -40,10 +40,14 @@ TargetsArgument = Annotated[
 
 
 @app.command()
-def serve(  # noqa: PLR0913, PLR0917 - each is an option
-    target: TargetArgument,
-    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Where to listen; 0 takes a free port.")] = 8000,
+def serve(
+    targets: TargetsArgument,
+    host: Annotated[
+        str, typer.Option(envvar="A2A_ADAPTERS_HOST", help="Where to listen.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(envvar="A2A_ADAPTERS_PORT", help="Where to listen; 0 takes a free port.")
+    ] = 8000,
     name: Annotated[str | None, typer.Option(help="The agent's name in its card.")] = None,
     description: Annotated[str | None, typer.Option(help="What the card says it does.")] = None,
     url: Annotated[
@@ -70,6 +74,10 @@ def serve(  # noqa: PLR0913, PLR0917 - each is an option
     trust_forwarded: Annotated[
         bool, typer.Option(help="Believe X-Forwarded-* headers, behind a proxy that sets them.")
     ] = False,
+    grpc_port: Annotated[
+        int | None, typer.Option(help="Listen for gRPC as well; 0 takes a free port.")
+    ] = None,
+    grpc_url: Annotated[str | None, typer.Option(help="Its public address in the card.")] = None,
     push: Annotated[
         bool, typer.Option("--push", help="Offer push notifications to public web servers.")
     ] = False,
@@ -96,8 +104,20 @@ def serve(  # noqa: PLR0913, PLR0917 - each is an option
     from a2a_adapters.options import ServerOptions  # noqa: PLC0415
     from a2a_adapters.outbound import OutboundPolicy  # noqa: PLC0415
     from a2a_adapters.push import PushOptions  # noqa: PLC0415
+    from a2a_adapters.security.credentials import authenticator  # noqa: PLC0415
 
     notify = PushOptions(outbound=OutboundPolicy(allow_private=push_private))
+    options = ServerOptions(
+        authentication=authenticator(bearer_token_file, api_key_file, os.environ),
+        allowed_hosts=allow_host or (),
+        trust_forwarded=trust_forwarded,
+        grpc_port=grpc_port,
+        grpc_url=grpc_url,
+        push=notify if push or push_private else None,
+        metrics=metrics,
+        card_signer=_card_signer(card_key) if card_key else None,
+        log_format=log_format,
+    )
     server.serve(
         load_targets(targets),
         host=host,
@@ -105,13 +125,7 @@ def serve(  # noqa: PLR0913, PLR0917 - each is an option
         name=name,
         description=description,
         url=url,
-        options=ServerOptions(
-            trust_forwarded=trust_forwarded,
-            push=notify if push or push_private else None,
-            metrics=metrics,
-            card_signer=_card_signer(card_key) if card_key else None,
-            log_format=log_format,
-        ),
+        options=options,
         allow_unauthenticated=allow_unauthenticated,
     )
     if left := busy_threads():

@@ -12,8 +12,8 @@ from prometheus_client.core import (
 )
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
+from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.routing import Route
 
 from a2a_adapters.observability.figures import BOUNDS, Histogram
 
@@ -22,24 +22,30 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from prometheus_client.metrics_core import Metric
-    from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
 
     from a2a_adapters.observability.figures import Figures
 
 _AGENT = "agent"
 
 
-def metrics_route(agents: Mapping[str, Figures]) -> Route:
-    """Return the route that shows the figures of agents, by their names."""
-    registry = CollectorRegistry()
-    registry.register(_Agents(agents))
-    ProcessCollector(registry=registry)
+class MetricsEndpoint:
+    """Shows the figures of agents, by their names.
 
-    async def metrics(request: Request) -> Response:
-        encode, content_type = choose_encoder(request.headers.get("accept", ""))
-        return Response(encode(registry), media_type=content_type)
+    Args:
+        agents: The figures.
+    """
 
-    return Route("/metrics", metrics, methods=["GET"])
+    def __init__(self, agents: Mapping[str, Figures]) -> None:
+        self._registry = CollectorRegistry()
+        self._registry.register(_Agents(agents))
+        ProcessCollector(registry=self._registry)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request (ASGI)."""
+        encode, content_type = choose_encoder(Headers(scope=scope).get("accept", ""))
+        response = Response(encode(self._registry), headers={"Content-Type": content_type})
+        await response(scope, receive, send)
 
 
 class _Agents(Collector):

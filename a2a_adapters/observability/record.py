@@ -20,7 +20,7 @@ class RequestRecord:
         context_id: The task's conversation.
         owner: The authenticated user's name.
         error: The kind of error it was refused with.
-        status: The status of the HTTP answer; 0 if there was none.
+        status: The status of the HTTP answer, the name of gRPC's; 0 if there was no answer.
     """
 
     operation: str = ""
@@ -28,7 +28,7 @@ class RequestRecord:
     context_id: str = ""
     owner: str = ""
     error: str = ""
-    status: int = 0
+    status: int | str = 0
 
     def fields(self) -> dict[str, str]:
         """Return what is known, without the status."""

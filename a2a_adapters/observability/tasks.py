@@ -11,21 +11,18 @@ from a2a.types import TaskState
 from a2a_adapters.observability.tracing import trace_id
 
 if TYPE_CHECKING:
+    from a2a_adapters.observability.figures import Figures
     from a2a_adapters.runtime.live import LiveTask
 
 logger = logging.getLogger("a2a_adapters.tasks")
 
 
-def state_name(state: TaskState) -> str:
-    """Return a state as people say it, `completed` for instance."""
-    return TaskState.Name(state).removeprefix("TASK_STATE_").lower()
-
-
-def log_end(live: LiveTask) -> None:
-    """Log that a task has ended, and how long this process has known it."""
+def report_end(figures: Figures, live: LiveTask) -> None:
+    """Count and log that a task has ended, and how long this process has known it."""
+    state = TaskState.Name(live.state).removeprefix("TASK_STATE_").lower()
+    figures.tasks[state] += 1
     if not logger.isEnabledFor(logging.INFO):
         return
-    state = state_name(live.state)
     milliseconds = round((time.monotonic() - live.known_since) * 1000, 3)
     fields = {
         "task_id": live.task_id,

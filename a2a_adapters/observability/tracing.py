@@ -6,10 +6,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from opentelemetry.trace import Span, Tracer
-    from starlette.types import Scope
 
 try:
     from opentelemetry import context, propagate, trace
@@ -29,30 +28,35 @@ def find_tracer() -> Tracer | None:
     return provider.get_tracer("a2a_adapters")
 
 
-def brings_trace(scope: Scope) -> bool:
-    """Tell whether a request belongs to a trace, and there is something to do about it."""
-    return IS_INSTALLED and any(name == b"traceparent" for name, _ in scope["headers"])
-
-
 @contextmanager
-def request_span(tracer: Tracer | None, scope: Scope) -> Iterator[Span | None]:
-    """Work in the trace that the request names, and in a span of its own if spans are made.
+def request_span(tracer: Tracer | None, headers: Mapping[str, str]) -> Iterator[Span | None]:
+    """Work in the trace that the headers name, and in a span of its own if spans are made.
 
     Tasks and threads started meanwhile inherit it, the framework's run among them.
     """
     if not IS_INSTALLED:
         yield None
         return
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
     token = context.attach(propagate.extract(headers, context.get_current()))
     try:
         if tracer is None:
             yield None
         else:
-            with tracer.start_as_current_span("A2A", kind=trace.SpanKind.SERVER) as span:
+            # An error of the caller's is none of the server's.
+            with tracer.start_as_current_span(
+                "A2A",
+                kind=trace.SpanKind.SERVER,
+                record_exception=False,
+                set_status_on_exception=False,
+            ) as span:
                 yield span
     finally:
         context.detach(token)
+
+
+def mark_failed(span: Span) -> None:
+    """Mark a request that failed by the server's fault."""
+    span.set_status(trace.StatusCode.ERROR)
 
 
 def trace_id() -> str:

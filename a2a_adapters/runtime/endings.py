@@ -1,8 +1,7 @@
-"""What ends a task from outside: its caller, the clock, the end of the server."""
+"""What ends a task from outside: its caller, or the lack of an answer."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import TYPE_CHECKING
 
@@ -14,17 +13,11 @@ from a2a_adapters import states
 from a2a_adapters.runtime.run import DeafQueue, RunQueue, status_event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from a2a.server.agent_execution import AgentExecutor
 
     from a2a_adapters.runtime.live import LiveTask
 
-STOPPED = "The server was stopped."
 _NO_ANSWER = "The task ended because no answer came in time."
-
-_LAST_SECONDS = 1.0
-"""How long cancelled runs may take to end when the server stops."""
 
 logger = logging.getLogger(__name__)
 
@@ -65,21 +58,6 @@ class Endings:
             except Exception:  # the task ends all the same
                 logger.exception("task %s could not be given up", live.task_id)
             await live.apply(status_event(live, states.FAILED, _NO_ANSWER))
-
-    async def stop(self, tasks: Iterable[LiveTask], seconds: float) -> None:
-        """Give running tasks their time, then end them."""
-        running = {run: live for live in tasks for run in live.runs}
-        if not running:
-            return
-        await asyncio.wait(running, timeout=seconds)
-        for run, live in running.items():
-            if not run.done():
-                if not live.is_over and live.task is not None:
-                    await live.apply(status_event(live, states.FAILED, STOPPED))
-                run.cancel()
-        _, stuck = await asyncio.wait(running, timeout=_LAST_SECONDS)
-        for run in stuck:
-            logger.error("task %s does not end, left behind", running[run].task_id)
 
 
 def _request(live: LiveTask, context: ServerCallContext) -> RequestContext:

@@ -36,26 +36,19 @@ class UnexpectedErrorsHidden:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if error is None:
+            return
+        note_error(error)
         if isinstance(error, Exception) and not isinstance(error, A2AError):
             error_id = new_id()
             logger.error("%s failed, error id %s", self._operation, error_id, exc_info=error)
             raise InternalError(f"Internal error. Error id: {error_id}") from error
 
 
-class Operation(UnexpectedErrorsHidden):
-    """One of A2A's operations: what is unexpected is hidden, and the request's record filled."""
+class OperationGuard(UnexpectedErrorsHidden):
+    """The same around an operation of A2A, which it notes in the request's record."""
 
     __slots__ = ()
 
     def __enter__(self) -> None:
         note_operation(self._operation)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if error is not None:
-            note_error(error)
-        super().__exit__(kind, error, traceback)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 from a2a.server.agent_execution import RequestContext
@@ -10,7 +11,6 @@ from a2a.server.request_handlers.request_handler import validate_request_params
 from a2a.types import ListTasksResponse, Task
 from a2a.utils.errors import (
     A2AError,
-    InternalError,
     InvalidParamsError,
     TaskNotCancelableError,
 )
@@ -20,14 +20,16 @@ from a2a_adapters import states
 from a2a_adapters.events import PROGRESS_EXTENSION
 from a2a_adapters.limits import Limits
 from a2a_adapters.observability.figures import Figures
-from a2a_adapters.observability.tasks import log_end, state_name
-from a2a_adapters.runtime.endings import STOPPED, Endings
-from a2a_adapters.runtime.guard import Operation
+from a2a_adapters.observability.tasks import report_end
+from a2a_adapters.runtime.busy import ServerBusyError
+from a2a_adapters.runtime.closing import STOPPED, end_runs
+from a2a_adapters.runtime.endings import Endings
+from a2a_adapters.runtime.guard import OperationGuard
 from a2a_adapters.runtime.journal import Journal
 from a2a_adapters.runtime.optional import OptionalOperations
 from a2a_adapters.runtime.push import PushNotifier
 from a2a_adapters.runtime.registry import LiveTasks
-from a2a_adapters.runtime.requests import check_send
+from a2a_adapters.runtime.requests import check_extensions, check_send, required_extensions
 from a2a_adapters.runtime.run import Run, over_error
 from a2a_adapters.runtime.store import MemoryTaskStore
 from a2a_adapters.runtime.subscriber import Subscriber
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters.push import PushOptions
     from a2a_adapters.runtime.live import LiveTask
-    from a2a_adapters.runtime.unoffered import MakeExtendedCard
+    from a2a_adapters.runtime.optional import MakeExtendedCard
 
 
 class Runtime(OptionalOperations):
@@ -67,6 +69,8 @@ class Runtime(OptionalOperations):
         task_store: Where tasks are kept; by default in memory, bounded by `limits`.
         limits: Time limits and bounds.
         push: How push notifications are sent; None offers none.
+        extended_card: What authenticated callers are told; by default nothing more.
+        namespace: Keeps the tasks apart from those of other runtimes with the same store.
     """
 
     def __init__(
@@ -77,6 +81,8 @@ class Runtime(OptionalOperations):
         task_store: TaskStore | VersionedTaskStore | None = None,
         limits: Limits | None = None,
         push: PushOptions | None = None,
+        extended_card: MakeExtendedCard | None = None,
+        namespace: str = "",
     ) -> None:
         self._executor = executor
         self._endings = Endings(executor)
@@ -84,21 +90,24 @@ class Runtime(OptionalOperations):
         self._extended_card = extended_card
         self._required_extensions = required_extensions(card)
         self._limits = limits or Limits()
-        self._journal = Journal(task_store or MemoryTaskStore(self._limits))
+        self._journal = Journal(task_store or MemoryTaskStore(self._limits), namespace)
         self.figures = Figures()
         self._push = PushNotifier(push, self._limits, self.figures.pushes) if push else None
         attach = self._push.attach if self._push else None
         self._live = LiveTasks(
-            self._journal, self._limits, self._endings.give_up, self._task_ended, attach
+            self._journal,
+            self._limits,
+            self._endings.give_up,
+            partial(report_end, self.figures),
+            attach,
         )
         self._is_closing = False
-        self._runs = 0
 
     async def on_message_send(
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> Task | Message:
         """Answer a message: wait until its task ends or waits, unless told not to."""
-        with Operation("SendMessage"):
+        with OperationGuard("SendMessage"):
             run = await self._start(params, context)
             result = await run.wait(until_begun=params.configuration.return_immediately)
             if isinstance(result, Task):
@@ -109,7 +118,7 @@ class Runtime(OptionalOperations):
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
         """Answer a message: yield the task and then its events until it ends or waits."""
-        with Operation("SendStreamingMessage"):
+        with OperationGuard("SendStreamingMessage"):
             subscription = await self.open_stream(params, context)
             async for event in subscription.events():
                 if isinstance(event, Task):
@@ -121,7 +130,7 @@ class Runtime(OptionalOperations):
         self, params: SubscribeToTaskRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
         """Yield the task as it is now and then its events until it ends or waits again."""
-        with Operation("SubscribeToTask"):
+        with OperationGuard("SubscribeToTask"):
             subscription = await self.open_subscription(params, context)
             async for event in subscription.events():
                 yield event
@@ -135,7 +144,7 @@ class Runtime(OptionalOperations):
             A2AError: The message was refused at once. A refusal by the agent itself is
                 raised where the subscription is read.
         """
-        with Operation("SendStreamingMessage"):
+        with OperationGuard("SendStreamingMessage"):
             subscriber = self._subscriber(context)
             run = await self._start(params, context, subscriber)
             return Subscription(subscriber, run.live, self.figures, run)
@@ -149,7 +158,7 @@ class Runtime(OptionalOperations):
             TaskNotFoundError: The caller has no such task.
             UnsupportedOperationError: The task has ended.
         """
-        with Operation("SubscribeToTask"):
+        with OperationGuard("SubscribeToTask"):
             if not params.id:
                 raise InvalidParamsError("the id of a task is missing")
             live = await self._live.find(params.id, context)
@@ -164,7 +173,7 @@ class Runtime(OptionalOperations):
     @validate_request_params
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
         """Return a task."""
-        with Operation("GetTask"):
+        with OperationGuard("GetTask"):
             validate_history_length(params)
             live = await self._live.find(params.id, context)
             assert live.task is not None  # noqa: S101 - tasks are found once announced
@@ -175,7 +184,7 @@ class Runtime(OptionalOperations):
         self, params: ListTasksRequest, context: ServerCallContext
     ) -> ListTasksResponse:
         """Return a page of the caller's tasks, newest first."""
-        with Operation("ListTasks"):
+        with OperationGuard("ListTasks"):
             validate_history_length(params)
             if params.HasField("page_size"):
                 validate_page_size(params.page_size)
@@ -202,7 +211,7 @@ class Runtime(OptionalOperations):
             TaskNotFoundError: The caller has no such task.
             TaskNotCancelableError: It has ended, or its executor cannot be stopped.
         """
-        with Operation("CancelTask"):
+        with OperationGuard("CancelTask"):
             live = await self._live.find(params.id, context)
             if live.is_over:
                 raise TaskNotCancelableError
@@ -235,12 +244,20 @@ class Runtime(OptionalOperations):
         subscriber: Subscriber | None,
     ) -> Run:
         if self._is_closing:
-            raise InternalError(STOPPED)
-        check_send(params, self._card)
+            raise ServerBusyError(STOPPED)
+        if self._required_extensions:
+            check_extensions(
+                self._required_extensions, context.requested_extensions, params.message
+            )
+        check_send(params, self._card, self._limits)
+        if len(self.figures.messages) >= self._limits.runs + self._limits.queued_runs:
+            raise ServerBusyError
         live = await self._live_for(params.message, context)
         request = RequestContext(context, params, live.task_id, live.context_id)
         if self._push and params.configuration.HasField("task_push_notification_config"):
-            await self._add_receiver(self._push, live, params, context)
+            with self._live.released_if_it_fails(live):
+                config = params.configuration.task_push_notification_config
+                await self._push.set(live, config, context)
         run = Run(live, params.message, subscriber)
         execute = run.execute(self._executor, request)
         if self._push and live.receivers:
@@ -262,30 +279,11 @@ class Runtime(OptionalOperations):
         self._live.hold(live)
         return live
 
-    async def _add_receiver(
-        self,
-        push: PushNotifier,
-        live: LiveTask,
-        params: SendMessageRequest,
-        context: ServerCallContext,
-    ) -> None:
-        config = params.configuration.task_push_notification_config
-        try:
-            await push.set(live, config, context)
-        except BaseException:
-            self._live.release(live)
-            raise
-
     def _ended(self, run: Run, execution: asyncio.Task[None]) -> None:
-        self._runs -= 1
         run.finish()
         self.figures.end(run)
         run.live.runs.discard(execution)
         self._live.release(run.live)
-
-    def _task_ended(self, live: LiveTask) -> None:
-        self.figures.tasks[state_name(live.state)] += 1
-        log_end(live)
 
     def _subscriber(self, context: ServerCallContext) -> Subscriber:
         wants_progress = PROGRESS_EXTENSION in context.requested_extensions
@@ -294,7 +292,6 @@ class Runtime(OptionalOperations):
     async def aclose(self) -> None:
         """Refuse new messages, give running tasks their time, then end them."""
         self._is_closing = True
-        await self._endings.stop(self._live.all(), self._limits.shutdown_seconds)
-        self._live.close()
+        await end_runs(self._live, self._limits.shutdown_seconds)
         if self._push:
             await self._push.aclose(self._limits.shutdown_seconds)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from a2a.types import (
@@ -25,7 +24,7 @@ from a2a_adapters.runtime.updates import AnyUpdate, TextStream, Update
 from a2a_adapters.writer import ANSWER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from a2a.auth.user import User
     from a2a.server.events import Event

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.server.request_handlers import RequestHandler
-from a2a.server.request_handlers.request_handler import validate_request_params
 from a2a.types import ListTaskPushNotificationConfigsResponse
 from a2a.utils.errors import (
     InvalidParamsError,
@@ -14,10 +13,11 @@ from a2a.utils.errors import (
 )
 from a2a.utils.proto_utils import validate_proto_required_fields
 
-from a2a_adapters.runtime.guard import Operation
-from a2a_adapters.runtime.requests import speaks_v03
+from a2a_adapters.runtime.guard import OperationGuard
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from a2a.server.context import ServerCallContext
     from a2a.types import (
         AgentCard,
@@ -32,6 +32,17 @@ if TYPE_CHECKING:
     from a2a_adapters.runtime.push import PushNotifier
     from a2a_adapters.runtime.registry import LiveTasks
 
+    _AboutReceivers: TypeAlias = (
+        TaskPushNotificationConfig
+        | GetTaskPushNotificationConfigRequest
+        | ListTaskPushNotificationConfigsRequest
+        | DeleteTaskPushNotificationConfigRequest
+    )
+
+
+MakeExtendedCard: TypeAlias = "Callable[[ServerCallContext], AgentCard]"
+"""Returns the extended card for a caller."""
+
 
 class OptionalOperations(RequestHandler):
     """Push notifications (A2A 1.0, sections 3.1.7 to 3.1.10) and the extended card.
@@ -40,60 +51,60 @@ class OptionalOperations(RequestHandler):
     does not offer it (section 3.3.4), and `TaskNotFoundError` if the caller has no such task.
     """
 
+    _extended_card: MakeExtendedCard | None
     _push: PushNotifier | None
     _live: LiveTasks
 
-    @validate_request_params
     async def on_create_task_push_notification_config(
         self, params: TaskPushNotificationConfig, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
         """Give a task a receiver of notifications, or change the one with this id."""
-        with Operation("CreateTaskPushNotificationConfig"):
-            push, live = await self._find(params.task_id, context)
+        with OperationGuard("CreateTaskPushNotificationConfig"):
+            push, live = await self._find(params, context)
             return await push.set(live, params, context)
 
     async def on_get_task_push_notification_config(
         self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
-        """Return one config of a task; only 0.3 leaves its id out."""
-        with Operation("GetTaskPushNotificationConfig"):
-            if not speaks_v03(context):
-                validate_proto_required_fields(params)
-            push, live = await self._find(params.task_id, context)
+        """Return one config of a task."""
+        with OperationGuard("GetTaskPushNotificationConfig"):
+            push, live = await self._find(params, context)
             return await push.get(live.task_id, params.id, context)
 
-    @validate_request_params
     async def on_list_task_push_notification_configs(
         self, params: ListTaskPushNotificationConfigsRequest, context: ServerCallContext
     ) -> ListTaskPushNotificationConfigsResponse:
         """Return all configs of a task."""
-        with Operation("ListTaskPushNotificationConfigs"):
-            push, live = await self._find(params.task_id, context)
+        with OperationGuard("ListTaskPushNotificationConfigs"):
+            push, live = await self._find(params, context)
             configs = await push.list(live.task_id, context)
             return ListTaskPushNotificationConfigsResponse(configs=configs)
 
-    @validate_request_params
     async def on_delete_task_push_notification_config(
         self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> None:
         """Send nothing more to a receiver; it need not exist."""
-        with Operation("DeleteTaskPushNotificationConfig"):
-            push, live = await self._find(params.task_id, context)
+        with OperationGuard("DeleteTaskPushNotificationConfig"):
+            push, live = await self._find(params, context)
             await push.delete(live, params.id, context)
 
     async def on_get_extended_agent_card(
         self,
         params: GetExtendedAgentCardRequest,  # noqa: ARG002 - the interface has it
-        context: ServerCallContext,  # noqa: ARG002
+        context: ServerCallContext,
     ) -> AgentCard:
-        """Refuse: the card does not offer an extended one."""
-        raise UnsupportedOperationError("this agent has no extended card")
+        """Return what authenticated callers are told (A2A 1.0, section 3.1.11)."""
+        if self._extended_card is None:
+            raise UnsupportedOperationError("this agent has no extended card")
+        with OperationGuard("GetExtendedAgentCard"):
+            return self._extended_card(context)
 
     async def _find(
-        self, task_id: str, context: ServerCallContext
+        self, params: _AboutReceivers, context: ServerCallContext
     ) -> tuple[PushNotifier, LiveTask]:
         if self._push is None:
             raise PushNotificationNotSupportedError
-        if not task_id:
+        validate_proto_required_fields(params)
+        if not params.task_id:
             raise InvalidParamsError("the id of a task is missing")
-        return self._push, await self._live.find(task_id, context)
+        return self._push, await self._live.find(params.task_id, context)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from a2a.utils.errors import TaskNotFoundError
@@ -16,7 +17,7 @@ from a2a_adapters.runtime.live import LiveTask
 from a2a_adapters.runtime.run import status_event
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterable
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 
     from a2a.server.cluster.task_store import StoredTask
     from a2a.server.context import ServerCallContext
@@ -57,6 +58,7 @@ class LiveTasks:
         self._journal = journal
         self._limits = limits
         self._give_up = give_up
+        self._started_at = time.time()
         self._on_end = on_end
         self._attach = attach
         self._by_id: dict[str, LiveTask] = {}
@@ -103,13 +105,13 @@ class LiveTasks:
             return None
         if self._is_left_behind(stored.task):
             try:
-                return await self._end_left_behind(self._revived(stored, context))
+                return await self._end_left_behind(await self._revived(stored, context))
             except Exception:  # another process may have written it: it is not left behind then
                 logger.warning("task %s could not be ended", task_id, exc_info=True)
                 stored = await self._journal.load(task_id, context) or stored
-        return self._revived(stored, context)
+        return await self._revived(stored, context)
 
-    def _revived(self, stored: StoredTask, context: ServerCallContext) -> LiveTask:
+    async def _revived(self, stored: StoredTask, context: ServerCallContext) -> LiveTask:
         page = self._journal.page(context, stored)
         task = stored.task
         live = LiveTask(task.id, task.context_id, context.user, page, self._on_end, task)
@@ -166,6 +168,15 @@ class LiveTasks:
             self._in_background(self._save_again(live))
         else:
             self._by_id.pop(live.task_id, None)
+
+    @contextmanager
+    def released_if_it_fails(self, live: LiveTask) -> Iterator[None]:
+        """Let a task go that a message was to hold, if something is raised inside."""
+        try:
+            yield
+        except BaseException:
+            self.release(live)
+            raise
 
     async def _save_again(self, live: LiveTask) -> None:
         """Save what could not be saved when the task ended; until then it stays in memory."""

@@ -16,9 +16,19 @@ from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import validate_history_length
 from google.protobuf.struct_pb2 import Struct, Value
 
+from a2a_adapters.bindings.versions import V03, VERSION_STATE
+
 if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
-    from a2a.types import AgentCard, SendMessageConfiguration, SendMessageRequest
+    from a2a.types import (
+        AgentCard,
+        Message,
+        Part,
+        SendMessageConfiguration,
+        SendMessageRequest,
+    )
+
+    from a2a_adapters.limits import Limits
 
 _ANY = "*/*"
 _MAX_DEPTH = 30
@@ -65,9 +75,7 @@ def check_send(params: SendMessageRequest, card: AgentCard, limits: Limits) -> N
         has_media_type = has_media_type or bool(part.media_type)
         _check_part(part, limits)
     if message.HasField("metadata") or params.HasField("metadata"):
-        _refuse_non_finite(
-            Value(struct_value=message.metadata), Value(struct_value=params.metadata)
-        )
+        _check_values(message.metadata, params.metadata)
     if params.HasField("configuration"):
         _check_configuration(params.configuration, card)
     if has_media_type and _ANY not in card.default_input_modes:
@@ -81,9 +89,24 @@ def _check_configuration(configuration: SendMessageConfiguration, card: AgentCar
     validate_history_length(configuration)
 
 
-def _refuse_non_finite(*values: Value) -> None:
-    """Refuse numbers that no JSON can hold: they could never be sent again."""
-    todo = list(values)
+def _check_part(part: Part, limits: Limits) -> None:
+    if part.WhichOneof("content") is None:
+        raise InvalidParamsError("a part has one of text, raw, url, data")
+    if part.ByteSize() > limits.part_bytes:
+        raise InvalidParamsError(
+            f"a part of a message to this agent has {limits.part_bytes} bytes at most; "
+            "send the url of what is larger"
+        )
+    if part.HasField("data") or part.HasField("metadata"):
+        _check_values(part.data, part.metadata)
+
+
+def _check_values(*values: Value | Struct) -> None:
+    """Refuse what could be received, but neither kept nor sent again.
+
+    Some releases of protobuf copy no message of more than 100 levels; one of JSON has up to three.
+    """
+    todo: list[tuple[Value | Struct, int]] = [(value, 1) for value in values]
     while todo:
         value, depth = todo.pop()
         if depth > _MAX_DEPTH:
@@ -93,9 +116,10 @@ def _refuse_non_finite(*values: Value) -> None:
             continue
         if not math.isfinite(value.number_value):
             raise InvalidParamsError("a number is too large")
+        todo += [(inner, depth + 1) for inner in value.struct_value.fields.values()]
+        todo += [(inner, depth + 1) for inner in value.list_value.values]
 
 
 def speaks_v03(context: ServerCallContext) -> bool:
-    """Tell whether a call came over A2A 0.3, whose clients name no version (1.0, section 3.6)."""
-    headers = context.state.get("headers")
-    return headers is not None and headers.get("a2a-version", "")[:1] != "1"
+    """Tell whether a call came over A2A 0.3."""
+    return context.state.get(VERSION_STATE) == V03

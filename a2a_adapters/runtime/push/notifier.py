@@ -65,7 +65,7 @@ class PushNotifier:
     async def get(
         self, task_id: str, config_id: str, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
-        """Return one config of a task. Without an id, which 0.3 allows, the default one.
+        """Return one config of a task.
 
         Raises:
             TaskNotFoundError: There is no such config (A2A 1.0, section 3.1.8).
@@ -73,12 +73,9 @@ class PushNotifier:
         found = {
             target.config.id: target.config for target in await self._configs.of(task_id, context)
         }
-        config = found.get(config_id or task_id)
-        if config is None and not config_id:
-            config = next(iter(found.values()), None)
-        if config is None:
+        if config_id not in found:
             raise TaskNotFoundError(f"Task {task_id} has no such push notification config")
-        return config
+        return found[config_id]
 
     async def list(
         self, task_id: str, context: ServerCallContext
