@@ -296,10 +296,11 @@ async def test_a_client_that_goes_away_in_its_request(http, agent, caplog, path)
     url = http.base_url
     reader, writer = await asyncio.open_connection(url.host, url.port)
     version = "1.0" if path == "/message:send" else "0.3"
-    head = [f"POST {path} HTTP/1.1", "Host: a", f"A2A-Version: {version}", "Content-Length: 9", ""]
-    writer.write("\r\n".join([*head, "", "{"]).encode())
+    head = [f"POST {path} HTTP/1.1", "Host: localhost", f"A2A-Version: {version}"]
+    writer.write("\r\n".join([*head, "Content-Length: 9", "", "{"]).encode())
     writer.write_eof()
-    assert await reader.read() == b""
+    answer = await reader.read()
     writer.close()
+    assert answer == b""
     assert "result" in await call(http, "SendMessage", say("a"))
     assert not [record for record in caplog.records if record.levelname == "ERROR"]

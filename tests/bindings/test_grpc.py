@@ -303,7 +303,7 @@ async def test_a_port_that_is_taken(served):
     port = int(served.http.base_url.port)
     app = build_app(Agent(), options=ServerOptions(grpc_port=port))
     with pytest.raises(ConfigurationError, match=f"gRPC cannot listen at 127.0.0.1:{port}"):
-        await app.state.grpc.start()
+        await app.state.agents.start()
 
 
 def test_without_the_extra(monkeypatch):

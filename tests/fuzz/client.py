@@ -78,7 +78,7 @@ class Client:
         _check_text(text)
         if kind.endswith("json") and request.verb != "HEAD":
             answer = json.loads(text)
-            if request.path.startswith("/?") or request.path == "/":
+            if response.status == 200 and request.path.partition("?")[0] == "/":
                 _check_rpc(answer)
         return f"HTTP {response.status}"
 

@@ -19,6 +19,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import running
+from tests.bindings.support import grpc_port
 
 T = TypeVar("T")
 
@@ -52,7 +53,6 @@ class Served:
     def __init__(self):
         self.errors = Errors()
         self.app = build_app(Fuzzed(), options=ServerOptions(grpc_port=0))
-        [self._agent] = self.app.state.agents
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
 
@@ -75,7 +75,7 @@ class Served:
         self._stop = asyncio.Event()
         async with running(self.app) as url:
             self.port = int(url.rpartition(":")[2])
-            self.grpc_port = self._agent.grpc.port
+            self.grpc_port = grpc_port(self.app)
             self._ready.set()
             await self._stop.wait()
 
@@ -90,5 +90,6 @@ class Served:
         return {**self.run(self._count()), "file handles": handles}
 
     async def _count(self):
-        live = self._agent.runtime._live.all()
+        [agent] = self.app.state.agents
+        live = agent.runtime._live.all()
         return {"live tasks": len(live), "asyncio tasks": len(asyncio.all_tasks())}
