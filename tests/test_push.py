@@ -603,13 +603,22 @@ async def test_configs_over_0_3():
         ids = {"id": task["id"]}
         config = {
             "taskId": task["id"],
-            "pushNotificationConfig": {"id": "b", "url": "http://b.test"},
+            "pushNotificationConfig": {
+                "id": "b",
+                "url": "http://b.test",
+                "authentication": {"schemes": []},
+            },
         }
         answer = await client.call("tasks/pushNotificationConfig/set", config)
         assert answer["result"]["pushNotificationConfig"]["url"] == "http://b.test"
 
         default = await client.call("tasks/pushNotificationConfig/get", ids)
         assert default["result"]["pushNotificationConfig"]["url"] == "http://127.0.0.1:1/"
+        by_word = ids | {"pushNotificationConfigId": "default"}
+        assert await client.call("tasks/pushNotificationConfig/get", by_word) == default
+        unknown = ids | {"pushNotificationConfigId": "c"}
+        answer = await client.call("tasks/pushNotificationConfig/get", unknown)
+        assert answer["error"]["code"] == -32001
         named = await client.call(
             "tasks/pushNotificationConfig/get", ids | {"pushNotificationConfigId": "b"}
         )

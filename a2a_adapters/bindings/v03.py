@@ -68,13 +68,17 @@ def is_base64(content: str | bytes) -> bool:
 async def _get_push(
     runtime: Runtime, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
 ) -> TaskPushNotificationConfig:
-    """Without the id of a configuration, 0.3 means the task's default: its first."""
-    if params.id:
-        return await runtime.on_get_task_push_notification_config(params, context)
+    """Without the id of a configuration, 0.3 means the task's default: its first.
+
+    Some clients of 0.3 say `default`, the official compatibility kit for instance.
+    """
     every = ListTaskPushNotificationConfigsRequest(task_id=params.task_id)
     found = await runtime.on_list_task_push_notification_configs(every, context)
-    if not found.configs:
-        raise TaskNotFoundError(f"Task {params.task_id} has no push notification configuration")
+    by_id = {config.id: config for config in found.configs}
+    if params.id in by_id:
+        return by_id[params.id]
+    if not found.configs or params.id not in ("", "default"):
+        raise TaskNotFoundError(f"Task {params.task_id} has no such push notification config")
     return found.configs[0]
 
 

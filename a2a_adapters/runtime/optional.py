@@ -14,6 +14,7 @@ from a2a.utils.errors import (
 from a2a.utils.proto_utils import validate_proto_required_fields
 
 from a2a_adapters.runtime.guard import OperationGuard
+from a2a_adapters.runtime.requests import speaks_v03
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,7 +105,8 @@ class OptionalOperations(RequestHandler):
     ) -> tuple[PushNotifier, LiveTask]:
         if self._push is None:
             raise PushNotificationNotSupportedError
-        validate_proto_required_fields(params)
+        if not speaks_v03(context):  # which requires less
+            validate_proto_required_fields(params)
         if not params.task_id:
             raise InvalidParamsError("the id of a task is missing")
         return self._push, await self._live.find(params.task_id, context)

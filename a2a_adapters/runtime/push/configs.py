@@ -55,6 +55,8 @@ class PushConfigs:
             InvalidParamsError: Its URL or another field is not allowed, or there are too many.
         """
         config = normalize_push_notification_config(task_id, config)
+        if not config.authentication.scheme:  # 0.3 allows a list of none
+            config.ClearField("authentication")
         _check_fields(config)
         await self._check_url(config)
         async with self._counting:
