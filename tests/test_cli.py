@@ -56,6 +56,8 @@ def run(*arguments):
     ("arguments", "remedy"),
     [
         (["serve", "app"], "module:attribute"),
+        (["serve", "app:shout", "--card-key", "no.pem"], "no.pem cannot be read"),
+        (["serve", "app:shout", "--card-key", "app.py"], "no private key"),
         (["serve", "nowhere:x"], "no module 'nowhere'; run this in the folder"),
         (["serve", "needy:x"], "no module 'no_such_package'; install it"),
         (["serve", "broken:x"], "ZeroDivisionError"),

@@ -26,6 +26,7 @@ from a2a_adapters import (
     InputRequired,
     InvalidInputError,
     Limits,
+    MissingExtraError,
     OutboundPolicy,
     PushOptions,
     ServerOptions,
@@ -387,3 +388,20 @@ async def test_messages_that_find_no_room_are_counted():
         gate.set()
         await first
         assert (await figures(url))["a2a_refusals_total", "ServerBusyError"] == 1
+
+
+def test_figures_need_their_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "a2a_adapters.observability.metrics", None)
+    with pytest.raises(MissingExtraError, match=r"a2a-adapters\[metrics\]"):
+        build_app(echo, options=ServerOptions(metrics=True))
+
+
+async def test_nothing_of_this_needs_opentelemetry(monkeypatch, records):
+    for module in ("tracing", "requests"):
+        monkeypatch.setattr(f"a2a_adapters.observability.{module}.IS_INSTALLED", False)
+    agent = Traced()
+    await call(agent.on_the_loop, {"traceparent": TRACEPARENT})
+    ((traceparent, record),) = agent.seen
+    assert traceparent == ""
+    assert record.operation == "SendMessage"
+    assert not any(hasattr(line, "trace_id") for line in records("requests"))

@@ -28,23 +28,28 @@ from a2a.utils.errors import (
     PushNotificationNotSupportedError,
     TaskNotFoundError,
 )
+from google.protobuf.json_format import MessageToDict
 from starlette.applications import Starlette
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from a2a_adapters import (
+    PROGRESS_EXTENSION,
     Adapter,
     AgentDescription,
     InputRequired,
     InvalidInputError,
     Limits,
     OutboundPolicy,
+    Progress,
     PushOptions,
     Reply,
     ServerOptions,
     Text,
+    TextDelta,
     build_app,
 )
+from a2a_adapters.runtime.updates import Update
 from a2a_adapters.testing import answer_of, connect, running, send, stream, user_message
 from tests.bindings.support import grpc_port
 
@@ -658,3 +663,62 @@ async def test_receivers_set_over_grpc_get_their_versions_form(version):
         await box.until_over()
     is_old = [body.get("kind") == "task" for body in box.bodies]
     assert set(is_old) == {version == "0.3"}
+
+
+async def test_progress_is_not_pushed():
+    class Busy(Adapter):
+        def describe(self):
+            return AgentDescription(name="Busy", description="Works.")
+
+        async def stream(self, request):
+            yield Progress("halfway")
+            yield TextDelta("done")
+
+    options = ServerOptions(push=PushOptions(outbound=OPEN))
+    async with (
+        inbox() as box,
+        running(build_app(Busy(), options=options)) as url,
+        connect(url, extensions=(PROGRESS_EXTENSION,)) as client,
+    ):
+        events = await stream(client, notifying(box.url))
+        await box.until_over()
+    assert "halfway" in str(events)
+    assert "halfway" not in str(box.bodies)
+    assert text_in(box.bodies) == "done"
+
+
+async def test_too_many_receivers_at_one_host_are_left_out(monkeypatch, caplog):
+    monkeypatch.setattr("a2a_adapters.runtime.push.outbox._RECEIVERS_PER_HOST", 1)
+    async with inbox() as box, agent(talk) as client:
+        box.is_open.clear()
+        first = await send(client, notifying(box.url, "first"))
+        second = await send(client, notifying(box.url, "second"))
+        assert f"task {second.id}: too much to send to notify 127.0.0.1" in caplog.text
+        box.is_open.set()
+        await box.until_over()
+    assert {body["task"]["id"] for body in box.bodies if "task" in body} == {first.id}
+
+
+async def test_a_body_that_cannot_be_made_is_logged_and_made_up(monkeypatch, caplog):
+    failures = [ValueError("odd")]
+
+    def fail_once(self):
+        if failures:
+            raise failures.pop()
+        return json_of(self)
+
+    json_of = Update.json
+    monkeypatch.setattr(Update, "json", fail_once)
+    options = ServerOptions(push=PushOptions(outbound=OPEN))
+    async with (
+        inbox() as box,
+        running(build_app(ask, options=options)) as url,
+        connect(url) as client,
+        httpx.AsyncClient(base_url=url, headers={"A2A-Version": "1.0"}) as http,
+    ):
+        sent = MessageToDict(notifying(box.url))
+        task = (await http.post("/message:send", json=sent)).json()["task"]
+        await client.cancel_task(CancelTaskRequest(id=task["id"]))
+        await box.until_over()
+    assert "notifying 127.0.0.1 failed" in caplog.text
+    assert box.bodies[-1]["task"]["id"] == task["id"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import httpx
@@ -22,6 +23,7 @@ from jwt.utils import base64url_decode
 from a2a_adapters import (
     BearerTokens,
     ConfigurationError,
+    MissingExtraError,
     PushOptions,
     ServerOptions,
     build_app,
@@ -152,3 +154,10 @@ async def test_every_card_of_a_server_is_signed():
     extended = ParseDict(answer["result"], AgentCard())
     assert extended.description == "For ann."
     verify(extended)
+
+
+@pytest.mark.parametrize("module", ["a2a.utils.signing", "jwt.algorithms"])
+def test_signing_needs_its_extra(module, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=r"a2a-adapters\[signing\]"):
+        card_signer(pem(KEYS["ES256"]()))
