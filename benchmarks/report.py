@@ -117,6 +117,18 @@ TARGETS = [
         "{:.0f} ms",
     ),
     Target(
+        "Added time per run of an AutoGen agent over `run_stream` itself, under 2 ms",
+        lambda f: middle(f, "autogen agent"),
+        lambda v: v < 2,
+        "{:.2f} ms",
+    ),
+    Target(
+        "Added time per run of an AutoGen team of two, under 3 ms",
+        lambda f: middle(f, "autogen team"),
+        lambda v: v < 3,
+        "{:.2f} ms",
+    ),
+    Target(
         "`import a2a_adapters`, under 0.25 s",
         lambda f: middle(f, "import"),
         lambda v: v < 0.25,

@@ -31,6 +31,7 @@ STREAMS, CHUNKS = 16, 1000
 FIRST_TOKENS = 50
 WARM_UP_TASKS, STORED_TASKS = 500, 5000
 BLOCKING_RUNS = 8
+AUTOGEN, AUTOGEN_RUNS = ("autogen agent", "autogen team"), 200
 HELP = "import sys; from a2a_adapters.cli import main; sys.argv[1:] = ['--help']; main()"
 IMPORT = "import time; t = time.perf_counter(); import a2a_adapters; print(time.perf_counter() - t)"
 
@@ -90,19 +91,31 @@ def memory(name: str) -> float:
 
 
 def alone(figures: report.Figures, rounds: int) -> None:
-    """Measure what has no counterpart: blocking runnables, import and start of the command."""
+    """Measure what has no counterpart: runs of frameworks, import and start of the command."""
     try:
         with start("ours", "sleep") as server:
             for _ in range(rounds):
                 took = run(load.send(server.port, BLOCKING_RUNS, BLOCKING_RUNS, load.COMPLETED))
                 figures["blocking", "ours"].append(took * 1e3)
+        for kind in AUTOGEN:
+            with start("ours", kind) as server:
+                for _ in range(rounds):
+                    figures[kind, "ours"].append(added_to_autogen(kind, server))
     except RuntimeError as error:
         say(f"not measured: {error}")
     for _ in range(rounds):
-        figures["import", "ours"].append(float(python(IMPORT)))
+        figures["import", "ours"].append(float(python("-c", IMPORT)))
         started = time.perf_counter()
-        python(HELP)
+        python("-c", HELP)
         figures["help", "ours"].append(time.perf_counter() - started)
+
+
+def added_to_autogen(kind: str, server: Process) -> float:
+    """Return how many milliseconds a run takes longer than `run_stream` without a server."""
+    script = Path(__file__).with_name("autogen_runs.py")
+    direct = float(python(script, kind, str(AUTOGEN_RUNS)))
+    served = run(load.send(server.port, AUTOGEN_RUNS, 1, load.COMPLETED)) / AUTOGEN_RUNS
+    return (served - direct) * 1e3
 
 
 def expected(name: str):
@@ -115,8 +128,8 @@ def run(coroutine: Coroutine[None, None, T]) -> T:
     return uvloop.run(coroutine)
 
 
-def python(code: str) -> str:
-    command = [sys.executable, "-c", code]
+def python(*arguments: str | Path) -> str:
+    command = [sys.executable, *arguments]
     environment = {**os.environ, "COLUMNS": "100"}
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, check=True, timeout=60

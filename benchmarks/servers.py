@@ -1,7 +1,8 @@
 """The servers that are compared, one function each: `python servers.py NAME AGENT PORT`.
 
 Every server runs the same three agents: `echo` answers with the text it got, `stream` with as
-many words as the text says, `sleep` (a LangChain runnable) after 0.2 s in a blocking call.
+many words as the text says, `sleep` (a LangChain runnable) after 0.2 s in a blocking call. Ours
+runs those of `autogen_runs.py`, too.
 """
 
 from __future__ import annotations
@@ -30,8 +31,17 @@ async def stream(text: str) -> AsyncGenerator[str]:
 def ours(agent: str, options=None):
     from a2a_adapters import build_app
 
-    target = sleeping_runnable() if agent == "sleep" else {"echo": echo, "stream": stream}[agent]
-    return build_app(target, options=options)
+    return build_app(target_of(agent), options=options)
+
+
+def target_of(agent: str):
+    if agent == "sleep":
+        return sleeping_runnable()
+    if agent.startswith("autogen"):
+        from autogen_runs import MAKERS
+
+        return MAKERS[agent]
+    return {"echo": echo, "stream": stream}[agent]
 
 
 def ours_with_tokens(agent: str):
