@@ -141,7 +141,7 @@ class Sender(_Connection):
         self.count = 0
         self._expect = expect
 
-    def data_received(self, data: bytes) -> None:  # noqa: D102
+    def data_received(self, data: bytes) -> None:
         self._buffer += data
         head, separator, body = self._buffer.partition(b"\r\n\r\n")
         if not separator:
@@ -167,7 +167,7 @@ class Reader(_Connection):
         self.first: list[float] = []
         self._waiting = True
 
-    def data_received(self, data: bytes) -> None:  # noqa: D102
+    def data_received(self, data: bytes) -> None:
         seen = self._buffer + data
         if self._waiting and _FIRST_WORD in seen:
             self.first.append(time.perf_counter() - self._sent)

@@ -22,6 +22,8 @@ PEERS = {
     "a2a-adapter": ("a2a_adapter", "a2a-adapter==0.2.14"),
     "fasta2a": ("fasta2a", "fasta2a>=2.1"),
 }
+CREWS = HERE.parent / ".venv-crewai" / "bin" / "python"
+"""Where `make test-crewai` installs crewai."""
 SAME = ["a2a-sdk", "httptools", "pydantic", "starlette", "uvicorn", "uvloop"]
 START_SECONDS = 60
 STOP_SECONDS = 10
@@ -82,6 +84,8 @@ def interpreter(name: str) -> str:
     A peer may need versions that we do not, so it gets an environment of its own if it is
     not in ours; what both have is of the same version there.
     """
+    if name == "crews" and not find_spec("crewai"):
+        return str(CREWS) if CREWS.exists() else ""
     module, requirement = PEERS.get(name, ("", ""))
     if not module or find_spec(module):
         return sys.executable

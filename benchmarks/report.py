@@ -68,6 +68,11 @@ def added(figures: Figures) -> float:
     return median(a - b for a, b in pairs)
 
 
+def added_to_crews(figures: Figures) -> float:
+    pairs = zip(figures["served crew", "ours"], figures["crew", "ours"], strict=True)
+    return median(a - b for a, b in pairs)
+
+
 def middle(figures: Figures, measure: str) -> float:
     return median(figures[measure, "ours"])
 
@@ -127,6 +132,18 @@ TARGETS = [
         lambda f: middle(f, "autogen team"),
         lambda v: v < 3,
         "{:.2f} ms",
+    ),
+    Target(
+        "A served crew beside `crew.copy().akickoff()`, added time per run under 10 ms",
+        added_to_crews,
+        lambda v: v < 10,
+        "{:.1f} ms",
+    ),
+    Target(
+        "8 crews at once with a model that takes 200 ms, under 600 ms",
+        lambda f: middle(f, "slow crews"),
+        lambda v: v < 600,
+        "{:.0f} ms",
     ),
     Target(
         "`import a2a_adapters`, under 0.25 s",

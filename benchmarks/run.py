@@ -22,7 +22,7 @@ from typing import TypeVar
 import load
 import report
 import uvloop
-from processes import DATA, Process, interpreter, start
+from processes import DATA, HERE, Process, interpreter, start
 
 T = TypeVar("T")
 
@@ -32,6 +32,7 @@ FIRST_TOKENS = 50
 WARM_UP_TASKS, STORED_TASKS = 500, 5000
 BLOCKING_RUNS = 8
 AUTOGEN, AUTOGEN_RUNS = ("autogen agent", "autogen team"), 200
+WARM_UP_CREWS, CREW_RUNS = 10, 50
 HELP = "import sys; from a2a_adapters.cli import main; sys.argv[1:] = ['--help']; main()"
 IMPORT = "import time; t = time.perf_counter(); import a2a_adapters; print(time.perf_counter() - t)"
 
@@ -53,6 +54,7 @@ def main() -> None:
             figures["memory", name].append(memory(name))
     say("this project alone")
     alone(figures, options.rounds)
+    crews(figures, options.rounds)
     text = report.render(figures, names)
     print(text)
     if options.write:
@@ -118,6 +120,23 @@ def added_to_autogen(kind: str, server: Process) -> float:
     return (served - direct) * 1e3
 
 
+def crews(figures: report.Figures, rounds: int) -> None:
+    """Measure served crews beside `akickoff` itself."""
+    if not (crewai := interpreter("crews")):
+        say("not measured: crews; `make test-crewai` installs crewai")
+        return
+    with start("crews", "echo") as quick, start("crews", "sleep") as slow:
+        run(load.send(quick.port, WARM_UP_CREWS, 1, load.COMPLETED))
+        run(load.send(slow.port, BLOCKING_RUNS, BLOCKING_RUNS, load.COMPLETED))
+        for _ in range(rounds):
+            served = [run(load.send(quick.port, 1, 1, load.COMPLETED)) for _ in range(CREW_RUNS)]
+            figures["served crew", "ours"].append(median(served) * 1e3)
+            direct = python(HERE / "crews.py", str(CREW_RUNS), executable=crewai)
+            figures["crew", "ours"].append(float(direct))
+            took = run(load.send(slow.port, BLOCKING_RUNS, BLOCKING_RUNS, load.COMPLETED))
+            figures["slow crews", "ours"].append(took * 1e3)
+
+
 def expected(name: str):
     """Return what an answer must hold; fasta2a answers before the task is done."""
     return load.ACCEPTED if name == "fasta2a" else load.COMPLETED
@@ -128,8 +147,8 @@ def run(coroutine: Coroutine[None, None, T]) -> T:
     return uvloop.run(coroutine)
 
 
-def python(*arguments: str | Path) -> str:
-    command = [sys.executable, *arguments]
+def python(*arguments: str | Path, executable: str = sys.executable) -> str:
+    command = [executable, *arguments]
     environment = {**os.environ, "COLUMNS": "100"}
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, check=True, timeout=60

@@ -66,6 +66,14 @@ def sleeping_runnable():
     return RunnableLambda(lambda text: time.sleep(0.2) or text)
 
 
+def crews(agent: str):
+    from crews import make_crew
+
+    from a2a_adapters import build_app
+
+    return build_app(make_crew(0.2 if agent == "sleep" else 0))
+
+
 def sdk(agent: str):
     """a2a-sdk as its documentation shows it: the default handler and the JSON-RPC routes."""
     from a2a.helpers import new_task_from_user_message
@@ -221,6 +229,7 @@ SERVERS = {
     "ours": ours,
     "tokens": ours_with_tokens,
     "forgetful": forgetful,
+    "crews": crews,
     "sdk": sdk,
     "a2a-adapter": a2a_adapter,
     "fasta2a": fasta2a,
