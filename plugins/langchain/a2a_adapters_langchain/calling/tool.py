@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from a2a_adapters import JSON, AgentDescription, Conversation
 
+# What OpenAI's API takes, the strictest of the usual ones.
 _NAME_LENGTH = 64
+_DESCRIPTION_LENGTH = 1_024
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
 
 _ANSWER_IT = "(It asks you. Call this tool again with the answer.)"
@@ -93,7 +95,7 @@ class A2ATool(BaseTool):
         description = f"Asks the agent {about.name}: {about.description}"
         if skills:
             description += f"\nIt can:{skills}"
-        return cls(agent=agent, name=tool_name(about.name), description=description)
+        return cls(agent=agent, name=tool_name(about.name), description=_clip(description))
 
     @classmethod
     def _for_skill(cls, agent: RemoteAgent, skill: Skill) -> Self:
@@ -101,7 +103,7 @@ class A2ATool(BaseTool):
         return cls(
             agent=agent,
             name=tool_name(skill.name or skill.id),
-            description=f"{skill.description}{examples}",
+            description=_clip(f"{skill.description}{examples}"),
             skill_id=skill.id,
         )
 
@@ -134,6 +136,11 @@ class A2ATool(BaseTool):
 def tool_name(name: str) -> str:
     """Return a name that model providers accept as a tool's."""
     return _NOT_IN_A_NAME.sub("_", name).strip("_")[:_NAME_LENGTH] or "agent"
+
+
+def _clip(text: str) -> str:
+    short = text[: _DESCRIPTION_LENGTH - 1]
+    return text if len(text) <= _DESCRIPTION_LENGTH else f"{short}…"
 
 
 def _result(reply: AgentReply, *, has_thread: bool) -> tuple[str, dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from itertools import count
 from typing import TYPE_CHECKING, Self
 
 from langchain_core.tools import BaseTool, BaseToolkit
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from a2a_adapters import RemoteAgent
+
+_STEM_LENGTH = 60
 
 
 class A2AToolkit(BaseToolkit):
@@ -45,11 +47,15 @@ class A2AToolkit(BaseToolkit):
 
 
 def _numbered(tools: Sequence[A2ATool]) -> list[A2ATool]:
-    seen: Counter[str] = Counter()
+    taken = {tool.name for tool in tools}
+    seen: set[str] = set()
     numbered = []
     for tool in tools:
-        seen[tool.name] += 1
-        number = seen[tool.name]
-        name = tool.name if number == 1 else f"{tool.name[:60]}_{number}"
+        name = tool.name
+        if name in seen:
+            candidates = (f"{name[:_STEM_LENGTH]}_{number}" for number in count(2))
+            name = next(candidate for candidate in candidates if candidate not in taken)
+        seen.add(name)
+        taken.add(name)
         numbered.append(tool.model_copy(update={"name": name}))
     return numbered
