@@ -25,16 +25,15 @@ if TYPE_CHECKING:
 _Model: TypeAlias = "Runnable[LanguageModelInput, AIMessage]"
 
 
+# An argument named `config` would be LangGraph's: that of the task, not that of the node.
 @task
-def _ask(model: _Model, config: RunnableConfig, messages: Sequence[BaseMessage]) -> AIMessage:
-    return model.invoke(list(messages), config)
+def _ask(model: _Model, node: RunnableConfig, messages: Sequence[BaseMessage]) -> AIMessage:
+    return model.invoke(list(messages), node)
 
 
 @task
-async def _aask(
-    model: _Model, config: RunnableConfig, messages: Sequence[BaseMessage]
-) -> AIMessage:
-    return await model.ainvoke(list(messages), config)
+async def _aask(model: _Model, node: RunnableConfig, messages: Sequence[BaseMessage]) -> AIMessage:
+    return await model.ainvoke(list(messages), node)
 
 
 def answer(model: _Model, config: RunnableConfig, messages: Sequence[BaseMessage]) -> AIMessage:
