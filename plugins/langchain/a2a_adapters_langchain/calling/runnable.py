@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_messages
+from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import ensure_config
 from typing_extensions import override
@@ -25,8 +26,9 @@ _CHECKPOINTER = "__pregel_checkpointer"
 class A2ARunnable(Runnable[Any, Any]):
     """Any A2A agent as a runnable: `graph.add_node("weather", A2ARunnable("http://..."))`.
 
-    Takes a graph's state with `messages`, a list of messages, one message, or a text. A state is
-    answered with `{"messages": [answer]}`, anything else with the answer, an `AIMessage`.
+    Takes a graph's state with `messages`, what a prompt makes, a list of messages, one message, or
+    a text. A state is answered with `{"messages": [answer]}`, anything else with the answer, an
+    `AIMessage`.
 
     In a graph with a checkpointer a question of the agent interrupts the graph; the interrupt's
     value has `question` and `agent`, and `data` and `files` (content blocks) if it came with any.
@@ -89,13 +91,16 @@ def _can_interrupt(config: RunnableConfig) -> bool:
 
 
 def _is_state(input: Any) -> bool:  # noqa: A002 - what LangChain calls it
-    return isinstance(input, Mapping) or hasattr(input, _MESSAGES)
+    is_prompt = isinstance(input, PromptValue)
+    return isinstance(input, Mapping) or (hasattr(input, _MESSAGES) and not is_prompt)
 
 
 def _messages(input: Any) -> list[BaseMessage]:  # noqa: A002 - what LangChain calls it
+    if isinstance(input, PromptValue):
+        return input.to_messages()
     if isinstance(input, Mapping):
         input = input[_MESSAGES]  # noqa: A001
-    elif hasattr(input, _MESSAGES):  # a state that is a model or dataclass, or a prompt's value
+    elif hasattr(input, _MESSAGES):  # a state that is a model or a dataclass
         input = input.messages  # noqa: A001
     return convert_to_messages(input if isinstance(input, list | tuple) else [input])
 
