@@ -1,0 +1,81 @@
+"""LangChain's own tests of chat models and tools (langchain-tests), against a served agent."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from a2a_adapters_langchain import A2AChatModel, A2ATool
+from langchain_tests.integration_tests import ChatModelIntegrationTests, ToolsIntegrationTests
+from langchain_tests.unit_tests import ChatModelUnitTests, ToolsUnitTests
+
+from a2a_adapters import RemoteAgent, TaskMetadata, build_app
+from tests.plugins.langchain.calling.support import PNG, USAGE, served
+
+
+async def standard(request):
+    """Answer any question of the standard tests, in several pieces."""
+    for word in ["Hello,", "I", "was", "born", "in", "Brooklyn."]:
+        yield f"{word} "
+    yield TaskMetadata({"usage": USAGE})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def agent():
+    with served(build_app(standard, name="Standard")) as url:
+        Served.agent = RemoteAgent(url)
+        yield
+        Served.agent.close()
+
+
+@pytest.fixture
+def files_of_the_web(monkeypatch):
+    """Have at hand what the tests would download."""
+    monkeypatch.setenv("LANGCHAIN_TESTS_USER_AGENT", "none")
+    monkeypatch.setattr(httpx, "get", lambda *_, **__: httpx.Response(200, content=PNG))
+
+
+class Served:
+    """Where the tests find the agent; they take it from properties of their class."""
+
+    agent: RemoteAgent
+
+
+class _ChatModel:
+    chat_model_class = A2AChatModel
+    # An agent chooses among its own tools and answers in its own form.
+    has_tool_calling = False
+    has_structured_output = False
+    supports_image_inputs = True
+    supports_image_urls = True
+    supports_pdf_inputs = True
+    supports_audio_inputs = True
+
+    @property
+    def chat_model_params(self):
+        return {"agent": Served.agent}
+
+
+class TestChatModelUnit(_ChatModel, ChatModelUnitTests):
+    pass
+
+
+@pytest.mark.usefixtures("files_of_the_web")
+class TestChatModelIntegration(_ChatModel, ChatModelIntegrationTests):
+    pass
+
+
+class _Tool:
+    tool_constructor = A2ATool
+    tool_invoke_params_example = {"message": "Where were you born?"}  # noqa: RUF012
+
+    @property
+    def tool_constructor_params(self):
+        return {"agent": Served.agent, "name": "standard", "description": "Knows things."}
+
+
+class TestToolUnit(_Tool, ToolsUnitTests):
+    pass
+
+
+class TestToolIntegration(_Tool, ToolsIntegrationTests):
+    pass
