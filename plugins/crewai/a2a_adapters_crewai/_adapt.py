@@ -91,10 +91,12 @@ def serve_crew(
     description: str | None = None,
     url: str | None = None,
     options: ServerOptions | None = None,
+    allow_unauthenticated: bool = False,
 ) -> None:
-    """Serve a crew, flow or agent as an A2A agent until interrupted; like `a2a_adapters.serve`.
+    """Serve a crew, flow or agent as an A2A agent until interrupted.
 
-    It also takes a function without annotations that makes one.
+    It also takes a function without annotations that makes one. The other arguments and the
+    errors are those of `a2a_adapters.serve`.
     """
     a2a_adapters.serve(
         adapt(crew),
@@ -104,4 +106,5 @@ def serve_crew(
         description=description,
         url=url,
         options=options,
+        allow_unauthenticated=allow_unauthenticated,
     )

@@ -10,10 +10,21 @@ from a2a_adapters_crewai import AgentAdapter, CrewAdapter, FlowAdapter, adapt
 from a2a_adapters_crewai._copy import copy_crew
 from crewai import Agent, Crew, Flow, Process
 from crewai.flow import start
+from crewai.tools import BaseTool
 from pydantic import BaseModel
 
 from a2a_adapters import NoAdapterError, Plugins, TargetError
-from tests.plugins.crewai.support import Scripted, agent, answer, ask, crew, task, value_of
+from tests.plugins.crewai.support import (
+    Scripted,
+    agent,
+    answer,
+    ask,
+    crew,
+    observed,
+    task,
+    tool_call,
+    value_of,
+)
 
 
 class Plain(Flow):
@@ -145,6 +156,27 @@ def test_a_copy_keeps_what_crewai_forgets():
     assert copy.planning_llm is other
     originals = {id(part) for part in (*target.agents, *target.tasks)}
     assert not originals & {id(part) for part in (*copy.agents, *copy.tasks)}
+
+
+class Note(BaseTool):
+    name: str = "note"
+    description: str = "Take a note."
+    max_usage_count: int | None = 1
+
+    def _run(self, text: str) -> str:
+        return f"noted {text}"
+
+
+async def test_each_run_counts_the_uses_of_a_tool_for_itself():
+    def use(prompt):
+        results = observed(prompt)
+        return f"Final Answer: {results[0]}" if results else tool_call("note", '{"text": "x"}')
+
+    writer = agent(Scripted(use), tools=[Note()])
+    for target in (Crew(agents=[writer], tasks=[task(writer)]), writer):
+        adapter = adapt(target)
+        for _ in range(2):
+            assert answer(await ask(adapter, "cats")) == "noted x"
 
 
 def test_a_crew_that_crewai_cannot_copy_is_refused():
