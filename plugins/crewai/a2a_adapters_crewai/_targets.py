@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias, TypeGuard, TypeVar, get_type_hints
@@ -85,7 +86,8 @@ def as_target(target: object) -> Target:
     if isinstance(target, Flow):
         return Target(target, flow_maker(target))
     if is_flow_class(target):
-        return Target(_call(target), target)
+        flow = _call(target)
+        return Target(flow, flow_maker(flow) if _begins_with_an_object(flow) else target)
     if callable(target):
         return _factory(target)
     raise TargetError(f"{type(target).__name__} is no crew, flow, agent or factory of one")
@@ -97,10 +99,9 @@ def flow_maker(flow: Flow[Any]) -> Make[Flow[Any]]:
     Raises:
         TargetError: The flow's constructor wants something else.
     """
-    settings = flow_settings(flow)
 
     def make() -> Flow[Any]:
-        return type(flow)(**settings)
+        return type(flow)(**flow_settings(flow))
 
     try:
         make()
@@ -114,9 +115,19 @@ def flow_maker(flow: Flow[Any]) -> Make[Flow[Any]]:
 
 
 def flow_settings(flow: Flow[Any]) -> dict[str, Any]:
-    """Return what a flow's constructor was given."""
-    names = flow.model_fields_set - _NOT_SETTINGS
-    return {name: getattr(flow, name) for name in names}
+    """Return what a flow's constructor was given.
+
+    The state a flow begins with is copied, which crewai does for its outermost level only.
+    """
+    settings = {name: getattr(flow, name) for name in flow.model_fields_set - _NOT_SETTINGS}
+    if _begins_with_an_object(flow):
+        settings["initial_state"] = deepcopy(flow.initial_state)
+    return settings
+
+
+def _begins_with_an_object(flow: Flow[Any]) -> bool:
+    state = flow.initial_state
+    return state is not None and not isinstance(state, type)
 
 
 def _crew_of(crew_base: Any) -> Crew:

@@ -213,6 +213,24 @@ async def test_each_run_has_a_flow_of_its_own():
         await adapter.aclose()
 
 
+class Listing(Flow):
+    suppress_flow_events: bool = True
+    initial_state: dict = {"said": []}  # noqa: RUF012 - as users write it
+
+    @start()
+    def note(self):
+        self.state["said"].append(self.state["message"])
+        return self.state["said"]
+
+
+@pytest.mark.parametrize("target", [Listing, Listing(), Listing(initial_state={"said": []})])
+async def test_no_run_sees_what_another_has_put_into_its_state(target):
+    adapter = adapt(target)
+    for text in ("one", "two"):
+        (output, *_) = await ask(adapter, text)
+        assert output.parts[0].value == [text]
+
+
 async def test_an_object_that_users_keep_between_runs_stays_in_one_loop():
     loops = set()
 
