@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[4] / "examples"
+
+pytestmark = pytest.mark.timeout(120)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["calling_agents.py"],
+        ["orchestrator.py"],
+        pytest.param(["orchestrator.py", "--model"], marks=pytest.mark.model),
+    ],
+    ids=" ".join,
+)
+def test_examples_run_and_check_themselves(command):
+    script, *options = command
+    command = [sys.executable, "-W", "error", EXAMPLES / script, *options]
+    done = subprocess.run(command, check=True, timeout=110, capture_output=True, text=True)
+    assert "booked" in done.stdout
