@@ -48,15 +48,16 @@ async def event_data(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     rest: list[bytes] = []
+    is_split = False  # whether the last chunk ended by \r, whose \n may be in the next one
     async for chunk in chunks:
-        if b"\n" not in chunk and b"\r" not in chunk:
-            rest.append(chunk)
-            continue
         rest.append(chunk)
+        if not is_split and b"\n" not in chunk and b"\r" not in chunk:
+            continue
         text = b"".join(rest)
-        if is_split := text.endswith(b"\r"):  # its \n may be in the next chunk
-            text = text[:-1]
-        *lines, last = _LINE_END.split(text)
+        is_split = text.endswith(b"\r")
+        *lines, last = _LINE_END.split(text[:-1] if is_split else text)
         rest = [last, b"\r"] if is_split else [last]
         for line in lines:
             yield line
+    if is_split:
+        yield rest[0]
