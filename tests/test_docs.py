@@ -104,6 +104,8 @@ async def test_snippets(path, tmp_path, monkeypatch):
         for block in FENCE.finditer(path.read_text()):
             if block["title"]:
                 tmp_path.joinpath(block["title"]).write_text(block["body"])
+                # Pages have modules of the same name.
+                monkeypatch.delitem(sys.modules, Path(block["title"]).stem, raising=False)
             elif block["language"] == "python":
                 await page.run_python(block["body"])
             elif block["language"] == "console":
