@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from a2a.client import ClientCallContext
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 _FIRST_DELAY = 0.1
 _LONGEST_DELAY = 5.0
 _CANCEL_SECONDS = 5.0
+_END_SECONDS = 0.1
 _LEAVE_SECONDS = 1.0
 """How long leaving waits for the cancelling, which goes on without it."""
 
@@ -128,10 +130,12 @@ class Exchange:
         answer = self._answer
         if self._may_look_settled:
             await self._learn_what_is_known()
+        responses = self._client.send_message(self._request, context=self._context)
         try:
-            async for response in self._client.send_message(self._request, context=self._context):
+            async for response in responses:
                 yield response
                 if answer.is_settled and not self._is_old_question(response):
+                    await _read_to_end(responses)
                     return
         except Exception as error:
             failure = translate(error)
@@ -215,6 +219,14 @@ class Exchange:
                 await self._client.cancel_task(CancelTaskRequest(id=task_id))
         except Exception:  # whoever left does not wait for the outcome
             return
+
+
+async def _read_to_end(responses: AsyncIterator[StreamResponse]) -> None:
+    """Let a stream end by itself, if it does so soon: its connection can be used again then."""
+    with suppress(Exception):
+        async with asyncio.timeout(_END_SECONDS):
+            async for _ in responses:
+                pass
 
 
 def _call_context(connection: Connection, options: RemoteOptions) -> ClientCallContext | None:
