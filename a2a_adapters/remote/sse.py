@@ -48,16 +48,15 @@ async def event_data(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     rest: list[bytes] = []
-    is_split = False  # whether the last chunk ended by \r, whose \n may be in the next one
+    is_after_return = False  # then a \n belongs to the line end before it
     async for chunk in chunks:
-        rest.append(chunk)
-        if not is_split and b"\n" not in chunk and b"\r" not in chunk:
+        text = chunk.removeprefix(b"\n") if is_after_return else chunk
+        is_after_return = text.endswith(b"\r") if chunk else is_after_return
+        first, *lines = _LINE_END.split(text)
+        rest.append(first)
+        if not lines:
             continue
-        text = b"".join(rest)
-        is_split = text.endswith(b"\r")
-        *lines, last = _LINE_END.split(text[:-1] if is_split else text)
-        rest = [last, b"\r"] if is_split else [last]
+        yield b"".join(rest)
+        rest = [lines.pop()]
         for line in lines:
             yield line
-    if is_split:
-        yield rest[0]

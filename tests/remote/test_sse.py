@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from a2a_adapters.remote.sse import event_data, without_false_line_ends
@@ -32,6 +32,7 @@ async def pieces(body, cuts):
     st.lists(st.integers(0, 400), max_size=40),
     st.booleans(),
 )
+@example("\r", [164], False)  # just after the line that ends the last event
 def test_events_survive_every_cut(line_end, cuts, escaped):
     async def read():
         chunks = pieces(written(line_end), cuts)
