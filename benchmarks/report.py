@@ -134,6 +134,18 @@ TARGETS = [
         "{:.2f} ms",
     ),
     Target(
+        "`A2AChatModel.ainvoke`, added time over a bare httpx post of the same JSON, under 3 ms",
+        lambda f: middle(f, "added to a call"),
+        lambda v: v < 3,
+        "{:.2f} ms",
+    ),
+    Target(
+        "Chunks/s through `A2AChatModel.astream`, at least 2,000",
+        lambda f: middle(f, "called chunks"),
+        lambda v: v >= 2_000,
+        "{:,.0f}",
+    ),
+    Target(
         "A served crew beside `crew.copy().akickoff()`, added time per run under 10 ms",
         added_to_crews,
         lambda v: v < 10,

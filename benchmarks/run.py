@@ -54,6 +54,7 @@ def main() -> None:
             figures["memory", name].append(memory(name))
     say("this project alone")
     alone(figures, options.rounds)
+    calling(figures, options.rounds)
     crews(figures, options.rounds)
     text = report.render(figures, names)
     print(text)
@@ -118,6 +119,16 @@ def added_to_autogen(kind: str, server: Process) -> float:
     direct = float(python(script, kind, str(AUTOGEN_RUNS)))
     served = run(load.send(server.port, AUTOGEN_RUNS, 1, load.COMPLETED)) / AUTOGEN_RUNS
     return (served - direct) * 1e3
+
+
+def calling(figures: report.Figures, rounds: int) -> None:
+    """Measure a served agent as a chat model of LangChain, beside httpx itself."""
+    with start("ours", "echo") as echo, start("ours", "stream") as stream:
+        for _ in range(rounds):
+            printed = python(HERE / "calling.py", str(echo.port), str(stream.port))
+            invoked, posted, rate = map(float, printed.split())
+            figures["added to a call", "ours"].append(invoked - posted)
+            figures["called chunks", "ours"].append(rate)
 
 
 def crews(figures: report.Figures, rounds: int) -> None:
