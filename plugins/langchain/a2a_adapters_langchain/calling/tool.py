@@ -13,6 +13,7 @@ from a2a_adapters import AgentReply, File, RemoteAgent, RemoteAgentError, Skill
 from a2a_adapters_langchain._content import to_block
 from a2a_adapters_langchain.calling.agent_field import AgentField, as_agent
 from a2a_adapters_langchain.calling.messages import data_text
+from a2a_adapters_langchain.calling.step import answered_task
 from a2a_adapters_langchain.calling.thread import thread_of
 
 if TYPE_CHECKING:
@@ -110,7 +111,8 @@ class A2ATool(BaseTool):
     def _run(self, message: str, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
         conversation, thread = self._conversation(config)
         try:
-            reply = conversation.send_sync(message, metadata=self._metadata())
+            task_id = answered_task(conversation, config)
+            reply = conversation.send_sync(message, task_id=task_id, metadata=self._metadata())
         except RemoteAgentError as error:
             raise ToolException(str(error)) from error
         return _result(reply, has_thread=thread is not None)
@@ -118,7 +120,8 @@ class A2ATool(BaseTool):
     async def _arun(self, message: str, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
         conversation, thread = self._conversation(config)
         try:
-            reply = await conversation.send(message, metadata=self._metadata())
+            task_id = answered_task(conversation, config)
+            reply = await conversation.send(message, task_id=task_id, metadata=self._metadata())
         except RemoteAgentError as error:
             raise ToolException(str(error)) from error
         return _result(reply, has_thread=thread is not None)

@@ -89,8 +89,9 @@ async def test_the_next_call_answers_a_question(serve):
     assert "with the whole request" in tool.invoke({"message": "trip"})
 
 
+@pytest.mark.parametrize("at_once", [None, 1], ids=["parallel", "one-by-one"])
 @pytest.mark.parametrize("is_sync", [True, False])
-async def test_parallel_calls_while_one_of_them_asks(serve, is_sync):
+async def test_parallel_calls_while_one_of_them_asks(serve, is_sync, at_once):
     async def agent(request):
         if request.text == "ask":
             answer = yield InputRequired("What?")
@@ -112,10 +113,11 @@ async def test_parallel_calls_while_one_of_them_asks(serve, is_sync):
     )
     graph = create_agent(model, [A2ATool.from_agent(agent)], checkpointer=InMemorySaver())
     messages = {"messages": [HumanMessage("go")]}
+    config = {**thread("t"), **({"max_concurrency": at_once} if at_once else {})}
     if is_sync:
-        state = await asyncio.to_thread(graph.invoke, messages, thread("t"))
+        state = await asyncio.to_thread(graph.invoke, messages, config)
     else:
-        state = await graph.ainvoke(messages, thread("t"))
+        state = await graph.ainvoke(messages, config)
     results = [m.content.splitlines()[0] for m in state["messages"] if isinstance(m, ToolMessage)]
     assert results == ["What?", "done b", "done c", "thanks for this"]
 
