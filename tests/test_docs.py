@@ -103,9 +103,9 @@ async def test_snippets(path, tmp_path, monkeypatch):
         monkeypatch.setattr(a2a_adapters.server, "serve_runnable", page.serve)
         for block in FENCE.finditer(path.read_text()):
             if block["title"]:
-                tmp_path.joinpath(block["title"]).write_text(block["body"])
-                # Pages have modules of the same name.
-                monkeypatch.delitem(sys.modules, Path(block["title"]).stem, raising=False)
+                file = tmp_path.joinpath(block["title"])
+                file.write_text(block["body"])
+                monkeypatch.delitem(sys.modules, file.stem, raising=False)  # another page's
             elif block["language"] == "python":
                 await page.run_python(block["body"])
             elif block["language"] == "console":
