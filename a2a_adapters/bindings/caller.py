@@ -12,7 +12,10 @@ from a2a.server.routes.common import ServerCallContextBuilder, StarletteUser
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-EXTENSION_HEADERS = (HTTP_EXTENSION_HEADER.lower(), "x-a2a-extensions")
+OLD_EXTENSION_HEADER = "X-A2A-Extensions"
+"""The header of A2A 0.3 that names extensions."""
+
+EXTENSION_HEADERS = (HTTP_EXTENSION_HEADER.lower(), OLD_EXTENSION_HEADER.lower())
 """The headers of A2A 1.0 and 0.3 that name the extensions a client activates."""
 
 _ANONYMOUS = UnauthenticatedUser()

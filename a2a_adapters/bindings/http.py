@@ -1,17 +1,35 @@
-"""What the bindings over HTTP have in common: reading JSON."""
+"""What the bindings over HTTP have in common: reading JSON, naming extensions."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from a2a.extensions.common import HTTP_EXTENSION_HEADER
 from a2a.utils.errors import ContentTypeNotSupportedError, JSONParseError
 from pydantic_core import from_json
 
+from a2a_adapters.bindings.caller import OLD_EXTENSION_HEADER
+from a2a_adapters.bindings.versions import V03, VERSION_STATE
+
 if TYPE_CHECKING:
+    from a2a.server.context import ServerCallContext
     from starlette.requests import Request
+    from starlette.responses import Response
+
+    from a2a_adapters.runtime import Runtime
 
 JSON = "application/json"
 A2A_JSON = "application/a2a+json"
+
+
+def name_extensions(response: Response, runtime: Runtime, context: ServerCallContext) -> None:
+    """Tell a client which of the extensions it asked for are active."""
+    if context.requested_extensions:
+        activated = runtime.extensions.activated(context.requested_extensions)
+        is_old = context.state[VERSION_STATE] == V03
+        name = OLD_EXTENSION_HEADER if is_old else HTTP_EXTENSION_HEADER
+        if activated:
+            response.headers[name] = ", ".join(activated)
 
 
 async def read_json(request: Request) -> object:

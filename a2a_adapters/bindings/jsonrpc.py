@@ -21,7 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from a2a_adapters.bindings import failures, methods, v03_jsonrpc
-from a2a_adapters.bindings.http import JSON, read_json
+from a2a_adapters.bindings.http import JSON, name_extensions, read_json
 from a2a_adapters.bindings.methods import parsed
 from a2a_adapters.bindings.sse import EventStream
 from a2a_adapters.bindings.versions import (
@@ -110,10 +110,13 @@ class JsonRpcEndpoint:
         context.tenant = params.tenant
         context.state[VERSION_STATE] = version.name
         if method.operation.streams:
-            return await self._stream(call, method, version, params, context)
-        result = await method.operation.run(self._runtime, params, context)
-        head = b'{"jsonrpc":"2.0","id":' + to_json(call.id)
-        return _response(head + b',"result":' + method.encode(result) + b"}")
+            response = await self._stream(call, method, version, params, context)
+        else:
+            result = await method.operation.run(self._runtime, params, context)
+            head = b'{"jsonrpc":"2.0","id":' + to_json(call.id)
+            response = _response(head + b',"result":' + method.encode(result) + b"}")
+        name_extensions(response, self._runtime, context)
+        return response
 
     async def _stream(
         self,

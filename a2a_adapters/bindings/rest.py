@@ -18,7 +18,13 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from a2a_adapters.bindings import failures, v03_rest
-from a2a_adapters.bindings.http import A2A_JSON, JSON, check_content_type, read_json
+from a2a_adapters.bindings.http import (
+    A2A_JSON,
+    JSON,
+    check_content_type,
+    name_extensions,
+    read_json,
+)
 from a2a_adapters.bindings.methods import METHODS, Method, Params, parsed
 from a2a_adapters.bindings.sse import EventStream
 from a2a_adapters.bindings.versions import (
@@ -144,14 +150,19 @@ class RestEndpoint:
         context.tenant = params.tenant
         context.state[VERSION_STATE] = self._version.name
         result = await method.operation.run(self._runtime, params, context)
-        if method.operation.streams:
-            encode = method.encode
+        response = await self._respond(method, result)
+        name_extensions(response, self._runtime, context)
+        return response
 
-            def frame(update: AnyUpdate) -> bytes:
-                return b"data: " + encode(update) + b"\n\n"
+    async def _respond(self, method: Method, result: Any) -> Response:
+        if not method.operation.streams:
+            return Response(method.encode(result), media_type=self._version.media_type)
+        encode = method.encode
 
-            return await EventStream.open(result, frame, _frame_error)
-        return Response(method.encode(result), media_type=self._version.media_type)
+        def frame(update: AnyUpdate) -> bytes:
+            return b"data: " + encode(update) + b"\n\n"
+
+        return await EventStream.open(result, frame, _frame_error)
 
     def _refusal(self, error: A2AError) -> Response:
         status = failures.mapping(error).http_code

@@ -24,12 +24,13 @@ from a2a_adapters.observability.tasks import report_end
 from a2a_adapters.runtime.busy import ServerBusyError
 from a2a_adapters.runtime.closing import STOPPED, end_runs
 from a2a_adapters.runtime.endings import Endings
+from a2a_adapters.runtime.extensions import Extensions
 from a2a_adapters.runtime.guard import OperationGuard
 from a2a_adapters.runtime.journal import Journal
 from a2a_adapters.runtime.optional import OptionalOperations
 from a2a_adapters.runtime.push import PushNotifier
 from a2a_adapters.runtime.registry import LiveTasks
-from a2a_adapters.runtime.requests import check_extensions, check_send, required_extensions
+from a2a_adapters.runtime.requests import check_send
 from a2a_adapters.runtime.run import Run, over_error
 from a2a_adapters.runtime.store import MemoryTaskStore
 from a2a_adapters.runtime.subscriber import Subscriber
@@ -88,7 +89,7 @@ class Runtime(OptionalOperations):
         self._endings = Endings(executor)
         self._card = card
         self._extended_card = extended_card
-        self._required_extensions = required_extensions(card)
+        self.extensions = Extensions(card)
         self._limits = limits or Limits()
         self._journal = Journal(task_store or MemoryTaskStore(self._limits), namespace)
         self.figures = Figures()
@@ -245,10 +246,7 @@ class Runtime(OptionalOperations):
     ) -> Run:
         if self._is_closing:
             raise ServerBusyError(STOPPED)
-        if self._required_extensions:
-            check_extensions(
-                self._required_extensions, context.requested_extensions, params.message
-            )
+        self.extensions.check(context.requested_extensions, params.message)
         check_send(params, self._card, self._limits)
         if len(self.figures.messages) >= self._limits.runs + self._limits.queued_runs:
             raise ServerBusyError

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from a2a.types import Role
 from a2a.utils.errors import (
-    ExtensionSupportRequiredError,
     InvalidParamsError,
     PushNotificationNotSupportedError,
 )
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
     from a2a.types import (
         AgentCard,
-        Message,
         Part,
         SendMessageConfiguration,
         SendMessageRequest,
@@ -32,24 +30,6 @@ if TYPE_CHECKING:
 
 _ANY = "*/*"
 _MAX_DEPTH = 30
-
-
-def required_extensions(card: AgentCard) -> frozenset[str]:
-    """Return the URIs of the extensions that a caller must activate (section 4.6.1)."""
-    return frozenset(e.uri for e in card.capabilities.extensions if e.required)
-
-
-def check_extensions(required: frozenset[str], requested: set[str], message: Message) -> None:
-    """Refuse a caller that does not activate what is required (section 3.3.4).
-
-    Raises:
-        ExtensionSupportRequiredError: An extension is missing.
-    """
-    for uri in required - requested:
-        if uri not in message.extensions:
-            raise ExtensionSupportRequiredError(
-                f"activate the extension {uri} by the header A2A-Extensions"
-            )
 
 
 def check_send(params: SendMessageRequest, card: AgentCard, limits: Limits) -> None:

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from a2a_adapters import File
+from a2a_adapters import PROGRESS_EXTENSION, File
 from tests.bindings.support import (
     V1,
     Agent,
@@ -304,3 +304,21 @@ async def test_a_client_that_goes_away_in_its_request(http, agent, caplog, path)
     assert answer == b""
     assert "result" in await call(http, "SendMessage", say("a"))
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+async def test_clients_are_told_which_extensions_are_active(http):
+    asked = f"https://example.org/unknown, {PROGRESS_EXTENSION}"
+    new, old = V1 | {"A2A-Extensions": asked}, {"X-A2A-Extensions": asked}
+    for path in ("/message:send", "/message:stream"):
+        response = await http.post(path, json=say("a"), headers=new)
+        assert response.headers["a2a-extensions"] == PROGRESS_EXTENSION
+        response = await http.post(f"/v1{path}", json=proto_say("a"), headers=old)
+        assert response.headers["x-a2a-extensions"] == PROGRESS_EXTENSION
+    for method in ("SendMessage", "SendStreamingMessage"):
+        response = await http.post("/", json=rpc(method, say("a")), headers=new)
+        assert response.headers["a2a-extensions"] == PROGRESS_EXTENSION
+    for method in ("message/send", "message/stream"):
+        response = await http.post("/", json=rpc(method, old_say("a")), headers=old)
+        assert response.headers["x-a2a-extensions"] == PROGRESS_EXTENSION
+    plain = await http.post("/message:send", json=say("a"), headers=V1)
+    assert "a2a-extensions" not in plain.headers
