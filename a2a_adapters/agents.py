@@ -95,8 +95,8 @@ class ServedAgent:
         )
         self.grpc = _grpc_server(self.runtime, options)
 
-    def routes(self) -> list[BaseRoute]:
-        """Return the agent's routes: the card for everybody, the rest for those who may."""
+    def routes(self, *public: BaseRoute) -> list[BaseRoute]:
+        """Return the agent's routes: the card and `public` for everybody, the rest is protected."""
         card = CardEndpoint(partial(self._card, self.about), self.address)
         callers = CallerContextBuilder()
         rpc = JsonRpcEndpoint(self.runtime, callers)
@@ -104,8 +104,9 @@ class ServedAgent:
             [Route("/", rpc, methods=["POST"]), *rest_routes(self.runtime, callers)],
         )
         return [
-            # The way of most requests is short; the next but one would do as well.
+            # Most requests are for it: here it is found before the others are looked through.
             Route("/", self._protected(rpc), methods=["POST"]),
+            *public,
             *card.routes(),
             Mount("", self._protected(every)),
         ]
@@ -187,12 +188,12 @@ class ServedAgents:
     def __iter__(self) -> Iterator[ServedAgent]:
         return iter(self._agents)
 
-    def routes(self) -> list[BaseRoute]:
-        """Return every agent's routes: at the root, or each in its place and a list of them."""
+    def routes(self, *public: BaseRoute) -> list[BaseRoute]:
+        """Return every agent's routes and `public`: one agent at the root, or each in its place."""
         if self.is_single:
-            return self._agents[0].routes()
+            return self._agents[0].routes(*public)
         mounts = [Mount(agent.address.path, routes=agent.routes()) for agent in self._agents]
-        return [Route("/agents", self._list), *mounts]
+        return [*public, Route("/agents", self._list), *mounts]
 
     async def start(self) -> None:
         """Listen where an agent listens by itself."""

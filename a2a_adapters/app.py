@@ -67,7 +67,7 @@ def build_app(
         return JSONResponse({"status": "ready"})
 
     app = Starlette(
-        routes=[Route("/healthz", health), *_metrics(agents, options), *agents.routes()],
+        routes=agents.routes(Route("/healthz", health), *_metrics(agents, options)),
         middleware=_middleware(url, options),
         lifespan=_lifespan(agents, options.limits.threads),
     )

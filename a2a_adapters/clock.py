@@ -25,18 +25,19 @@ class RunClock:
         TimeLimitError: On leaving, if the clock stopped what was inside.
     """
 
-    __slots__ = ("_last", "_limits", "_loop", "_reason", "_timeout", "_timer")
+    __slots__ = ("_deadline", "_last", "_limits", "_loop", "_reason", "_timeout", "_timer")
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._loop = asyncio.get_running_loop()
-        self._timeout = asyncio.timeout(limits.run_seconds)
-        self._reason = f"The agent was stopped after {limits.run_seconds:g} s."
+        self._timeout = asyncio.timeout(None)
+        self._reason = ""
 
     async def __aenter__(self) -> Self:
         await self._timeout.__aenter__()
         self.tick()
-        self._timer = self._loop.call_later(self._limits.idle_seconds, self._look)
+        self._deadline = self._last + self._limits.run_seconds
+        self._look_later()
         return self
 
     async def __aexit__(
@@ -55,10 +56,18 @@ class RunClock:
         """Note that something happened."""
         self._last = self._loop.time()
 
+    def _look_later(self) -> None:
+        idle_at = self._last + self._limits.idle_seconds
+        self._timer = self._loop.call_at(min(idle_at, self._deadline), self._look)
+
     def _look(self) -> None:
-        seconds = self._limits.idle_seconds
-        if self._loop.time() < self._last + seconds:
-            self._timer = self._loop.call_at(self._last + seconds, self._look)
+        now = self._loop.time()
+        run, idle = self._limits.run_seconds, self._limits.idle_seconds
+        if now >= self._deadline:
+            self._reason = f"The agent was stopped after {run:g} s."
+        elif now >= self._last + idle:
+            self._reason = f"The agent was stopped: nothing came from it for {idle:g} s."
         else:
-            self._reason = f"The agent was stopped: nothing came from it for {seconds:g} s."
-            self._timeout.reschedule(self._loop.time())
+            self._look_later()
+            return
+        self._timeout.reschedule(now)

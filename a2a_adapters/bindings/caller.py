@@ -9,6 +9,8 @@ from a2a.extensions.common import HTTP_EXTENSION_HEADER, get_requested_extension
 from a2a.server.context import ServerCallContext
 from a2a.server.routes.common import ServerCallContextBuilder, StarletteUser
 
+from a2a_adapters.headers import headers_of
+
 if TYPE_CHECKING:
     from starlette.requests import Request
 
@@ -27,9 +29,7 @@ class CallerContextBuilder(ServerCallContextBuilder):
     def build(self, request: Request) -> ServerCallContext:
         """Return the context of a call."""
         scope = request.scope
-        headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
-        }
+        headers = headers_of(scope)
         state: dict[str, object] = {"headers": headers, "scope": scope}
         if "auth" in scope:
             state["auth"] = scope["auth"]

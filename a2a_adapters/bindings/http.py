@@ -10,6 +10,7 @@ from pydantic_core import from_json
 
 from a2a_adapters.bindings.caller import OLD_EXTENSION_HEADER
 from a2a_adapters.bindings.versions import V03, VERSION_STATE
+from a2a_adapters.headers import headers_of
 
 if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
@@ -56,10 +57,11 @@ def check_content_type(request: Request) -> None:
     Raises:
         ContentTypeNotSupportedError: The body is something else.
     """
-    value = request.headers.get("content-type")
+    headers = headers_of(request.scope)
+    value = headers.get("content-type")
     if value == JSON:
         return
     media_type = (value or "").partition(";")[0].strip().lower()
-    if media_type in (JSON, A2A_JSON) or (not value and "origin" not in request.headers):
+    if media_type in (JSON, A2A_JSON) or (not value and "origin" not in headers):
         return
     raise ContentTypeNotSupportedError("the Content-Type of a request is application/json")

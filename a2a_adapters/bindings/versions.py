@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from a2a.utils.errors import VersionNotSupportedError
 
+from a2a_adapters.headers import headers_of
+
 if TYPE_CHECKING:
     from starlette.requests import Request
 
@@ -27,7 +29,7 @@ def requested_version(request: Request) -> str:
     Raises:
         VersionNotSupportedError: It is not served here.
     """
-    value = request.headers.get(VERSION_HEADER)
+    value = headers_of(request.scope).get(VERSION_HEADER)
     if value == V1:
         return V1
     return supported(value or request.query_params.get(_VERSION_PARAMETER, ""))

@@ -6,6 +6,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from a2a_adapters.headers import headers_of
 from a2a_adapters.security.refusals import Refusal, refuse
 
 if TYPE_CHECKING:
@@ -84,10 +85,6 @@ def _replay(messages: list[Message], receive: Receive) -> Receive:
 
 def _length(scope: Scope) -> int | None:
     """Return the length of the body, None if it is not told."""
-    length = None
-    for name, value in scope["headers"]:
-        if name == b"transfer-encoding":
-            return None
-        if name == b"content-length":
-            length = int(value)
-    return length
+    headers = headers_of(scope)
+    length = headers.get("content-length", "")
+    return int(length) if length.isdecimal() and "transfer-encoding" not in headers else None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from typing import TYPE_CHECKING
 
 from starlette.authentication import AuthCredentials, SimpleUser
 
 from a2a_adapters.errors import AccessDeniedError, ForbiddenError
+from a2a_adapters.headers import headers_of
 from a2a_adapters.ids import new_id
 from a2a_adapters.security.refusals import Refusal, refuse
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from a2a_adapters.security.authenticator import Authenticator
 
 logger = logging.getLogger(__name__)
+
+_AUTHENTICATED = AuthCredentials(["authenticated"])
+_user = functools.lru_cache(maxsize=1024)(SimpleUser)
 
 
 class AuthenticationGate:
@@ -35,12 +40,12 @@ class AuthenticationGate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request (ASGI)."""
-        admitted = await admit(self._authenticator, _headers(scope), scope["path"])
+        admitted = await admit(self._authenticator, headers_of(scope), scope["path"])
         if isinstance(admitted, Refusal):
             await refuse(admitted, scope, receive, send)
             return
-        scope["user"] = SimpleUser(admitted)
-        scope["auth"] = AuthCredentials(["authenticated"])
+        scope["user"] = _user(admitted)
+        scope["auth"] = _AUTHENTICATED
         await self._app(scope, receive, _uncached(send) if scope["method"] == "GET" else send)
 
 
@@ -69,14 +74,6 @@ async def admit(
         logger.exception("nobody can be authenticated, error id %s", error_id)
         message = f"nobody can be authenticated at the moment; error id: {error_id}"
         return Refusal(503, "UNAVAILABLE", message)
-
-
-def _headers(scope: Scope) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    for raw_name, raw_value in scope["headers"]:
-        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return headers
 
 
 def _uncached(send: Send) -> Send:
