@@ -36,9 +36,9 @@ class CallerContextBuilder(ServerCallContextBuilder):
         return ServerCallContext(
             state=state,
             user=StarletteUser(scope["user"]) if "user" in scope else _ANONYMOUS,
-            requested_extensions=get_requested_extensions(
-                [value for name in EXTENSION_HEADERS for value in request.headers.getlist(name)]
-            )
-            if any(name in headers for name in EXTENSION_HEADERS)
-            else set(),
+            requested_extensions=set()
+            if headers.keys().isdisjoint(EXTENSION_HEADERS)
+            else get_requested_extensions(
+                [headers[name] for name in EXTENSION_HEADERS if name in headers]
+            ),
         )

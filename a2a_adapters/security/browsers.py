@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from a2a_adapters.headers import headers_of
 from a2a_adapters.security.hosts import is_loopback
 from a2a_adapters.security.refusals import Refusal, refuse
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-_CHECKED = frozenset({b"host", b"origin"})
 _PORT = re.compile(r":\d*$")
 
 logger = logging.getLogger(__name__)
@@ -43,17 +43,18 @@ class BrowserGuard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request (ASGI)."""
         if scope["type"] == "http" and _came_by_loopback(scope):
-            for name, value in scope["headers"]:
-                if name in _CHECKED and (refusal := self._refusal(name, value)) is not None:
+            headers = headers_of(scope)
+            for name in ("host", "origin"):
+                value = headers.get(name)
+                if value is not None and (refusal := self._refusal(name, value)) is not None:
                     method, path = scope["method"], scope["path"]
                     logger.warning("refused %s %r: %s", method, path, refusal.message)
                     await refuse(refusal, scope, receive, send)
                     return
         await self._app(scope, receive, send)
 
-    def _check(self, name: bytes, raw_value: bytes) -> Refusal | None:
-        value = raw_value.decode("latin-1")
-        if name == b"host":
+    def _check(self, name: str, value: str) -> Refusal | None:
+        if name == "host":
             status, reason, kind, host = 421, "FAILED_PRECONDITION", "host", _without_port(value)
         else:
             status, reason, kind, host = 403, "PERMISSION_DENIED", "origin", _host_of(value)
