@@ -78,5 +78,5 @@ $(LOWEST)/.test: $(VENV)/.venv pyproject.toml
 $(CREWAI)/.test: $(VENV)/.venv pyproject.toml constraints.txt
 	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(CREWAI)
 	$(VENV)/bin/uv pip install --quiet --python $(CREWAI)/bin/python -c constraints.txt \
-		-e '.[crewai]' 'crewai-files>=1.15.2,<2' --group lint --group test --group demo
+		-e '.[all]' 'crewai-files>=1.15.2,<2' --group lint --group test --group demo
 	@touch $@

@@ -1,61 +1,90 @@
-"""A LangChain program calls a crew, which calls an agent that is a plain function. All by A2A.
+"""A LangGraph orchestrator, an AutoGen team and a crew: three processes that speak A2A.
 
 python examples/three_frameworks.py
 
-Each could run on a machine of its own; here they run in this process, without any network. The
-LangChain program sees a chat model, the crew a colleague, and the function a caller.
+    you  ->  desk (LangGraph)  ->  office (AutoGen)  ->  guide (CrewAI)
+
+The desk passes your wish on, the office asks the guide what there is to see, and then asks for
+whom to book: the question comes all the way to you, and your answer goes all the way back. The
+last words are streamed through all of them. No network is needed: rules stand where language
+models would be. The three are in the folder `three_frameworks`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 
-from a2a_adapters_crewai import quiet
+from a2a_adapters import AgentReply, RemoteAgent, TextDelta
 
-quiet()  # before crewai is imported
-
-from a2a_adapters_crewai import A2AAgent
-from a2a_adapters_langchain import A2AChatModel
-from crewai import Crew, Task
-from langchain_core.output_parsers import StrOutputParser
-from langchain_core.prompts import ChatPromptTemplate
-
-from a2a_adapters import InputRequired, RemoteAgent, build_app
-from a2a_adapters.testing import running
+FOLDER = Path(__file__).with_suffix("")
 
 
-async def desk(request):
-    """Book trips, once it knows for whom."""
-    city = request.text.partition(".")[0].removeprefix("Book a trip to ")
-    name = yield InputRequired("For whom?")
-    yield f"Booked {city} for {name.text}."
+def main() -> None:
+    with (
+        serving("guide:crew") as guide,
+        serving("office:team", GUIDE_URL=guide) as office,
+        serving("desk:graph", OFFICE_URL=office) as desk,
+    ):
+        asyncio.run(talk(desk))
 
 
-def make_crew(desk_url: str) -> Crew:
-    agency = A2AAgent.from_url(desk_url, role="Travel agency")
-    book = Task(description="Book a trip to {city}.", expected_output="A booking", agent=agency)
-    return Crew(name="Office", agents=[agency], tasks=[book])
+async def talk(url: str) -> None:
+    """Be the one who travels."""
+    async with RemoteAgent(url) as desk:
+        conversation = desk.conversation()
+        question = await conversation.send("I want to see Rome")
+        print(f"desk: {question.text}")
+        assert question.is_question
+        assert question.text.endswith("For whom?")
+
+        pieces = []
+        async for event in conversation.stream("Ann"):
+            match event:
+                case TextDelta(text=text):
+                    pieces.append(text)
+                case AgentReply():
+                    answer = event
+    print(f"desk: {answer.text}")
+    assert answer.task_id == question.task_id, "the answer goes on with the same task"
+    assert answer.text == "clerk: Booked Rome for Ann. Do not miss the Colosseum."
+    assert len(pieces) > 3, "it is streamed, word by word"
 
 
-async def main() -> None:
-    async with running(build_app(desk)) as desk_url:
-        crew = await asyncio.to_thread(make_crew, desk_url)
-        async with running(build_app(crew)) as crew_url, RemoteAgent(crew_url) as office:
-            model = A2AChatModel(agent=office)
-            chain = ChatPromptTemplate.from_template("{message}") | model | StrOutputParser()
-            names = [f"guest {number}" for number in range(4)]
-            answers = await asyncio.gather(*(book(chain, name) for name in names))
-    assert answers == [f"Booked Rome for {name}." for name in names], answers
-    print("\n".join(answers))
+@contextlib.contextmanager
+def serving(target: str, **environment: str) -> Iterator[str]:
+    """Serve one of the three in a process of its own and yield its address."""
+    command = [sys.executable, "-m", "a2a_adapters", "serve", target, "--port", "0"]
+    server = subprocess.Popen(  # noqa: S603
+        command,
+        cwd=FOLDER,
+        env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield address_of(server)
+    finally:
+        server.terminate()
+        server.communicate(timeout=20)
 
 
-async def book(chain, name: str) -> str:
-    """Ask for a trip; the function's question comes all the way back, and the answer goes there."""
-    thread = {"configurable": {"thread_id": name}}
-    question = await chain.ainvoke({"message": "Rome"}, thread)
-    assert question == "For whom?", question
-    return await chain.ainvoke({"message": name}, thread)
+def address_of(server: subprocess.Popen[str]) -> str:
+    assert server.stderr is not None
+    seen = []
+    for line in server.stderr:
+        seen.append(line)
+        if found := re.search(r"A2A agent at (http://\S+)/,", line):
+            return found[1]
+    raise RuntimeError("a server did not start: " + "".join(seen))
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()
