@@ -70,7 +70,7 @@ def a2a_adapt(target: object) -> Adapter | None:
 
         if (adapter := adapt_if_ours(target)) is not None:
             return adapter
-    if hasattr(target, "a_generate_reply"):
+    if hasattr(type(target), "a_generate_reply"):
         from a2a_adapters_autogen._classic import adapt_classic  # noqa: PLC0415
 
         return adapt_classic(target)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from autogen_agentchat.base import ChatAgent, Team
+from autogen_agentchat.teams import Swarm
 
 from a2a_adapters import (
     Adapter,
@@ -20,7 +21,7 @@ from a2a_adapters import (
     TargetError,
 )
 from a2a_adapters_autogen._card import describe_runner
-from a2a_adapters_autogen._input import TaskReader
+from a2a_adapters_autogen._input import TaskReader, check_sight, handed_back
 from a2a_adapters_autogen._memory import Memory, Question, Remembered, State
 from a2a_adapters_autogen._run import Asked, Run, Task
 from a2a_adapters_autogen._source import BusyError, Factory, Shared, Source
@@ -28,7 +29,7 @@ from a2a_adapters_autogen._store import MemoryStateStore, StateKey, StateStore
 from a2a_adapters_autogen._telling import Final, Telling
 
 if TYPE_CHECKING:
-    from autogen_agentchat.messages import HandoffMessage
+    from autogen_agentchat.messages import BaseChatMessage, HandoffMessage
     from pydantic import BaseModel
 
     from a2a_adapters_autogen._runners import Runner
@@ -105,8 +106,10 @@ class AutoGenAdapter(Adapter):
         Raises:
             InvalidInputError: The message is not what the agent takes.
         """
-        self._read(request, self._source.example)
-        return self._answer(request)
+        messages = self._read(request)
+        if self._source.example is not None:
+            check_sight(messages, self._source.example)
+        return self._answer(request, messages)
 
     async def abandon(self, request: AgentRequest) -> None:
         """Go back to the state before the task that asked."""
@@ -115,7 +118,7 @@ class AutoGenAdapter(Adapter):
         if known.question and known.question.task_id == request.task_id:
             await self._memory.keep(key, known.state)
 
-    async def _answer(self, request: AgentRequest) -> _Events:
+    async def _answer(self, request: AgentRequest, messages: Sequence[BaseChatMessage]) -> _Events:
         key = StateKey(request.owner, request.context_id)
         known = await self._memory.recall(key)
         if refusal := self._refusal(request, known):
@@ -123,7 +126,7 @@ class AutoGenAdapter(Adapter):
             return
         if known.question:  # from here on it is answered, even if this run fails
             await self._memory.keep(key, known.state)
-        run = self._start(request, known)
+        run = self._start(messages, known)
         telling: Telling | None = None
         try:
             while (event := await run.next()) is not None:
@@ -162,13 +165,14 @@ class AutoGenAdapter(Adapter):
         is_open = known.question is not None and known.question.task_id == request.task_id
         return None if is_open else _NO_LONGER_OPEN
 
-    def _start(self, request: AgentRequest, known: Remembered) -> Run:
+    def _start(self, messages: Sequence[BaseChatMessage], known: Remembered) -> Run:
         question = known.question
 
         def task(runner: Runner) -> Task:
-            if question is None:
-                return self._read(request, runner)
-            return self._read.reply(request, question, runner)
+            check_sight(messages, runner)
+            if question and isinstance(runner, Swarm):
+                return handed_back(messages, question)
+            return messages
 
         return Run(self._source, question.state if question else known.state, task)
 

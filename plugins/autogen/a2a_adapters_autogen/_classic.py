@@ -72,7 +72,7 @@ class ConversableAdapter(Adapter):
 
 def adapt_classic(target: object) -> Adapter | None:
     """Wrap an agent of the classic API, pass on anything else."""
-    if isinstance(target, type) or hasattr(target, "on_messages") or not hasattr(target, "name"):
+    if hasattr(target, "on_messages") or not hasattr(target, "name"):
         return None
     return ConversableAdapter(target)
 

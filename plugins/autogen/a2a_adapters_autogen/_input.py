@@ -12,7 +12,6 @@ from autogen_agentchat.messages import (
     StructuredMessage,
     TextMessage,
 )
-from autogen_agentchat.teams import Swarm
 from autogen_core import Image
 from PIL import Image as Picture
 from pydantic import BaseModel, ValidationError
@@ -43,11 +42,11 @@ class TaskReader:
     def __init__(self, input_type: type[BaseModel] | None) -> None:
         self._input_type = input_type
 
-    def __call__(self, request: AgentRequest, runner: Runner | None) -> list[BaseChatMessage]:
-        """Return the messages; `runner` is None if it is not known yet.
+    def __call__(self, request: AgentRequest) -> list[BaseChatMessage]:
+        """Return the messages.
 
         Raises:
-            InvalidInputError: The message is empty, or holds what the agent cannot take.
+            InvalidInputError: The message is empty, or holds what no agent can take.
         """
         messages: list[BaseChatMessage] = []
         said: list[str | Image] = []
@@ -57,29 +56,36 @@ class TaskReader:
                 messages.append(_structured(part, self._input_type))
                 said = []
             else:
-                said.append(_content(part, runner))
+                said.append(_image(part) if isinstance(part, File) else _text(part))
         messages += _spoken(said)
         if not messages:
             raise InvalidInputError("the message is empty")
         return messages
 
-    def reply(
-        self, request: AgentRequest, question: Question, runner: Runner
-    ) -> list[BaseChatMessage]:
-        """Return the messages that answer a handoff.
 
-        A `Swarm` goes on only with a handoff back to the one who asked.
-        """
-        messages = self(request, runner)
-        if not isinstance(runner, Swarm):
-            return messages
-        last = messages.pop() if isinstance(messages[-1], TextMessage) else None
-        back = HandoffMessage(
-            source=question.addressee,
-            target=question.asker,
-            content=last.to_text() if last else "",
-        )
-        return [*messages, back]
+def check_sight(messages: Sequence[BaseChatMessage], runner: Runner) -> None:
+    """Refuse images that no model in a runner would see.
+
+    Raises:
+        InvalidInputError: There is one.
+    """
+    has_images = any(isinstance(message, MultiModalMessage) for message in messages)
+    if has_images and not sees_images(runner):
+        raise InvalidInputError("this agent's model cannot see images; please send text")
+
+
+def handed_back(
+    messages: Sequence[BaseChatMessage], question: Question
+) -> Sequence[BaseChatMessage]:
+    """Return the answer to a handoff as a `Swarm` wants it: handed back to the one who asked."""
+    *others, last = messages
+    is_text = isinstance(last, TextMessage)
+    back = HandoffMessage(
+        source=question.addressee,
+        target=question.asker,
+        content=last.to_text() if is_text else "",
+    )
+    return [*others, back] if is_text else [*messages, back]
 
 
 def as_text(parts: Sequence[Part]) -> str:
@@ -98,10 +104,6 @@ def as_text(parts: Sequence[Part]) -> str:
 
 def _text(part: Text | Data) -> str:
     return part.text if isinstance(part, Text) else to_json(part.value).decode()
-
-
-def _content(part: Part, runner: Runner | None) -> str | Image:
-    return _image(part, runner) if isinstance(part, File) else _text(part)
 
 
 def _spoken(said: list[str | Image]) -> list[BaseChatMessage]:
@@ -127,13 +129,11 @@ def _complaints(error: ValidationError) -> str:
     )
 
 
-def _image(file: File, runner: Runner | None) -> Image:
+def _image(file: File) -> Image:
     if file.media_type and not file.media_type.startswith("image/"):
         raise InvalidInputError(f"this agent takes text, data and images, not {file.media_type}")
     if file.content is None:
         raise InvalidInputError("this agent takes images by their bytes, not by their address")
-    if runner is not None and not sees_images(runner):
-        raise InvalidInputError("this agent's model cannot see images; please send text")
     return _read_image(file.content)
 
 

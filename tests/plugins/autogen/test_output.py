@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import Literal
 
 import pytest
@@ -9,6 +10,7 @@ from autogen_agentchat.messages import (
     MultiModalMessage,
     StructuredMessage,
 )
+from autogen_agentchat.teams import MagenticOneGroupChat
 from autogen_core import Image
 from PIL import Image as Picture
 from pydantic import BaseModel
@@ -21,6 +23,7 @@ from tests.plugins.autogen.support import (
     ask,
     calling,
     deltas,
+    model,
     only,
     round_robin,
 )
@@ -152,6 +155,25 @@ async def test_a_handoff_within_the_team_is_the_answer_only_if_there_is_no_other
         )
     )
     assert answer(await ask(alone, "hi")) == "your turn"
+
+
+async def test_the_final_answer_of_magentic_one_is_the_answer():
+    yes = {"answer": True, "reason": "done"}
+    ledger = {
+        "is_request_satisfied": yes,
+        "is_in_loop": {**yes, "answer": False},
+        "is_progress_being_made": yes,
+        "next_speaker": {"answer": "helper", "reason": "r"},
+        "instruction_or_question": {"answer": "go on", "reason": "r"},
+    }
+
+    def make() -> MagenticOneGroupChat:
+        planner = model("the facts", "the plan", json.dumps(ledger), "the answer")
+        return MagenticOneGroupChat([agent("unused")], model_client=planner)
+
+    events = await ask(adapt(make), "hi")
+    assert answer(events) == "the answer"
+    assert only(events, TaskMetadata).values["source"] == "MagenticOneOrchestrator"
 
 
 async def test_silence_is_no_answer():

@@ -34,8 +34,9 @@ from tests.plugins.autogen.support import (
     reply,
     request,
 )
+from tests.plugins.autogen.test_input import picture
 
-PNG = File(content=b"\x89PNG", media_type="image/png")
+PNG = File(content=picture(), media_type="image/png")
 
 
 def asking_agent(*lines):
@@ -165,6 +166,22 @@ async def test_a_resumed_run_that_fails_closes_the_question():
     with pytest.raises(RuntimeError, match="no"):
         await reply(adapter, question, "fail")
     assert answer(await ask(adapter, "one")) == "one"
+
+
+async def test_an_answer_with_an_image_reaches_a_swarm():
+    def answered(heard):
+        if heard == ["hi"]:
+            return HandoffMessage(content="What is it?", target="user", source="custom")
+        return f"{len(heard)} messages"
+
+    def make():
+        member = Custom(answered, produces=[HandoffMessage])
+        return Swarm([member], termination_condition=HandoffTermination("user"), max_turns=1)
+
+    adapter = adapt(make)
+    question = only(await ask(adapter, "hi"), InputRequired)
+    image = File(content=picture(), media_type="image/png")
+    assert answer(await reply(adapter, question, "this", image)) == "3 messages"
 
 
 async def test_an_answer_that_cannot_be_used_leaves_the_question_open():

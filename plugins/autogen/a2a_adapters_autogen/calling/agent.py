@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
 from autogen_agentchat.agents import BaseChatAgent
@@ -46,6 +45,9 @@ from a2a_adapters_autogen.calling.messages import (
     text_of,
     usage_of,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 
 _GO_ON = Text("Please go on.")
 

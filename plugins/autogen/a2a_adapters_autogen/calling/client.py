@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from autogen_core import CancellationToken, Component
@@ -23,6 +22,8 @@ from a2a_adapters_autogen.calling.events import as_agent, events
 from a2a_adapters_autogen.calling.messages import model_parts, rest_of, usage_of
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+
     from autogen_core.tools import Tool, ToolSchema
 
 _INFO = ModelInfo(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from autogen_core import CancellationToken, Component
 from autogen_core.tools import BaseTool
@@ -14,6 +13,9 @@ from a2a_adapters import AgentDescription, RemoteAgent, ReplyState, Skill, Text
 from a2a_adapters_autogen.calling.client import dumpable
 from a2a_adapters_autogen.calling.events import as_agent, reply_to
 from a2a_adapters_autogen.calling.messages import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _NAME_LENGTH = 64
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
