@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from a2a_adapters_autogen._store import StateStore
     from a2a_adapters_autogen._telling import Final
 
+_TELL_NOTHING = (None, Any, object)
+
 logger = logging.getLogger(__name__)
 
 
@@ -64,18 +66,19 @@ def adapt_if_ours(target: object) -> Adapter | None:
 def _is_factory(target: Callable[..., Any]) -> bool:
     """Whether a function without arguments makes agents or teams.
 
-    Its annotation tells; one without is called once to see.
+    Its annotation tells. One without is called once to see; an async one, which cannot be, is
+    taken for a factory, for there is nothing else that such a function could be.
     """
     if not _takes_nothing(target):
         return False
     hint = _returned(target)
-    if hint is not None:
+    if hint not in _TELL_NOTHING:
         return any(
             inspect.isclass(kind) and issubclass(kind, ChatAgent | Team)
             for kind in (hint, *get_args(hint))
         )
     if inspect.iscoroutinefunction(target):
-        return False
+        return True
     try:
         made = target()
     except Exception as error:  # whatever it does, it is not known to be ours

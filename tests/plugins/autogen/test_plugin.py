@@ -33,6 +33,18 @@ def make_anything():
     return agent("hello")
 
 
+async def make_anything_later():
+    return agent("hello")
+
+
+def make_object() -> object:
+    return agent("hello")
+
+
+async def make_number_later() -> int:
+    raise AssertionError("its annotation says that it makes no agent")
+
+
 def make_number() -> int:
     raise AssertionError("its annotation says that it makes no agent")
 
@@ -50,6 +62,8 @@ def make_trouble():
         partial(make_agent, "other"),
         make_team,
         make_anything,
+        make_anything_later,
+        make_object,
         lambda: agent("hello"),
     ],
 )
@@ -67,6 +81,7 @@ async def test_hook_takes_agents_teams_and_what_makes_them(plugins, target):
         lambda text: text,
         lambda: 3,
         make_number,
+        make_number_later,
         make_trouble,
         ChatAgent,
     ],
