@@ -11,7 +11,15 @@ import pytest
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
+EXAMPLE_NAMES = [
+    "crew_served.py",
+    "crew_calls_remote.py",
+    "crew_in_between.py",
+    "three_frameworks.py",
+]
+
+
 @pytest.mark.timeout(180)  # each process imports its framework
-@pytest.mark.parametrize("name", ["crew_served.py", "crew_calls_remote.py", "three_frameworks.py"])
+@pytest.mark.parametrize("name", EXAMPLE_NAMES)
 def test_an_example(name):
     subprocess.run([sys.executable, EXAMPLES / name], check=True, timeout=170)
