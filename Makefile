@@ -4,6 +4,7 @@ VENV := .venv
 LOWEST := .venv-lowest
 CREWAI := .venv-crewai
 EXTRAS := autogen,grpc,jwt,langchain,metrics,signing
+PARALLEL := -n auto --dist loadfile
 INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
 .PHONY: demo test lint types tests lowest test-crewai fuzz javascript bench load docs format clean
@@ -22,16 +23,16 @@ types: $(VENV)/.test
 
 tests: $(VENV)/.test
 	$(VENV)/bin/coverage erase
-	$(VENV)/bin/coverage run -m pytest
+	$(VENV)/bin/coverage run -m pytest $(PARALLEL)
 	$(VENV)/bin/coverage combine --quiet
 	$(VENV)/bin/coverage report
 
 lowest: $(LOWEST)/.test ## the floors of pyproject.toml hold
-	$(LOWEST)/bin/python -m pytest -m "not model and not install" --quiet
+	$(LOWEST)/bin/python -m pytest $(PARALLEL) -m "not model and not install" --quiet
 
 test-crewai: $(CREWAI)/.test ## crewai is large and has an environment of its own
 	$(CREWAI)/bin/mypy plugins/crewai
-	$(CREWAI)/bin/python -m pytest tests/plugins/crewai tests/test_docs.py -k crewai
+	$(CREWAI)/bin/python -m pytest $(PARALLEL) tests/plugins/crewai tests/test_docs.py -k crewai
 
 fuzz: $(VENV)/.test ## send 10,000 wrong requests over every binding and print the figures
 	$(VENV)/bin/python -m tests.fuzz 10000
