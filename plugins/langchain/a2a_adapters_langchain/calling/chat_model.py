@@ -248,7 +248,8 @@ class A2AChatModel(BaseChatModel):
             written.get("context_id") == conversation.context_id
         )
         news = messages_after(messages, answer) if is_known else messages
-        return conversation, to_parts(news), kwargs.get("task_id") or asked
+        task_id = kwargs.get("task_id")
+        return conversation, to_parts(news), asked if task_id is None else task_id
 
     def _result(self, reply: AgentReply, stop: Sequence[str] | None) -> ChatResult:
         message = to_message(reply, self.agent.name, cut(reply.text, stop))

@@ -13,8 +13,11 @@ from typing_extensions import override
 
 from a2a_adapters_langchain.calling.agent_field import as_agent
 from a2a_adapters_langchain.calling.chat_model import A2AChatModel
+from a2a_adapters_langchain.calling.step import answered_task
+from a2a_adapters_langchain.calling.thread import thread_of
 
 if TYPE_CHECKING:
+    from langchain_core.language_models import LanguageModelInput
     from langchain_core.runnables import RunnableConfig
 
     from a2a_adapters import RemoteAgent
@@ -53,7 +56,7 @@ class A2ARunnable(Runnable[Any, Any]):
             return _shaped(self._model.invoke(_messages(input), config, **kwargs), input)
         from a2a_adapters_langchain.calling.node import answer  # noqa: PLC0415 - needs langgraph
 
-        return _shaped(answer(self._model.bind(**kwargs), config, _messages(input)), input)
+        return _shaped(answer(self._bound(config, kwargs), config, _messages(input)), input)
 
     @override
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
@@ -62,7 +65,7 @@ class A2ARunnable(Runnable[Any, Any]):
             return _shaped(await self._model.ainvoke(_messages(input), config, **kwargs), input)
         from a2a_adapters_langchain.calling.node import aanswer  # noqa: PLC0415 - needs langgraph
 
-        said = await aanswer(self._model.bind(**kwargs), config, _messages(input))
+        said = await aanswer(self._bound(config, kwargs), config, _messages(input))
         return _shaped(said, input)
 
     @override
@@ -83,6 +86,14 @@ class A2ARunnable(Runnable[Any, Any]):
         else:
             async for chunk in self._model.astream(_messages(input), config, **kwargs):
                 yield chunk
+
+    def _bound(
+        self, config: RunnableConfig, kwargs: Mapping[str, Any]
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """Return the model, told which task its message answers: none that a parallel node got."""
+        conversation = self._model.agent.conversation(thread_of(config))
+        task_id = answered_task(conversation, config)
+        return self._model.bind(**{"task_id": task_id, **kwargs})
 
 
 def _can_interrupt(config: RunnableConfig) -> bool:
