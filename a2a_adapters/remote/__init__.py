@@ -7,7 +7,7 @@ from a2a_adapters.remote.auth import ApiKeyAuth, BearerAuth
 from a2a_adapters.remote.conversation import Conversation
 from a2a_adapters.remote.frameworks import remote_llm, remote_tool
 from a2a_adapters.remote.options import RemoteOptions
-from a2a_adapters.remote.reply import AgentReply, RemoteArtifact, ReplyState
+from a2a_adapters.remote.reply import AgentReply, Question, RemoteArtifact, ReplyState
 
 __all__ = [
     "AgentReply",
@@ -15,6 +15,7 @@ __all__ = [
     "BearerAuth",
     "Conversation",
     "MessageInput",
+    "Question",
     "RemoteAgent",
     "RemoteArtifact",
     "RemoteEvent",

@@ -23,7 +23,7 @@ from a2a_adapters.events import (
 )
 from a2a_adapters.parts import JSON, Data, Part, Text, join_text
 from a2a_adapters.remote.artifact import GrowingArtifact, text_of
-from a2a_adapters.remote.reply import AgentReply, ReplyState
+from a2a_adapters.remote.reply import AgentReply, Question, ReplyState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -169,13 +169,13 @@ class Answer:
         self.task_id = task_id or self.task_id
         self.context_id = context_id or self.context_id
 
-    def _say(self, speaker: str, text: str) -> list[NewEvent]:
+    def _say(self, speaker: str, text: str, kind: type[TextDelta] = TextDelta) -> list[NewEvent]:
         if not text:
             return []
         if self._speaker and speaker != self._speaker:
             text = f"\n{text}"
         self._speaker = speaker
-        return [TextDelta(text)]
+        return [kind(text)]
 
     def finish(self) -> tuple[list[NewEvent], AgentReply]:
         """Return what had not been said yet, and the whole answer."""
@@ -194,8 +194,9 @@ class Answer:
             status_parts=self._status_parts,
             artifacts=artifacts,
         )
-        has_said_it = self._message is not None
-        return ([] if has_said_it else self._say("status", late)), reply
+        if self._message is not None:
+            return [], reply
+        return self._say("status", late, Question if reply.is_question else TextDelta), reply
 
     def _rest(self, parts: Sequence[Part], *, has_text: bool) -> Sequence[Part]:
         """Return what belongs to the answer beside the artifacts."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from a2a_adapters.parts import JSON, Data, File, Part
+from a2a_adapters.events import TextDelta
+from a2a_adapters.parts import JSON, Data, File, Part, join_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["AgentReply", "RemoteArtifact", "ReplyState"]
+__all__ = ["AgentReply", "Question", "RemoteArtifact", "ReplyState"]
 
 ReplyState: TypeAlias = Literal[
     "submitted",
@@ -24,6 +25,11 @@ ReplyState: TypeAlias = Literal[
     "unknown",
 ]
 """States of a task (A2A 1.0, section 4.1.3). A bare message counts as completed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question(TextDelta):
+    """The text of an agent's question, as the end of a stream's text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,3 +83,8 @@ class AgentReply:
     def is_question(self) -> bool:
         """Whether the task waits: the next message on it is the answer."""
         return self.state in {"input-required", "auth-required"}
+
+    @property
+    def question(self) -> str:
+        """What the agent asks, with which `text` ends; "" if it does not ask."""
+        return join_text(self.status_parts) if self.is_question else ""

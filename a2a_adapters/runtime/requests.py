@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from a2a.types import Role
 from a2a.utils.errors import (
+    ContentTypeNotSupportedError,
     InvalidParamsError,
     PushNotificationNotSupportedError,
 )
@@ -18,6 +19,8 @@ from google.protobuf.struct_pb2 import Struct, Value
 from a2a_adapters.bindings.versions import V03, VERSION_STATE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from a2a.server.context import ServerCallContext
     from a2a.types import (
         AgentCard,
@@ -39,6 +42,8 @@ def check_send(params: SendMessageRequest, card: AgentCard, limits: Limits) -> N
         InvalidParamsError: A required field is missing, the role is not the user's, or there
             are too many parts or too large ones.
         ContentTypeNotSupportedError: The card does not list a part's media type.
+        ContentTypeNotSupportedError: The card does not list a part's media type, or none that
+            the caller accepts.
         PushNotificationNotSupportedError: The caller asked for push notifications, which the
             card does not offer.
     """
@@ -67,6 +72,29 @@ def _check_configuration(configuration: SendMessageConfiguration, card: AgentCar
     if wants_push and not card.capabilities.push_notifications:
         raise PushNotificationNotSupportedError
     validate_history_length(configuration)
+    _check_output_modes(configuration.accepted_output_modes, card.default_output_modes)
+
+
+def _check_output_modes(accepted: Sequence[str], offered: Sequence[str]) -> None:
+    """Refuse a caller that could use no answer of the agent (section 3.3.2).
+
+    Some clients write "text" and the like, which is no media type: these take what they get.
+    """
+    if not accepted or any("/" not in mode for mode in accepted):
+        return
+    if not any(_overlap(mine, yours) for mine in offered for yours in accepted):
+        raise ContentTypeNotSupportedError(f"this agent answers in {', '.join(offered)}")
+
+
+def _overlap(one: str, other: str) -> bool:
+    (kind, subtype), (other_kind, other_subtype) = (
+        mode.partition(";")[0].strip().lower().split("/", 1) for mode in (one, other)
+    )
+    return _same(kind, other_kind) and _same(subtype, other_subtype)
+
+
+def _same(one: str, other: str) -> bool:
+    return one == other or "*" in (one, other)
 
 
 def _check_part(part: Part, limits: Limits) -> None:

@@ -45,6 +45,28 @@ async def test_an_unsupported_media_type_is_refused(http):
     assert await no_tasks(http)
 
 
+@pytest.mark.parametrize(
+    ("modes", "fits"),
+    [
+        (["image/png"], False),
+        (["image/*", "audio/mpeg"], False),
+        (["TEXT/plain; charset=utf-8"], True),
+        (["image/png", "text/*"], True),
+        (["*/*"], True),
+        (["text"], True),
+        ([], True),
+    ],
+)
+async def test_a_caller_who_could_use_no_answer_is_refused(http, modes, fits):
+    params = {**say("hello"), "configuration": {"acceptedOutputModes": modes}}
+    answer = await call(http, "SendMessage", params)
+    assert ("result" in answer) == fits
+    if not fits:
+        assert answer["error"]["code"] == -32005
+        assert "text/plain" in answer["error"]["message"]
+        assert await no_tasks(http)
+
+
 async def test_a_message_by_an_agent_is_refused(http):
     params = say("hello", role="ROLE_AGENT")
     assert (await call(http, "SendMessage", params))["error"]["code"] == -32602

@@ -61,7 +61,7 @@ def _question(message: AIMessage) -> dict[str, Any]:
     data = [block["value"]["data"] for block in blocks if block["type"] == "non_standard"]
     files = [block for block in blocks if block["type"] != "non_standard"]
     return {
-        "question": str(message.text),
+        "question": message.response_metadata["question"],
         "agent": message.response_metadata["agent"],
         **({"data": data} if data else {}),
         **({"files": files} if files else {}),

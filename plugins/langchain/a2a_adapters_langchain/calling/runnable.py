@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from a2a_adapters_langchain.calling.agent_field import as_agent
 from a2a_adapters_langchain.calling.chat_model import A2AChatModel
+from a2a_adapters_langchain.calling.node_model import NodeModel
 from a2a_adapters_langchain.calling.step import answered_task
 from a2a_adapters_langchain.calling.thread import thread_of
 
@@ -47,7 +48,9 @@ class A2ARunnable(Runnable[Any, Any]):
     """
 
     def __init__(self, agent: str | RemoteAgent) -> None:
-        self._model = A2AChatModel(agent=as_agent(agent))
+        remote = as_agent(agent)
+        self._model = A2AChatModel(agent=remote)
+        self._node_model = NodeModel(agent=remote)
 
     @override
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
@@ -93,7 +96,7 @@ class A2ARunnable(Runnable[Any, Any]):
         """Return the model, told which task its message answers: none that a parallel node got."""
         conversation = self._model.agent.conversation(thread_of(config))
         task_id = answered_task(conversation, config)
-        return self._model.bind(**{"task_id": task_id, **kwargs})
+        return self._node_model.bind(**{"task_id": task_id, **kwargs})
 
 
 def _can_interrupt(config: RunnableConfig) -> bool:

@@ -20,7 +20,14 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command
 from pydantic import BaseModel
 
-from a2a_adapters import RemoteAgent, RemoteTaskError, build_app
+from a2a_adapters import (
+    AgentRequest,
+    InputRequired,
+    RemoteAgent,
+    RemoteTaskError,
+    TextDelta,
+    build_app,
+)
 from a2a_adapters.testing import running
 from tests.plugins.langchain.calling.support import Memory, asks_with_data, booking, words
 from tests.remote.servers.front import Recording
@@ -133,6 +140,28 @@ async def test_questions_interrupt_the_graph(serve, is_sync):
         assert question(state)["question"] == "When?"
         state = await run(graph, Command(resume="Monday"), thread(name), is_sync=is_sync)
         assert last(state) == "Booked trip to Rome, Monday."
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+async def test_a_question_is_asked_once(streaming):
+    """By the interrupt, and not by the graph's tokens as well: served on, it would come twice."""
+
+    async def drafts(request: AgentRequest):
+        yield "A draft."
+        answer = yield InputRequired("Is it good?")
+        yield f"You said {answer.text}."
+
+    async with running(build_app(drafts)) as url:
+        graph = graph_of(InMemorySaver(), node=A2ARunnable(url))
+        async with running(build_app(graph)) as served, RemoteAgent(served) as agent:
+            conversation = agent.conversation()
+            if streaming:
+                events = [event async for event in conversation.stream("write")]
+                said = "".join(event.text for event in events if isinstance(event, TextDelta))
+                assert said == "A draft.\nIs it good?"
+            else:
+                assert (await conversation.send("write")).text == "A draft.\nIs it good?"
+            assert (await conversation.send("yes")).text == "You said yes."
 
 
 async def test_a_question_in_a_graph_without_memory_is_the_answer(serve):
