@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from a2a.server.agent_execution import RequestContext
-    from a2a.types import Task
+    from a2a.types import SendMessageRequest, Task
 
 DURABLE = "a2a_adapters.durable"
 """Key in the metadata of a question whose answer can be taken after a restart too."""
@@ -40,7 +40,7 @@ def agent_request(context: RequestContext, context_id: str, cancelled: CancelFla
         task_id=context.task_id or "",
         context_id=context_id,
         owner=context.call_context.user.user_name,
-        metadata=context.metadata | struct_to_dict(message.metadata),
+        metadata=context.metadata | metadata_of(message),
         accepted_output_modes=tuple(configuration.accepted_output_modes) if configuration else (),
         extensions=frozenset(extensions),
         wants_progress=PROGRESS_EXTENSION in extensions,
@@ -143,6 +143,11 @@ def to_struct(values: Mapping[str, JSON]) -> struct_pb2.Struct:
         ValueError: A value cannot be expressed as JSON.
     """
     return to_value(values).struct_value
+
+
+def metadata_of(message: Message | SendMessageRequest) -> dict[str, Any]:
+    """Return the metadata of a message."""
+    return struct_to_dict(message.metadata) if message.HasField("metadata") else {}
 
 
 def struct_to_dict(struct: struct_pb2.Struct) -> dict[str, Any]:

@@ -107,7 +107,8 @@ class JsonRpcEndpoint:
             raise InvalidParamsError("params must be an object")
         params = parsed(method.parse, call.params)
         context = self._context_builder.build(request)
-        context.tenant = params.tenant
+        if params.tenant:
+            context.tenant = params.tenant
         context.state[VERSION_STATE] = version.name
         if method.operation.streams:
             response = await self._stream(call, method, version, params, context)

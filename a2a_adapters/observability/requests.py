@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from a2a_adapters.headers import headers_of
 from a2a_adapters.observability.record import CURRENT, RequestRecord
 from a2a_adapters.observability.tracing import (
     IS_INSTALLED,
@@ -86,9 +87,7 @@ class RequestObserver:
             await self._app(scope, receive, send)
 
     async def _observe(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = {
-            name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]
-        }
+        headers = headers_of(scope)
         with self._observer.request(scope["method"], scope["path"], headers) as record:
 
             async def noting_status(message: Message) -> None:
@@ -100,7 +99,7 @@ class RequestObserver:
 
 
 def _brings_trace(scope: Scope) -> bool:
-    return IS_INSTALLED and any(name == b"traceparent" for name, _ in scope["headers"])
+    return IS_INSTALLED and "traceparent" in headers_of(scope)
 
 
 def _log(verb: str, path: str, record: RequestRecord, seconds: float) -> None:

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from a2a_adapters.observability.figures import Figures
     from a2a_adapters.runtime.live import LiveTask
 
+_NAMES = {value: name.removeprefix("TASK_STATE_").lower() for name, value in TaskState.items()}
+
 logger = logging.getLogger("a2a_adapters.tasks")
 
 
 def report_end(figures: Figures, live: LiveTask) -> None:
     """Count and log that a task has ended, and how long this process has known it."""
-    state = TaskState.Name(live.state).removeprefix("TASK_STATE_").lower()
+    state = _NAMES[live.state]
     figures.tasks[state] += 1
     if not logger.isEnabledFor(logging.INFO):
         return

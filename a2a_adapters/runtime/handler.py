@@ -6,7 +6,6 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
-from a2a.server.agent_execution import RequestContext
 from a2a.server.request_handlers.request_handler import validate_request_params
 from a2a.types import ListTasksResponse, Task
 from a2a.utils.errors import (
@@ -23,6 +22,7 @@ from a2a_adapters.observability.figures import Figures
 from a2a_adapters.observability.tasks import report_end
 from a2a_adapters.runtime.busy import ServerBusyError
 from a2a_adapters.runtime.closing import STOPPED, end_runs
+from a2a_adapters.runtime.context import MessageContext
 from a2a_adapters.runtime.endings import Endings
 from a2a_adapters.runtime.extensions import Extensions
 from a2a_adapters.runtime.guard import OperationGuard
@@ -251,7 +251,7 @@ class Runtime(OptionalOperations):
         if len(self.figures.messages) >= self._limits.runs + self._limits.queued_runs:
             raise ServerBusyError
         live = await self._live_for(params.message, context)
-        request = RequestContext(context, params, live.task_id, live.context_id)
+        request = MessageContext(context, params, live)
         if self._push and params.configuration.HasField("task_push_notification_config"):
             with self._live.released_if_it_fails(live):
                 config = params.configuration.task_push_notification_config
