@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 LOWEST := .venv-lowest
 CREWAI := .venv-crewai
+BENCH := .venv-bench
 EXTRAS := autogen,grpc,jwt,langchain,metrics,signing
 PARALLEL := -n auto --dist loadfile
 INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
@@ -40,8 +41,8 @@ fuzz: $(VENV)/.test ## send 10,000 wrong requests over every binding and print t
 javascript: $(VENV)/.test ## the JavaScript clients; needs node and npm, so `make test` leaves it out
 	$(VENV)/bin/python tests/e2e/javascript/run.py
 
-bench: $(VENV)/.test ## compare with other servers; writes docs/benchmarks.md
-	$(VENV)/bin/python benchmarks/run.py --write docs/benchmarks.md
+bench: $(BENCH)/.bench ## compare with other servers; writes docs/benchmarks.md
+	$(BENCH)/bin/python benchmarks/run.py --write docs/benchmarks.md
 
 load: $(VENV)/.test ## hold 500 streams open at once; writes docs/load.md
 	$(VENV)/bin/python benchmarks/streams.py --write docs/load.md
@@ -68,6 +69,11 @@ $(VENV)/.demo: $(VENV)/.venv pyproject.toml constraints.txt
 
 $(VENV)/.test: $(VENV)/.demo
 	$(call INSTALL,$(VENV)) -c constraints.txt -e '.[$(EXTRAS)]' --group lint --group test
+	@touch $@
+
+$(BENCH)/.bench: $(VENV)/.venv pyproject.toml # the newest versions, as a user gets them
+	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(BENCH)
+	$(VENV)/bin/uv pip install --quiet --python $(BENCH)/bin/python -e '.[langchain]' uv
 	@touch $@
 
 $(LOWEST)/.test: $(VENV)/.venv pyproject.toml

@@ -22,8 +22,11 @@ PEERS = {
     "a2a-adapter": ("a2a_adapter", "a2a-adapter==0.2.14"),
     "fasta2a": ("fasta2a", "fasta2a>=2.1"),
 }
-CREWS = HERE.parent / ".venv-crewai" / "bin" / "python"
-"""Where `make test-crewai` installs crewai."""
+FRAMEWORKS = {
+    "autogen": ("autogen_agentchat", HERE.parent / ".venv" / "bin" / "python"),
+    "crews": ("crewai", HERE.parent / ".venv-crewai" / "bin" / "python"),
+}
+"""Frameworks that pin what everybody uses, and where `make test` installs them."""
 SAME = ["a2a-sdk", "httptools", "pydantic", "starlette", "uvicorn", "uvloop"]
 START_SECONDS = 60
 STOP_SECONDS = 10
@@ -84,8 +87,11 @@ def interpreter(name: str) -> str:
     A peer may need versions that we do not, so it gets an environment of its own if it is
     not in ours; what both have is of the same version there.
     """
-    if name == "crews" and not find_spec("crewai"):
-        return str(CREWS) if CREWS.exists() else ""
+    if name in FRAMEWORKS:
+        module, installed = FRAMEWORKS[name]
+        if find_spec(module):
+            return sys.executable
+        return str(installed) if installed.exists() and _has(installed, module) else ""
     module, requirement = PEERS.get(name, ("", ""))
     if not module or find_spec(module):
         return sys.executable

@@ -55,6 +55,7 @@ def main() -> None:
     say("this project alone")
     alone(figures, options.rounds)
     calling(figures, options.rounds)
+    autogen(figures, options.rounds)
     crews(figures, options.rounds)
     text = report.render(figures, names)
     print(text)
@@ -94,16 +95,12 @@ def memory(name: str) -> float:
 
 
 def alone(figures: report.Figures, rounds: int) -> None:
-    """Measure what has no counterpart: runs of frameworks, import and start of the command."""
+    """Measure what has no counterpart: blocking runs, import and start of the command."""
     try:
         with start("ours", "sleep") as server:
             for _ in range(rounds):
                 took = run(load.send(server.port, BLOCKING_RUNS, BLOCKING_RUNS, load.COMPLETED))
                 figures["blocking", "ours"].append(took * 1e3)
-        for kind in AUTOGEN:
-            with start("ours", kind) as server:
-                for _ in range(rounds):
-                    figures[kind, "ours"].append(added_to_autogen(kind, server))
     except RuntimeError as error:
         say(f"not measured: {error}")
     for _ in range(rounds):
@@ -113,10 +110,21 @@ def alone(figures: report.Figures, rounds: int) -> None:
         figures["help", "ours"].append(time.perf_counter() - started)
 
 
+def autogen(figures: report.Figures, rounds: int) -> None:
+    """Measure served AutoGen agents and teams beside `run_stream` itself."""
+    if not interpreter("autogen"):
+        say("not measured: autogen; `make tests` installs it")
+        return
+    for kind in AUTOGEN:
+        with start("autogen", kind) as server:
+            for _ in range(rounds):
+                figures[kind, "ours"].append(added_to_autogen(kind, server))
+
+
 def added_to_autogen(kind: str, server: Process) -> float:
     """Return how many milliseconds a run takes longer than `run_stream` without a server."""
-    script = Path(__file__).with_name("autogen_runs.py")
-    direct = float(python(script, kind, str(AUTOGEN_RUNS)))
+    script = HERE / "autogen_runs.py"
+    direct = float(python(script, kind, str(AUTOGEN_RUNS), executable=interpreter("autogen")))
     served = run(load.send(server.port, AUTOGEN_RUNS, 1, load.COMPLETED)) / AUTOGEN_RUNS
     return (served - direct) * 1e3
 

@@ -227,6 +227,7 @@ TIME = "2025-01-01T00:00:00.000000Z"
 
 SERVERS = {
     "ours": ours,
+    "autogen": ours,
     "tokens": ours_with_tokens,
     "forgetful": forgetful,
     "crews": crews,
