@@ -18,9 +18,19 @@ CORE = """
 import importlib, importlib.util, pkgutil
 import a2a_adapters
 assert not importlib.util.find_spec("langchain_core")
+NEEDED = {
+    "a2a_adapters.bindings.grpc": "grpc",
+    "a2a_adapters.observability.metrics": "prometheus_client",
+    "a2a_adapters.security.jwks": "jwt",
+}
 for module in pkgutil.walk_packages(a2a_adapters.__path__, "a2a_adapters."):
-    if not module.name.endswith("__main__"):
+    if module.name.endswith("__main__"):
+        continue
+    try:
         importlib.import_module(module.name)
+    except ImportError as error:
+        assert error.name == NEEDED.pop(module.name), module.name
+assert not NEEDED, "what needs an extra is imported without it"
 assert a2a_adapters.installed_plugins().adapt(lambda text: text)
 assert not [s for s in a2a_adapters.installed_plugins().statuses() if s.problem]
 import a2a_adapters_langchain
