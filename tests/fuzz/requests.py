@@ -14,13 +14,14 @@ from a2a.compat.v0_3 import a2a_v0_3_pb2 as old
 from a2a.types import GetTaskRequest, ListTasksRequest, Message, Part, Role, SendMessageRequest
 from hypothesis import strategies as st
 
+from a2a_adapters import Limits
 from tests.bindings.support import V1, old_say, proto_say, rpc, say
 
 TASK = "<the id of a waiting task>"
 JSON_HEADERS = {"Content-Type": "application/json"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Request:
     """A request by HTTP; the body is JSON unless it was spoilt."""
 
@@ -28,6 +29,10 @@ class Request:
     path: str
     headers: dict[str, str] = field(default_factory=dict)
     body: Any = None
+
+    def __repr__(self):
+        body = self.body if len(self.body or "") < 2000 else [len(self.body), self.body[:500]]
+        return f"Request({self.verb!r}, {self.path!r}, {self.headers!r}, {body!r})"
 
 
 @dataclass(frozen=True)
@@ -181,6 +186,10 @@ _HEADERS = {
 }
 
 
+# The last one is more than a server takes.
+_SIZES = [5_000, 70_000, 700_000, 5_000, 70_000, 700_000, Limits().body_bytes]
+
+
 def _places(value, path=()):
     """Return the paths of every value inside a JSON value."""
     found = [path]
@@ -250,10 +259,9 @@ def _nested(draw, request):
 
 @st.composite
 def _large(draw, request):
-    size = draw(st.sampled_from([5_000, 70_000, 700_000]))
-    value = draw(
-        st.sampled_from(["x" * size, [{"text": "x"}] * (size // 50), "9" * size, size * 99])
-    )
+    size = draw(st.sampled_from(_SIZES))
+    many = [{"text": "x"} for _ in range(min(size, 700_000) // 50)]
+    value = draw(st.sampled_from(["x" * size, many, "9" * size, 10**300]))
     place = draw(st.sampled_from(_places(request.body)))
     return replace(request, body=_put(request.body, place, value))
 
@@ -274,7 +282,8 @@ def _garbled(draw, request):
 @st.composite
 def _other_headers(draw, request):
     names = draw(st.sets(st.sampled_from(sorted(_HEADERS)), min_size=1, max_size=3))
-    return replace(request, headers=request.headers | {n: draw(_HEADERS[n]) for n in names})
+    changed = {name: draw(_HEADERS[name]) for name in sorted(names)}
+    return replace(request, headers=request.headers | changed)
 
 
 @st.composite
