@@ -21,6 +21,7 @@ from a2a_adapters.errors import (
     RemoteConnectionError,
     RemoteTimeoutError,
 )
+from a2a_adapters.remote.failure import UNAUTHORIZED
 from a2a_adapters.remote.http import MAX_BYTES
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _addresses(url: httpx.URL) -> list[str]:
 
 def _parse(response: httpx.Response, address: str) -> AgentCard:
     status = response.status_code
-    if status in {401, 403}:
+    if status in UNAUTHORIZED:
         raise RemoteAuthError(f"{address} wants credentials for the card (HTTP {status})")
     if response.is_redirect:
         target = response.headers.get("location", "elsewhere")

@@ -16,8 +16,11 @@ from a2a_adapters.errors import (
 )
 
 _QUOTE_LENGTH = 500
-_UNAUTHORIZED = frozenset({401, 403})
-_BUSY = frozenset({429, 503})
+UNAUTHORIZED = frozenset({401, 403})
+"""The HTTP statuses of an agent that wants other credentials."""
+
+BUSY = frozenset({429, 503})
+"""The HTTP statuses of an agent that has no room now, and has begun nothing."""
 
 
 def translate(error: Exception) -> RemoteAgentError:
@@ -46,9 +49,9 @@ def _from_http(error: httpx.HTTPError) -> RemoteAgentError:
 
 
 def _from_status(status: int) -> RemoteAgentError:
-    if status in _UNAUTHORIZED:
+    if status in UNAUTHORIZED:
         return RemoteAuthError(f"the agent wants credentials, or other ones (HTTP {status})")
-    if status in _BUSY:
+    if status in BUSY:
         return RemoteConnectionError(f"the agent is busy (HTTP {status})")
     return RemoteAnswerError(f"the agent answered HTTP {status}")
 

@@ -11,6 +11,7 @@ import httpx
 
 from a2a_adapters.errors import RemoteAnswerError
 from a2a_adapters.remote.auth import TrustedHostAuth
+from a2a_adapters.remote.failure import BUSY
 from a2a_adapters.remote.sse import without_false_line_ends
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 MAX_BYTES = "a2a_adapters.max_bytes"
 """Request extension: how large the response may be, in place of `RemoteOptions.answer_bytes`."""
 
-_BUSY = frozenset({429, 503})
 _FIRST_DELAY = 0.25
 _LONGEST_DELAY = 30.0
 
@@ -86,7 +86,7 @@ class _Patient(httpx.AsyncBaseTransport):
             except (httpx.ConnectError, httpx.ConnectTimeout):
                 delay = _back_off(attempt)
             else:
-                if response.status_code not in _BUSY:
+                if response.status_code not in BUSY:
                     return response
                 delay = _wanted_delay(response) or _back_off(attempt)
                 if delay > _LONGEST_DELAY:
@@ -108,7 +108,7 @@ def _back_off(attempt: int) -> float:
 def _wanted_delay(response: httpx.Response) -> float:
     """Return the seconds of `Retry-After`; 0 without, or if it is a date."""
     value: str = response.headers.get("retry-after", "")
-    return int(value) if value.isdigit() else 0
+    return float(value) if value.isdecimal() else 0
 
 
 class _Bounded(httpx.AsyncBaseTransport):

@@ -17,7 +17,7 @@ from pydantic_core import from_json, to_json
 from a2a_adapters.bindings.wire import parse_stream_response
 from a2a_adapters.errors import RemoteAnswerError, RemoteRefusedError
 from a2a_adapters.ids import new_id
-from a2a_adapters.remote.failure import quote
+from a2a_adapters.remote.failure import UNAUTHORIZED, quote
 from a2a_adapters.remote.sse import event_data
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message as ProtocolMessage
 
 _HEADERS = {"A2A-Version": "1.0", "Content-Type": "application/json"}
-_UNAUTHORIZED = frozenset({401, 403})
 _EVENT_STREAM = "text/event-stream"
 
 
@@ -130,7 +129,7 @@ class _Call:
             response.raise_for_status()
             raise RemoteAnswerError("the agent's answer is not JSON") from error
         is_told = isinstance(body, dict) and isinstance(body.get("error"), dict)
-        if not is_told or response.status_code in _UNAUTHORIZED:
+        if not is_told or response.status_code in UNAUTHORIZED:
             response.raise_for_status()
         return self.checked(body)
 

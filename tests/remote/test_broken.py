@@ -110,12 +110,20 @@ async def test_an_agent_that_stays_busy_is_given_up():
     assert len(server.methods) == 2
 
 
-async def test_an_agent_that_wants_a_long_pause_is_not_waited_for():
-    server = Flaky("429", calls=9, retry_after="3600")
+@pytest.mark.parametrize("seconds", ["3600", "9" * 5000])
+async def test_an_agent_that_wants_a_long_pause_is_not_waited_for(seconds):
+    server = Flaky("429", calls=9, retry_after=seconds)
     async with running(server) as url, RemoteAgent(url) as agent:
         with pytest.raises(RemoteConnectionError, match="busy"):
             await agent.send("ping")
     assert len(server.methods) == 1
+
+
+@pytest.mark.parametrize("retry_after", ["Sun, 06 Nov 1994 08:49:37 GMT", "²", "soon"])
+async def test_a_retry_after_that_is_no_number_is_left_out(retry_after):
+    server = Flaky("429", calls=1, cards=1, retry_after=retry_after)
+    async with running(server) as url, RemoteAgent(url) as agent:
+        assert (await agent.send("ping")).text == "pong: ping"
 
 
 @pytest.mark.parametrize("refusal", ["closed", "lost"])
