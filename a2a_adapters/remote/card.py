@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from typing import TYPE_CHECKING
 
 import httpx
@@ -23,6 +22,7 @@ from a2a_adapters.errors import (
 )
 from a2a_adapters.remote.failure import UNAUTHORIZED
 from a2a_adapters.remote.http import MAX_BYTES
+from a2a_adapters.remote.quoting import quote
 
 if TYPE_CHECKING:
     from a2a.types import AgentCard
@@ -33,7 +33,6 @@ _CARD_SECONDS = 30.0
 _NAME_LENGTH = 100
 _TEXT_LENGTH = 1_000
 _SKILLS = 50
-_BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
 
 
 def agent_url(url: str) -> httpx.URL:
@@ -114,24 +113,19 @@ def describe(card: AgentCard) -> AgentDescription:
     """Return what of a card may be shown to a language model: clipped, on one line each."""
     skills = [
         Skill(
-            id=_clip(skill.id, _NAME_LENGTH),
-            name=_clip(skill.name, _NAME_LENGTH),
-            description=_clip(skill.description, _TEXT_LENGTH),
-            tags=[_clip(tag, _NAME_LENGTH) for tag in skill.tags[:_SKILLS]],
-            examples=[_clip(example, _TEXT_LENGTH) for example in skill.examples[:_SKILLS]],
+            id=quote(skill.id, _NAME_LENGTH),
+            name=quote(skill.name, _NAME_LENGTH),
+            description=quote(skill.description, _TEXT_LENGTH),
+            tags=[quote(tag, _NAME_LENGTH) for tag in skill.tags[:_SKILLS]],
+            examples=[quote(example, _TEXT_LENGTH) for example in skill.examples[:_SKILLS]],
         )
         for skill in card.skills[:_SKILLS]
     ]
     return AgentDescription(
-        name=_clip(card.name, _NAME_LENGTH),
-        description=_clip(card.description, _TEXT_LENGTH),
-        version=_clip(card.version, _NAME_LENGTH),
+        name=quote(card.name, _NAME_LENGTH),
+        description=quote(card.description, _TEXT_LENGTH),
+        version=quote(card.version, _NAME_LENGTH),
         skills=skills,
         input_modes=list(card.default_input_modes),
         output_modes=list(card.default_output_modes),
     )
-
-
-def _clip(text: str, length: int) -> str:
-    line = _BLANK.sub(" ", text).strip()
-    return line if len(line) <= length else f"{line[: length - 1]}…"

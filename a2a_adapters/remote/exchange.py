@@ -26,7 +26,8 @@ from a2a_adapters.errors import (
 from a2a_adapters.events import PROGRESS_EXTENSION
 from a2a_adapters.parts import join_text
 from a2a_adapters.remote.answer import Answer
-from a2a_adapters.remote.failure import quote, translate
+from a2a_adapters.remote.failure import translate
+from a2a_adapters.remote.quoting import quote
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator

@@ -14,8 +14,8 @@ from a2a_adapters.errors import (
     RemoteConnectionError,
     RemoteRefusedError,
 )
+from a2a_adapters.remote.quoting import quote
 
-_QUOTE_LENGTH = 500
 UNAUTHORIZED = frozenset({401, 403})
 """The HTTP statuses of an agent that wants other credentials."""
 
@@ -54,11 +54,3 @@ def _from_status(status: int) -> RemoteAgentError:
     if status in BUSY:
         return RemoteConnectionError(f"the agent is busy (HTTP {status})")
     return RemoteAnswerError(f"the agent answered HTTP {status}")
-
-
-def quote(text: str) -> str:
-    """Return what a remote agent wrote, fit to stand in an error or a log line."""
-    line = " ".join(
-        "".join(c if c.isprintable() else " " for c in text[: 2 * _QUOTE_LENGTH]).split()
-    )
-    return line if len(line) <= _QUOTE_LENGTH else f"{line[:_QUOTE_LENGTH]}…"

@@ -17,7 +17,8 @@ from pydantic_core import from_json, to_json
 from a2a_adapters.bindings.wire import parse_stream_response
 from a2a_adapters.errors import RemoteAnswerError, RemoteRefusedError
 from a2a_adapters.ids import new_id
-from a2a_adapters.remote.failure import UNAUTHORIZED, quote
+from a2a_adapters.remote.failure import UNAUTHORIZED
+from a2a_adapters.remote.quoting import quote
 from a2a_adapters.remote.sse import event_data
 
 if TYPE_CHECKING:
