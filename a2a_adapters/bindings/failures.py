@@ -20,6 +20,7 @@ from a2a.utils.errors import (
 )
 
 from a2a_adapters.runtime.busy import ServerBusyError
+from a2a_adapters.security.refusals import SERVER_ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,9 +36,8 @@ _MAPPING: dict[type[A2AError], ErrorMapping] = {
     JSONParseError: A2A_ERROR_MAPPING[InvalidRequestError],
     ServerBusyError: ErrorMapping(503, "UNAVAILABLE", "SERVER_BUSY"),
 }
-# The code of an internal error would say that to try again is no use. This one JSON-RPC leaves to
-# servers; A2A's own begin at -32001 (section 9.5).
-_RPC_CODES: dict[type[A2AError], int] = {**JSON_RPC_ERROR_CODE_MAP, ServerBusyError: -32000}
+# The code of an internal error would say that to try again is no use.
+_RPC_CODES: dict[type[A2AError], int] = {**JSON_RPC_ERROR_CODE_MAP, ServerBusyError: SERVER_ERROR}
 
 
 def rpc_error(call_id: str | int | None, error: A2AError) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from a2a_adapters.errors import ConfigurationError
 from a2a_adapters.observability.requests import Observer
 from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 from a2a_adapters.security.gate import admit
-from a2a_adapters.security.refusals import Refusal
+from a2a_adapters.security.refusals import DOMAIN, Refusal
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -197,16 +197,19 @@ def _headers(context: _ServicerContext) -> dict[str, str]:
     headers: dict[str, str] = {}
     for name, value in context.invocation_metadata() or ():
         if isinstance(value, str):
-            headers[name] = f"{headers[name]},{value}" if name in headers else value
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
 
 
 async def _abort(context: _ServicerContext, error: A2AError, record: RequestRecord) -> None:
     """End a call by an error (section 10.6)."""
-    kind = error.kind if isinstance(error, _RefusedError) else failures.mapping(error)
+    if isinstance(error, _RefusedError):
+        kind, domain = error.kind, DOMAIN
+    else:
+        kind, domain = failures.mapping(error), A2A_DOMAIN
     record.status = kind.grpc_status
     metadata = failures.error_metadata(error)
-    details: list[Message] = [ErrorInfo(reason=kind.reason, domain=A2A_DOMAIN, metadata=metadata)]
+    details: list[Message] = [ErrorInfo(reason=kind.reason, domain=domain, metadata=metadata)]
     if violations := failures.field_violations(error):
         fields = [{"field": name, "description": text} for name, text in violations]
         details.append(BadRequest(field_violations=fields))

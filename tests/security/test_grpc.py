@@ -64,14 +64,14 @@ async def served(**options):
 
 
 async def refusal(call):
-    """Return the status, reason and text with which a call or a stream is refused."""
+    """Return the status, `ErrorInfo` and text with which a call or a stream is refused."""
     answer = anext(aiter(call)) if hasattr(call, "__aiter__") else call
     with pytest.raises(grpc.aio.AioRpcError) as raised:
         await answer
     error = raised.value
     info = ErrorInfo()
     status_from_call(error).details[0].Unpack(info)
-    return error.code(), info.reason, error.details()
+    return error.code(), info, error.details()
 
 
 @pytest.mark.parametrize("headers", [metadata(), metadata("Bearer wrong"), metadata("ann-token")])
@@ -83,8 +83,9 @@ async def test_nobody_else_is_let_in(headers):
             stub.GetTask(GetTaskRequest(id="x"), metadata=headers),
             stub.ListTasks(ListTasksRequest(), metadata=headers),
         ):
-            code, reason, _ = await refusal(call)
-            assert (code, reason) == (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED")
+            code, info, _ = await refusal(call)
+            assert code == grpc.StatusCode.UNAUTHENTICATED
+            assert (info.reason, info.domain) == ("UNAUTHENTICATED", "a2a-adapters")
 
 
 async def test_another_user_finds_nothing():
@@ -131,16 +132,15 @@ async def test_the_extended_card():
         assert card.security_requirements
         assert {i.protocol_binding for i in card.supported_interfaces} == {"GRPC"}
         assert card.supported_interfaces[0].url.startswith("http://127.0.0.1:")
-        assert (await refusal(stub.GetExtendedAgentCard(request, metadata=metadata())))[1] == (
-            "UNAUTHENTICATED"
-        )
+        _, info, _ = await refusal(stub.GetExtendedAgentCard(request, metadata=metadata()))
+        assert info.reason == "UNAUTHENTICATED"
 
 
 async def test_limits():
     limits = Limits(runs=0, queued_runs=0, body_bytes=10_000)
     async with served(limits=limits) as (_, stub):
-        busy = await refusal(stub.SendMessage(user_message("hi"), metadata=ANN))
-        assert busy[:2] == (grpc.StatusCode.UNAVAILABLE, "SERVER_BUSY")
+        code, info, _ = await refusal(stub.SendMessage(user_message("hi"), metadata=ANN))
+        assert (code, info.reason) == (grpc.StatusCode.UNAVAILABLE, "SERVER_BUSY")
         with pytest.raises(grpc.aio.AioRpcError) as raised:
             await stub.SendMessage(user_message("x" * 20_000), metadata=ANN)
     assert raised.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
