@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from weakref import finalize, ref
 
 from a2a.client import ClientConfig, ClientFactory
 from a2a.compat.v0_3.jsonrpc_transport import CompatJsonRpcTransport
@@ -14,12 +13,10 @@ from a2a.utils.constants import TransportProtocol
 
 from a2a_adapters.errors import RemoteAnswerError
 from a2a_adapters.remote.card import fetch_card
-from a2a_adapters.remote.http import make_client
+from a2a_adapters.remote.clients import HttpClients
 from a2a_adapters.remote.jsonrpc import JsonRpcTransport
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
-
     import httpx
     from a2a.client import Client
     from a2a.client.transports.base import ClientTransport
@@ -28,15 +25,6 @@ if TYPE_CHECKING:
     from a2a_adapters.remote.options import RemoteOptions
 
 _BINDINGS = [TransportProtocol.JSONRPC.value, TransportProtocol.HTTP_JSON.value]
-
-
-_UNUSED_SECONDS = 1.0
-"""How long what nobody uses stays open: closing is no task for an event loop that is ending."""
-
-_kept: dict[httpx.AsyncClient, AsyncGenerator[httpx.AsyncClient]] = {}
-"""What is open, with what holds it: neither may become garbage before it is closed."""
-
-_closing: set[asyncio.Future[None]] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +36,7 @@ class Connection:
 
 
 class Connections:
-    """Opens a connection per event loop and closes it with that loop.
-
-    An HTTP connection belongs to the event loop it was opened in, and scripts run several one
-    after the other (`asyncio.run`). Each connection is held by an async generator, because
-    these are what an event loop closes before it ends.
+    """A connection per event loop, each with the HTTP client of that loop.
 
     Args:
         url: The agent's address; None if its card was given.
@@ -70,11 +54,10 @@ class Connections:
     ) -> None:
         self._url = url
         self._card = card
-        self._auth = auth
         self._options = options
-        self._open: dict[asyncio.AbstractEventLoop, asyncio.Future[Connection]] = {}
-        self._holders: dict[asyncio.AbstractEventLoop, AsyncGenerator[httpx.AsyncClient]] = {}
-        finalize(self, _close_all, self._holders)
+        opened: dict[asyncio.AbstractEventLoop, asyncio.Future[Connection]] = {}
+        self._open = opened
+        self._clients = HttpClients(url, auth, options, lambda loop: opened.pop(loop, None))
 
     async def get(self) -> Connection:
         """Return the connection of the running event loop, opened if need be.
@@ -85,7 +68,7 @@ class Connections:
         loop = asyncio.get_running_loop()
         opening = self._open.get(loop)
         if opening is None:
-            opening = self._open[loop] = asyncio.ensure_future(self._start(loop))
+            opening = self._open[loop] = asyncio.ensure_future(self._start())
         try:
             return await asyncio.shield(opening)
         except BaseException:
@@ -93,25 +76,12 @@ class Connections:
                 self._open.pop(loop, None)
             raise
 
-    async def _start(self, loop: asyncio.AbstractEventLoop) -> Connection:
-        http = make_client(self._url, self._options, self._auth)
-        holder = _kept[http] = _hold(http, ref(self))
-        await anext(holder)
-        try:
-            if self._card is None:
-                assert self._url is not None  # noqa: S101 - one of the two is given
-                self._card = await fetch_card(http, self._url, self._options)
-            connection = Connection(self._card, self._client(http, self._card))
-        except BaseException:
-            await holder.aclose()
-            raise
-        self._holders[loop] = holder
-        return connection
-
-    def forget(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Take note that the connection of an event loop is closed."""
-        self._open.pop(loop, None)
-        self._holders.pop(loop, None)
+    async def _start(self) -> Connection:
+        http = await self._clients.get()
+        if self._card is None:
+            assert self._url is not None  # noqa: S101 - one of the two is given
+            self._card = await fetch_card(http, self._url, self._options)
+        return Connection(self._card, self._client(http, self._card))
 
     def _client(self, http: httpx.AsyncClient, card: AgentCard) -> Client:
         config = ClientConfig(
@@ -131,39 +101,7 @@ class Connections:
 
     async def aclose(self) -> None:
         """Close what is open, in whichever event loop that is."""
-        here = asyncio.get_running_loop()
-        for loop, holder in list(self._holders.items()):
-            if loop is here:
-                await holder.aclose()
-            elif loop.is_running():
-                closing = asyncio.run_coroutine_threadsafe(holder.aclose(), loop)
-                await asyncio.wrap_future(closing)
-
-
-async def _hold(
-    http: httpx.AsyncClient, owner: ref[Connections]
-) -> AsyncGenerator[httpx.AsyncClient]:
-    """Keep a client open until this is closed, at the latest by the event loop."""
-    try:
-        async with http:
-            yield http
-    finally:
-        del _kept[http]
-        if (connections := owner()) is not None:
-            connections.forget(asyncio.get_running_loop())
-
-
-def _close_all(holders: Mapping[asyncio.AbstractEventLoop, AsyncGenerator[object]]) -> None:
-    """Close what an agent that nobody uses any more has left open."""
-    for loop, holder in list(holders.items()):
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(loop.call_later, _UNUSED_SECONDS, _close_soon, holder)
-
-
-def _close_soon(holder: AsyncGenerator[object]) -> None:
-    task = asyncio.ensure_future(holder.aclose())
-    _closing.add(task)
-    task.add_done_callback(_closing.discard)
+        await self._clients.aclose()
 
 
 def _json_rpc(card: AgentCard, url: str, config: ClientConfig) -> ClientTransport:
