@@ -1,0 +1,15 @@
+"""What plugins are built with that speak a dialect of A2A.
+
+Servers and clients that came before the protocol, or beside it, have their own routes and shapes.
+A plugin calls them over `HttpClients`, which are bounded and careful about where credentials go,
+and reads their streams by `event_data`.
+"""
+
+from __future__ import annotations
+
+from a2a_adapters.remote.card import agent_url
+from a2a_adapters.remote.clients import HttpClients
+from a2a_adapters.remote.failure import quote
+from a2a_adapters.remote.sse import event_data
+
+__all__ = ["HttpClients", "agent_url", "event_data", "quote"]
