@@ -7,7 +7,8 @@
     serve(adapt(graph, stream_nodes=["writer"]))
 
 The other way round, `A2AChatModel`, `A2ALLM`, `A2ATool`, `A2AToolkit` and `A2ARunnable` are remote
-agents as LangChain's own objects.
+agents as LangChain's own objects. `OmniRouteA2A` and `OmniRouteChatModel` are an OmniRoute gateway,
+which has a dialect of its own, as models.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from a2a_adapters_langchain._graph import GraphAdapter
     from a2a_adapters_langchain._runnable import RunnableAdapter
     from a2a_adapters_langchain.calling.chat_model import A2AChatModel
+    from a2a_adapters_langchain.calling.gateway_chat import OmniRouteChatModel
+    from a2a_adapters_langchain.calling.gateway_llm import OmniRouteA2A
     from a2a_adapters_langchain.calling.llm import A2ALLM
     from a2a_adapters_langchain.calling.runnable import A2ARunnable
     from a2a_adapters_langchain.calling.tool import A2ATool
@@ -36,6 +39,8 @@ __all__ = [
     "A2ATool",
     "A2AToolkit",
     "GraphAdapter",
+    "OmniRouteA2A",
+    "OmniRouteChatModel",
     "RunnableAdapter",
     "adapt",
 ]
@@ -50,6 +55,8 @@ _LAZY = {
     "A2ATool": ("a2a_adapters_langchain.calling.tool", "langchain_core"),
     "A2AToolkit": ("a2a_adapters_langchain.calling.toolkit", "langchain_core"),
     "GraphAdapter": ("a2a_adapters_langchain._graph", "langgraph"),
+    "OmniRouteA2A": ("a2a_adapters_langchain.calling.gateway_llm", "langchain_core"),
+    "OmniRouteChatModel": ("a2a_adapters_langchain.calling.gateway_chat", "langchain_core"),
     "RunnableAdapter": ("a2a_adapters_langchain._runnable", "langchain_core"),
     "adapt": ("a2a_adapters_langchain._adapt", "langchain_core"),
 }
