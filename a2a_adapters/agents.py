@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,18 +21,17 @@ from a2a_adapters.bindings.rest import rest_routes
 from a2a_adapters.card import WELL_KNOWN_PATHS, CardEndpoint, ExtendedCard, build_card
 from a2a_adapters.errors import ConfigurationError, MissingExtraError
 from a2a_adapters.executor import AdapterExecutor
+from a2a_adapters.foreign import DialectAgent, DialectServer, agent_id, dialect_routes
 from a2a_adapters.options import ServerOptions
 from a2a_adapters.plugins import installed_plugins
 from a2a_adapters.runtime import Runtime
-from a2a_adapters.security.body import BodyLimit
-from a2a_adapters.security.gate import AuthenticationGate
+from a2a_adapters.security.protection import protected
 
 if TYPE_CHECKING:
     from a2a.types import AgentCard
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import BaseRoute
-    from starlette.types import ASGIApp
 
     from a2a_adapters.bindings.grpc import GrpcServer
 
@@ -105,10 +104,10 @@ class ServedAgent:
         )
         return [
             # Most requests are for it: here it is found before the others are looked through.
-            Route("/", self._protected(rpc), methods=["POST"]),
+            Route("/", protected(rpc, self._options), methods=["POST"]),
             *public,
             *card.routes(),
-            Mount("", self._protected(every)),
+            Mount("", protected(every, self._options)),
         ]
 
     def _card(self, about: AgentDescription, url: str) -> AgentCard:
@@ -123,12 +122,6 @@ class ServedAgent:
             push=options.push is not None,
         )
         return options.card_signer(card) if options.card_signer else card
-
-    def _protected(self, app: ASGIApp) -> ASGIApp:
-        app = BodyLimit(app, self._options.limits.body_bytes)
-        if self._options.authentication is None:
-            return app
-        return AuthenticationGate(app, self._options.authentication)
 
     async def aclose(self) -> None:
         """End the runs, then let the target go."""
@@ -148,10 +141,11 @@ class ServedAgents:
         description: As for `build_app`.
         url: As for `build_app`.
         options: As for `build_app`.
+        dialects: As for `build_app`.
 
     Raises:
-        ConfigurationError: A name cannot be part of an address, there are no agents, or their
-            cards are to be signed without a `url`.
+        ConfigurationError: A name cannot be part of an address, there are no agents, their cards
+            are to be signed without a `url`, or no plugin speaks a dialect.
     """
 
     def __init__(
@@ -161,6 +155,7 @@ class ServedAgents:
         description: str | None,
         url: str | None,
         options: ServerOptions,
+        dialects: Sequence[object],
     ) -> None:
         if options.card_signer and not url:
             raise ConfigurationError(
@@ -168,6 +163,7 @@ class ServedAgents:
                 "would vouch for any host that a client names"
             )
         self.is_draining = False
+        self._options = options
         self._root = Address(url or "", options.trust_forwarded)
         if isinstance(target, Mapping):
             if name or description:
@@ -184,6 +180,7 @@ class ServedAgents:
         else:
             self._agents = [ServedAgent(target, name, description, self._root, options)]
             self.is_single = True
+        self._dialects = dialect_routes(dialects, self._as_dialect_server(), options)
 
     def __iter__(self) -> Iterator[ServedAgent]:
         return iter(self._agents)
@@ -191,9 +188,18 @@ class ServedAgents:
     def routes(self, *public: BaseRoute) -> list[BaseRoute]:
         """Return every agent's routes and `public`: one agent at the root, or each in its place."""
         if self.is_single:
-            return self._agents[0].routes(*public)
+            return self._agents[0].routes(*self._dialects, *public)
         mounts = [Mount(agent.address.path, routes=agent.routes()) for agent in self._agents]
-        return [*public, Route("/agents", self._list), *mounts]
+        return [*self._dialects, *public, Route("/agents", self._list), *mounts]
+
+    def _as_dialect_server(self) -> DialectServer:
+        agents = {
+            agent.address.path.rpartition("/")[2] or agent_id(agent.about.name): DialectAgent(
+                agent.about, agent.runtime
+            )
+            for agent in self._agents
+        }
+        return DialectServer(agents, self._root.of, CallerContextBuilder().build)
 
     async def start(self) -> None:
         """Listen where an agent listens by itself."""

@@ -21,7 +21,7 @@ from a2a_adapters.security.gate import AuthenticationGate
 from a2a_adapters.threads import ThreadPool
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -37,6 +37,7 @@ def build_app(
     description: str | None = None,
     url: str | None = None,
     options: ServerOptions | None = None,
+    dialects: Sequence[object] = (),
 ) -> Starlette:
     """Return an ASGI application that serves `target` as an A2A agent.
 
@@ -50,16 +51,18 @@ def build_app(
         description: What the card says the agent does.
         url: The public address in the card; by default the one a client used.
         options: Authentication, limits, storage and the like.
+        dialects: Dialects of A2A to speak as well, by the names their plugins give them, or as
+            the plugins' own objects.
 
     Raises:
         NoAdapterError: No plugin can serve the target.
         TargetError: A plugin knows its type, but cannot serve this object.
-        ConfigurationError: A name cannot be part of an address, there are several for gRPC, or
-            the card is to be signed without a `url`.
+        ConfigurationError: A name cannot be part of an address, there are several for gRPC,
+            the card is to be signed without a `url`, or no plugin speaks a dialect.
         MissingExtraError: The options ask for gRPC or metrics, which are not installed.
     """
     options = options or ServerOptions()
-    agents = ServedAgents(target, name, description, url, options)
+    agents = ServedAgents(target, name, description, url, options, dialects)
 
     async def health(_request: Request) -> Response:
         if agents.is_draining:

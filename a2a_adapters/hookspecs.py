@@ -12,6 +12,7 @@ from pluggy import HookimplMarker, HookspecMarker
 
 if TYPE_CHECKING:
     from a2a_adapters.adapter import Adapter
+    from a2a_adapters.foreign import DialectRoutes, DialectServer
     from a2a_adapters.remote import RemoteAgent
 
 PROJECT = "a2a_adapters"
@@ -54,6 +55,19 @@ def a2a_remote_tool(agent: RemoteAgent, framework: str) -> object | None:
     Raises:
         MissingExtraError: The framework is this plugin's, but not installed.
         RemoteAgentError: The card cannot be had.
+    """
+
+
+@hookspec(firstresult=True)
+def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
+    """Return the routes of a dialect of A2A for what is served, or None to pass.
+
+    Stops at the first result that is not None.
+
+    Args:
+        dialect: What the user named: the dialect's name, or an object of the plugin's own that
+            says how it is to be spoken.
+        server: What is served.
     """
 
 

@@ -13,11 +13,12 @@ import pluggy
 
 from a2a_adapters import hookspecs
 from a2a_adapters.adapter import Adapter
-from a2a_adapters.errors import NoAdapterError
+from a2a_adapters.errors import ConfigurationError, NoAdapterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from a2a_adapters.foreign import DialectRoutes, DialectServer
     from a2a_adapters.remote import RemoteAgent
 
 __all__ = ["BLOCK_VARIABLE", "PluginStatus", "Plugins", "installed_plugins"]
@@ -135,6 +136,20 @@ class Plugins:
         """
         tool = self._manager.hook.a2a_remote_tool(agent=agent, framework=framework)
         return self._made(tool, "tools", framework)
+
+    def routes(self, dialect: object, server: DialectServer) -> DialectRoutes:
+        """Return the routes of a dialect.
+
+        Raises:
+            ConfigurationError: No plugin speaks it.
+        """
+        hook = self._manager.hook.a2a_routes
+        routes = cast("DialectRoutes | None", hook(dialect=dialect, server=server))
+        if routes is None:
+            raise ConfigurationError(
+                f"no plugin speaks the dialect {dialect!r}; asked: {self._names() or 'none'}"
+            )
+        return routes
 
     def _made(self, made: object | None, what: str, framework: str) -> object:
         if made is None:

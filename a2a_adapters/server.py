@@ -20,6 +20,7 @@ from a2a_adapters.security.hosts import is_loopback
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Sequence
 
     from a2a_adapters.agents import ServedAgents
 
@@ -32,7 +33,7 @@ _LAST_SECONDS = 1.0
 """How long what is left may take to end when it is cancelled."""
 
 
-def serve(
+def serve(  # noqa: PLR0913 - a choice each
     target: object,
     *,
     host: str = "127.0.0.1",
@@ -41,6 +42,7 @@ def serve(
     description: str | None = None,
     url: str | None = None,
     options: ServerOptions | None = None,
+    dialects: Sequence[object] = (),
     allow_unauthenticated: bool = False,
 ) -> None:
     """Serve `target` as an A2A agent until interrupted.
@@ -54,6 +56,7 @@ def serve(
         description: As for `build_app`.
         url: As for `build_app`.
         options: As for `build_app`.
+        dialects: As for `build_app`.
         allow_unauthenticated: Let everyone who can reach `host` use the agent.
 
     Raises:
@@ -70,7 +73,14 @@ def serve(
             "machines; ask callers for tokens (ServerOptions(authentication=...), "
             "--bearer-token-file), or allow_unauthenticated=True (--allow-unauthenticated)"
         )
-    app = build_app(target, name=name, description=description, url=url, options=options)
+    app = build_app(
+        target,
+        name=name,
+        description=description,
+        url=url,
+        options=options,
+        dialects=dialects,
+    )
     config = uvicorn.Config(
         app,
         host=host,

@@ -91,6 +91,9 @@ def serve(
     log_format: Annotated[
         Literal["text", "json"], typer.Option(help="Write the log for people, or as JSON.")
     ] = "text",
+    dialect: Annotated[
+        list[str] | None, typer.Option(help="A dialect of A2A to speak as well, by its name.")
+    ] = None,
     allow_unauthenticated: Annotated[
         bool, typer.Option(help="Serve other machines too, without asking who they are.")
     ] = False,
@@ -126,6 +129,7 @@ def serve(
         description=description,
         url=url,
         options=options,
+        dialects=dialect or (),
         allow_unauthenticated=allow_unauthenticated,
     )
     if left := busy_threads():

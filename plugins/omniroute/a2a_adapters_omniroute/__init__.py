@@ -9,7 +9,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from a2a_adapters import hookimpl
+from a2a_adapters_omniroute.dialect import OmniRouteDialect
+
 if TYPE_CHECKING:
+    from a2a_adapters.dialects import DialectRoutes, DialectServer
     from a2a_adapters_omniroute.client import QUOTA_MANAGEMENT, SMART_ROUTING, OmniRouteClient
     from a2a_adapters_omniroute.errors import (
         OmniRouteAnswerError,
@@ -36,6 +40,7 @@ __all__ = [
     "OmniRouteCancelledError",
     "OmniRouteCard",
     "OmniRouteClient",
+    "OmniRouteDialect",
     "OmniRouteError",
     "OmniRouteNotEnabledError",
     "OmniRouteProviderError",
@@ -54,6 +59,16 @@ _MODULES = {
     **dict.fromkeys(("OmniRouteCard", "OmniRouteReply", "OmniRouteTask"), "reply"),
     "Routing": "routing",
 }
+
+_DIALECT = "omniroute"
+
+
+@hookimpl
+def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
+    """Return the routes for OmniRoute's clients."""
+    if dialect == _DIALECT:
+        dialect = OmniRouteDialect()
+    return dialect.routes(server) if isinstance(dialect, OmniRouteDialect) else None
 
 
 def __getattr__(name: str) -> object:

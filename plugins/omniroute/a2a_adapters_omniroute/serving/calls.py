@@ -1,0 +1,150 @@
+"""What OmniRoute's clients ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from a2a.types import Message, Part, Role, SendMessageRequest
+from google.protobuf.json_format import ParseDict, ParseError
+from google.protobuf.struct_pb2 import Struct
+
+from a2a_adapters.dialects import quote
+from a2a_adapters_omniroute.serving.refusals import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    RefusedError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DEFAULT_SKILL = "smart-routing"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A JSON-RPC request."""
+
+    id: str | int | float | None
+    method: str
+    params: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One of the messages of a call."""
+
+    role: str
+    content: str
+
+
+def call_id(body: object) -> str | int | float | None:
+    """Return the id of a call, also of one that is wrong otherwise."""
+    found = body.get("id") if isinstance(body, dict) else None
+    return found if isinstance(found, str | int | float) else None
+
+
+def read_call(body: object) -> Call:
+    """Return a call.
+
+    Raises:
+        RefusedError: It is none.
+    """
+    if (
+        not isinstance(body, dict)
+        or body.get("jsonrpc") != "2.0"
+        or not isinstance(method := body.get("method"), str)
+    ):
+        raise RefusedError(INVALID_REQUEST, "Invalid request: missing jsonrpc or method")
+    params = body.get("params") or {}
+    if not isinstance(params, dict):
+        raise RefusedError(INVALID_PARAMS, "Invalid params: an object is expected")
+    return Call(call_id(body), method, params)
+
+
+def read_skill(params: dict[str, Any]) -> str:
+    """Return the skill that is asked for."""
+    skill = params.get("skill") or DEFAULT_SKILL
+    if not isinstance(skill, str):
+        raise RefusedError(INVALID_PARAMS, "Invalid params: skill must be a string")
+    return skill
+
+
+def read_task_id(params: dict[str, Any]) -> str:
+    """Return the task that is meant; the real server takes `id` as well.
+
+    Raises:
+        RefusedError: There is none.
+    """
+    task_id = params.get("taskId") or params.get("id")
+    if not isinstance(task_id, str):
+        raise RefusedError(INVALID_PARAMS, "Invalid params: taskId required")
+    return task_id
+
+
+def read_messages(params: dict[str, Any]) -> list[Said]:
+    """Return the messages of a call, in any of the forms the real server takes.
+
+    Raises:
+        RefusedError: There are none.
+    """
+    listed = params.get("messages")
+    said = _said(listed) if isinstance(listed, list) else []
+    if not said and isinstance(message := params.get("message"), dict):
+        said = _said([{**message, "content": message.get("content") or _parts_text(message)}])
+    if not said:
+        raise RefusedError(
+            INVALID_PARAMS, "Invalid params: provide `messages[]` or `message.content`"
+        )
+    return said
+
+
+def _said(messages: list[Any]) -> list[Said]:
+    return [
+        Said(role if isinstance(role, str) else "user", content)
+        for message in messages
+        if isinstance(message, dict)
+        and isinstance(content := message.get("content"), str)
+        and content
+        and (role := message.get("role", "user"))
+    ]
+
+
+def _parts_text(message: dict[str, Any]) -> str:
+    parts = message.get("parts")
+    texts = [p.get("text") for p in parts if isinstance(p, dict)] if isinstance(parts, list) else []
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def to_request(messages: Sequence[Said], metadata: object) -> SendMessageRequest:
+    """Return the messages as one of A2A, which has no roles within a message.
+
+    A single message of the user is sent as it is; in a dialogue each text begins with who said it.
+
+    Raises:
+        RefusedError: The metadata is no object, or cannot be kept.
+    """
+    if len(messages) == 1 and messages[0].role == "user":
+        texts = [messages[0].content]
+    else:
+        texts = [f"{said.role.capitalize()}: {said.content}" for said in messages]
+    message = Message(
+        message_id=uuid4().hex,
+        role=Role.ROLE_USER,
+        parts=[Part(text=text) for text in texts],
+    )
+    if metadata is not None:
+        message.metadata.CopyFrom(_struct(metadata))
+    return SendMessageRequest(message=message)
+
+
+def _struct(metadata: object) -> Struct:
+    if not isinstance(metadata, dict):
+        raise RefusedError(INVALID_PARAMS, "Invalid params: metadata must be an object")
+    try:
+        return ParseDict(metadata, Struct())
+    except (ParseError, ValueError, RecursionError) as error:
+        text = f"Invalid params: metadata: {quote(str(error))}"
+        raise RefusedError(INVALID_PARAMS, text) from error

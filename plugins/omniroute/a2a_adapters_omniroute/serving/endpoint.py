@@ -1,0 +1,164 @@
+"""The endpoint `/a2a`: JSON-RPC in the dialect."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json, to_json
+from starlette.responses import Response, StreamingResponse
+
+from a2a_adapters.dialects import one_line
+from a2a_adapters_omniroute.serving.calls import (
+    Call,
+    call_id,
+    read_call,
+    read_messages,
+    read_skill,
+    read_task_id,
+    to_request,
+)
+from a2a_adapters_omniroute.serving.refusals import (
+    FAILED,
+    NOT_FOUND,
+    PARSE_ERROR,
+    TASK_FINISHED,
+    RefusedError,
+)
+from a2a_adapters_omniroute.serving.task import DialectTask, timestamp
+from a2a_adapters_omniroute.serving.tasks import DialectTasks
+from a2a_adapters_omniroute.serving.work import Work
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+
+    from starlette.requests import Request
+
+    from a2a_adapters.dialects import DialectAgent, DialectServer
+    from a2a_adapters_omniroute.dialect import OmniRouteDialect
+
+_JSON = "application/json"
+
+
+class OmniRouteEndpoint:
+    """Answers the four methods.
+
+    Args:
+        dialect: How long tasks may take and are kept.
+        server: Who is calling.
+        skills: The agents by the skills that clients ask for.
+    """
+
+    def __init__(
+        self,
+        dialect: OmniRouteDialect,
+        server: DialectServer,
+        skills: Mapping[str, DialectAgent],
+    ) -> None:
+        self._dialect = dialect
+        self._server = server
+        self._skills = skills
+        self._tasks = DialectTasks(dialect)
+        self._working: dict[str, tuple[Work, asyncio.Task[None]]] = {}
+
+    async def answer(self, request: Request) -> Response:
+        """Answer a request."""
+        body = None
+        try:
+            try:
+                body = from_json(await request.body(), allow_inf_nan=False)
+            except ValueError as error:
+                raise RefusedError(PARSE_ERROR, "Parse error: invalid JSON") from error
+            return await self._answer(read_call(body), request)
+        except RefusedError as error:
+            return _json(error.body(call_id(body)), error.status)
+
+    async def _answer(self, call: Call, request: Request) -> Response:
+        match call.method:
+            case "message/send":
+                task = self._begin(call, request)
+                await task.finished()
+                return _result(call, _sent(task))
+            case "message/stream":
+                task = self._begin(call, request)
+                headers = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
+                events = self._events(task)
+                return StreamingResponse(events, headers=headers, media_type="text/event-stream")
+            case "tasks/get":
+                return _result(call, {"task": self._find(call, request).record()})
+            case "tasks/cancel":
+                task = self._find(call, request)
+                await self._cancel(task)
+                return _result(call, {"task": task.brief()})
+            case _:
+                raise RefusedError(NOT_FOUND, f"Method not found: {call.method[:100]}")
+
+    def _begin(self, call: Call, request: Request) -> DialectTask:
+        """Let the agent of the skill begin to work, whether or not anybody waits for it."""
+        skill = read_skill(call.params)
+        agent = self._skills.get(skill)
+        if agent is None:
+            raise RefusedError(NOT_FOUND, f"Unknown skill: {skill[:100]}")
+        sent = to_request(read_messages(call.params), call.params.get("metadata"))
+        context = self._server.caller(request)
+        task = DialectTask(
+            owner=context.user.user_name,
+            skill=skill,
+            input=call.params,
+            run_seconds=self._dialect.run_seconds,
+        )
+        self._tasks.add(task)
+        work = Work(agent, task, context)
+        running = asyncio.create_task(work.run(sent))
+        self._working[task.id] = work, running
+        running.add_done_callback(lambda _: self._ended(task))
+        return task
+
+    def _ended(self, task: DialectTask) -> None:
+        del self._working[task.id]
+        self._tasks.forget_later(task)
+
+    def _find(self, call: Call, request: Request) -> DialectTask:
+        owner = self._server.caller(request).user.user_name
+        return self._tasks.find(read_task_id(call.params), owner)
+
+    async def _cancel(self, task: DialectTask) -> None:
+        if task.is_finished:
+            raise RefusedError(TASK_FINISHED, f"Invalid transition: {task.state} → cancelled")
+        task.move("cancelled")
+        if task.id in self._working:
+            await self._working[task.id][0].stop()
+
+    async def _events(self, task: DialectTask) -> AsyncGenerator[bytes]:
+        async for chunk in task.chunks(self._dialect.heartbeat_seconds):
+            if chunk is None:
+                yield f": heartbeat {timestamp()}\n\n".encode()
+            else:
+                yield _event({"task": {"id": task.id, "state": "working"}, "chunk": chunk})
+        metadata = task.told if task.state == "completed" else {"error": task.error}
+        yield _event({"task": task.brief(), "metadata": metadata})
+
+
+def _sent(task: DialectTask) -> dict[str, Any]:
+    """Return the result of a task that has ended.
+
+    Raises:
+        RefusedError: It has failed.
+    """
+    if task.state == "failed":
+        beginning = "Skill execution failed: " if task.code == FAILED else ""
+        raise RefusedError(task.code, beginning + task.error)
+    return {"task": task.brief(), "artifacts": task.artifacts, "metadata": task.told}
+
+
+def _result(call: Call, result: dict[str, Any]) -> Response:
+    return _json({"jsonrpc": "2.0", "id": call.id, "result": result})
+
+
+def _json(body: dict[str, Any], status: int = 200) -> Response:
+    return Response(to_json(body), status, media_type=_JSON)
+
+
+def _event(params: dict[str, Any]) -> bytes:
+    event = {"jsonrpc": "2.0", "method": "message/stream", "params": params}
+    return b"data: " + one_line(event) + b"\n\n"
