@@ -163,7 +163,6 @@ class ServedAgents:
                 "would vouch for any host that a client names"
             )
         self.is_draining = False
-        self._options = options
         self._root = Address(url or "", options.trust_forwarded)
         if isinstance(target, Mapping):
             if name or description:

@@ -11,11 +11,13 @@ import pytest
 from a2a_adapters import (
     Adapter,
     AgentDescription,
+    ConfigurationError,
     NoAdapterError,
     Plugins,
     hookimpl,
     installed_plugins,
 )
+from a2a_adapters.dialects import DialectRoutes
 from a2a_adapters.plugins import BLOCK_VARIABLE
 
 
@@ -140,4 +142,17 @@ def test_the_bundled_plugins_are_found_by_their_entry_points():
     statuses = {status.name: status for status in installed_plugins().statuses()}
     assert statuses["functions"].problem == ""
     assert statuses["langchain"].problem == ""
+    assert statuses["omniroute"].problem == ""
     assert "a2a_adapt" in statuses["langchain"].hooks
+
+
+def test_a_dialect_is_spoken_by_the_plugin_that_knows_it():
+    @hookimpl
+    def a2a_routes(dialect, server):
+        return DialectRoutes() if dialect == "morse" else None
+
+    plugins = Plugins()
+    plugins.register(SimpleNamespace(a2a_routes=a2a_routes), "morse")
+    assert plugins.routes("morse", server=None) == DialectRoutes()
+    with pytest.raises(ConfigurationError, match="the dialect 'smoke'; asked: morse"):
+        plugins.routes("smoke", server=None)
