@@ -7,13 +7,9 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NoReturn, Self, TypeAlias
 
 from a2a_adapters import JSON, RemoteAgentError, RemoteTimeoutError, TextDelta, blocking
-from a2a_adapters_omniroute.errors import (
-    OmniRouteAnswerError,
-    OmniRouteBudgetError,
-    OmniRouteCancelledError,
-)
-from a2a_adapters_omniroute.failure import failure
+from a2a_adapters_omniroute.errors import OmniRouteAnswerError
 from a2a_adapters_omniroute.gateway import Gateway
+from a2a_adapters_omniroute.outcome import reply_of
 from a2a_adapters_omniroute.reply import (
     OmniRouteCard,
     OmniRouteReply,
@@ -99,7 +95,7 @@ class OmniRouteClient:
         """
         async with self._in_time():
             result = await self._gateway.call("message/send", _params(skill, messages, metadata))
-        return _reply(read_task(result))
+        return reply_of(read_task(result))
 
     async def stream(
         self, skill: str, messages: Messages, metadata: Mapping[str, JSON] | None = None
@@ -131,7 +127,7 @@ class OmniRouteClient:
             raise
         finally:
             await events.aclose()
-        reply = _reply(task, "".join(pieces))
+        reply = reply_of(task, "".join(pieces))
         if not pieces:
             yield TextDelta(reply.text)
         yield reply
@@ -189,7 +185,7 @@ class OmniRouteClient:
             raise RemoteTimeoutError(
                 f"the task did not end within {timeout:g} s and was cancelled", task_id=task_id
             ) from error
-        return _reply(task)
+        return reply_of(task)
 
     async def aclose(self) -> None:
         """Close the connections; the next call opens them again."""
@@ -273,36 +269,3 @@ def _piece(event: Mapping[str, object]) -> str:
             return content
         case _:
             return ""
-
-
-def _reply(task: OmniRouteTask, streamed: str = "") -> OmniRouteReply:
-    """Return the answer that a task holds, or raise why it holds none."""
-    if task.state == "cancelled":
-        raise OmniRouteCancelledError("the task was cancelled", task_id=task.id)
-    if task.state == "failed":
-        raise failure(_reason(task), task.id)
-    if task.state != "completed":
-        raise OmniRouteAnswerError(
-            f"the task is {task.state!r:.30} still; wait(task_id) waits for it", task_id=task.id
-        )
-    reply = OmniRouteReply(
-        text=streamed or task.text,
-        task_id=task.id,
-        artifacts=task.artifacts,
-        metadata=task.metadata,
-    )
-    if reply.policy_verdict.get("allowed") is False:
-        reason = reply.policy_verdict.get("reason", "it gives no reason")
-        raise OmniRouteBudgetError(
-            f"the gateway's policy refuses the call: {reason}; allow a larger budget, or take a "
-            "cheaper model or combo",
-            reply,
-        )
-    if not reply.text:
-        raise OmniRouteAnswerError("the gateway's answer holds no text", task_id=task.id)
-    return reply
-
-
-def _reason(task: OmniRouteTask) -> str:
-    told = [task.metadata.get("error"), *(event.get("message") for event in task.events[::-1])]
-    return next((reason for reason in told if isinstance(reason, str)), "it gave no reason")
