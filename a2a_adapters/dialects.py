@@ -9,7 +9,8 @@ gets a `DialectServer` and returns `DialectRoutes`. `Answer` makes one answer of
 
 from __future__ import annotations
 
-from a2a_adapters.foreign import DialectAgent, DialectRoutes, DialectServer
+from a2a_adapters.conversion import message_parts, struct_to_dict, to_protocol, to_struct
+from a2a_adapters.foreign import DialectAgent, DialectRoutes, DialectServer, as_response
 from a2a_adapters.remote.answer import Answer
 from a2a_adapters.remote.card import agent_url
 from a2a_adapters.remote.clients import HttpClients
@@ -24,7 +25,12 @@ __all__ = [
     "DialectServer",
     "HttpClients",
     "agent_url",
+    "as_response",
     "event_data",
+    "message_parts",
     "one_line",
     "quote",
+    "struct_to_dict",
+    "to_protocol",
+    "to_struct",
 ]

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import re
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from a2a.types import Message, StreamResponse, Task, TaskStatusUpdateEvent
 from starlette.routing import BaseRoute, Route
 
 from a2a_adapters.plugins import installed_plugins
 from a2a_adapters.security.protection import protected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
     from a2a.server.context import ServerCallContext
+    from a2a.server.events import Event
     from a2a.server.request_handlers.request_handler import RequestHandler
+    from a2a.types import SendMessageRequest
     from starlette.requests import Request
     from starlette.types import Scope
 
     from a2a_adapters.adapter import AgentDescription
     from a2a_adapters.options import ServerOptions
+    from a2a_adapters.remote.answer import Answer, NewEvent
 
-__all__ = ["DialectAgent", "DialectRoutes", "DialectServer", "agent_id", "dialect_routes"]
+__all__ = [
+    "DialectAgent",
+    "DialectRoutes",
+    "DialectServer",
+    "agent_id",
+    "as_response",
+    "dialect_routes",
+]
 
 _NOT_IN_IDS = re.compile(r"[^a-z0-9._~-]+")
 
@@ -38,6 +50,20 @@ class DialectAgent:
 
     about: AgentDescription
     handler: RequestHandler
+
+    async def follow(
+        self, request: SendMessageRequest, context: ServerCallContext, answer: Answer
+    ) -> AsyncGenerator[list[NewEvent]]:
+        """Send a message, fold each event of its task into `answer`, and yield what is new.
+
+        Leaving does not end the task.
+
+        Raises:
+            A2AError: The message was refused.
+        """
+        async with aclosing(self.handler.on_message_send_stream(request, context)) as events:
+            async for event in events:
+                yield answer.fold(as_response(event))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +93,19 @@ class DialectRoutes:
 
     cards: Sequence[Route] = ()
     calls: Sequence[Route] = ()
+
+
+def as_response(event: Event) -> StreamResponse:
+    """Return an event of a task as streams have it."""
+    match event:
+        case Task():
+            return StreamResponse(task=event)
+        case Message():
+            return StreamResponse(message=event)
+        case TaskStatusUpdateEvent():
+            return StreamResponse(status_update=event)
+        case _:
+            return StreamResponse(artifact_update=event)
 
 
 def dialect_routes(

@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING
 from pluggy import HookimplMarker, HookspecMarker
 
 if TYPE_CHECKING:
+    import httpx
+    from a2a.client.transports.base import ClientTransport
+    from a2a.types import AgentCard
+
     from a2a_adapters.adapter import Adapter
     from a2a_adapters.foreign import DialectRoutes, DialectServer
     from a2a_adapters.remote import RemoteAgent
@@ -55,6 +59,22 @@ def a2a_remote_tool(agent: RemoteAgent, framework: str) -> object | None:
     Raises:
         MissingExtraError: The framework is this plugin's, but not installed.
         RemoteAgentError: The card cannot be had.
+    """
+
+
+@hookspec(firstresult=True)
+def a2a_transport(card: AgentCard, url: str, http: httpx.AsyncClient) -> ClientTransport | None:
+    """Return how a remote agent with that card is called over JSON-RPC, or None for A2A itself.
+
+    Stops at the first result that is not None. Connects on first use, not here.
+
+    Args:
+        card: The agent's card. Whoever wrote it need not be trusted.
+        url: The interface that was chosen from it.
+        http: What calls go through; it adds credentials and keeps limits.
+
+    Raises:
+        RemoteAnswerError: The agent cannot be called as one of A2A. The text says how it can.
     """
 
 

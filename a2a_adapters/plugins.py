@@ -18,6 +18,10 @@ from a2a_adapters.errors import ConfigurationError, NoAdapterError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import httpx
+    from a2a.client.transports.base import ClientTransport
+    from a2a.types import AgentCard
+
     from a2a_adapters.foreign import DialectRoutes, DialectServer
     from a2a_adapters.remote import RemoteAgent
 
@@ -150,6 +154,17 @@ class Plugins:
                 f"no plugin speaks the dialect {dialect!r}; asked: {self._names() or 'none'}"
             )
         return routes
+
+    def transport(
+        self, card: AgentCard, url: str, http: httpx.AsyncClient
+    ) -> ClientTransport | None:
+        """Return how a remote agent that speaks a dialect is called, None for A2A itself.
+
+        Raises:
+            RemoteAnswerError: It can only be called by other means.
+        """
+        made = self._manager.hook.a2a_transport(card=card, url=url, http=http)
+        return cast("ClientTransport | None", made)
 
     def _made(self, made: object | None, what: str, framework: str) -> object:
         if made is None:

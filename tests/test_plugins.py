@@ -143,6 +143,7 @@ def test_the_bundled_plugins_are_found_by_their_entry_points():
     assert statuses["functions"].problem == ""
     assert statuses["langchain"].problem == ""
     assert statuses["omniroute"].problem == ""
+    assert statuses["agno"].problem == ""
     assert "a2a_adapt" in statuses["langchain"].hooks
 
 

@@ -12,6 +12,7 @@ from a2a.compat.v0_3.versions import is_legacy_version
 from a2a.utils.constants import TransportProtocol
 
 from a2a_adapters.errors import RemoteAnswerError
+from a2a_adapters.plugins import installed_plugins
 from a2a_adapters.remote.card import fetch_card
 from a2a_adapters.remote.clients import HttpClients
 from a2a_adapters.remote.jsonrpc import JsonRpcTransport
@@ -93,6 +94,8 @@ class Connections:
         factory.register(TransportProtocol.JSONRPC.value, _json_rpc)
         try:
             return factory.create(card)
+        except RemoteAnswerError:
+            raise
         except ValueError as error:
             offered = ", ".join(sorted({i.protocol_binding for i in card.supported_interfaces}))
             raise RemoteAnswerError(
@@ -107,6 +110,9 @@ class Connections:
 def _json_rpc(card: AgentCard, url: str, config: ClientConfig) -> ClientTransport:
     """Make the transport for a JSON-RPC interface of either protocol version."""
     assert config.httpx_client is not None  # noqa: S101 - `_client` sets it
+    dialect = installed_plugins().transport(card, url, config.httpx_client)
+    if dialect is not None:
+        return dialect
     versions = [i.protocol_version for i in card.supported_interfaces if i.url == url]
     is_old = all(is_legacy_version(version) for version in versions if version)
     transport = CompatJsonRpcTransport if is_old and any(versions) else JsonRpcTransport

@@ -9,10 +9,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from a2a_adapters import hookimpl
+from a2a_adapters import RemoteAnswerError, hookimpl
 from a2a_adapters_omniroute.dialect import OmniRouteDialect
 
 if TYPE_CHECKING:
+    from a2a.types import AgentCard
+
     from a2a_adapters.dialects import DialectRoutes, DialectServer
     from a2a_adapters_omniroute.client import QUOTA_MANAGEMENT, SMART_ROUTING, OmniRouteClient
     from a2a_adapters_omniroute.errors import (
@@ -69,6 +71,21 @@ def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
     if dialect == _DIALECT:
         dialect = OmniRouteDialect()
     return dialect.routes(server) if isinstance(dialect, OmniRouteDialect) else None
+
+
+@hookimpl
+def a2a_transport(card: AgentCard, url: str) -> None:
+    """Refuse gateways, which no client of A2A understands: some of their answers look empty.
+
+    Raises:
+        RemoteAnswerError: The card is a gateway's.
+    """
+    # A2A requires input modes of every card.
+    if url.endswith("/a2a") and not card.default_input_modes:
+        raise RemoteAnswerError(
+            "the agent is an OmniRoute gateway, which does not speak A2A; use OmniRouteClient of "
+            "a2a_adapters_omniroute, or OmniRouteA2A of a2a_adapters_langchain"
+        )
 
 
 def __getattr__(name: str) -> object:

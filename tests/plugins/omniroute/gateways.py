@@ -50,7 +50,7 @@ def replaying():
         return recorded(names[request.path_params["n"]])
 
     async def card(request):
-        return JSONResponse(CARD)
+        return JSONResponse({**CARD, "url": str(request.url.replace(path="/0/a2a"))})
 
     return Starlette(
         routes=[

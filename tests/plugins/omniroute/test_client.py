@@ -16,6 +16,7 @@ from starlette.routing import Route
 from a2a_adapters import (
     A2AAdaptersError,
     ConfigurationError,
+    RemoteAgent,
     RemoteAnswerError,
     RemoteAuthError,
     RemoteConnectionError,
@@ -447,3 +448,9 @@ async def test_one_client_serves_threads_and_loops_at_once():
         await asyncio.to_thread(client.close)
     texts = [reply.text.strip().removeprefix("m: ") for reply, _ in replies]
     assert texts == [f"n{n}" for n in range(40)]
+
+
+async def test_a_remote_agent_names_what_would_help():
+    async with running(replaying()) as url, RemoteAgent(f"{url}/0") as agent:
+        with pytest.raises(RemoteAnswerError, match="OmniRouteClient of a2a_adapters_omniroute"):
+            await agent.send("hi")

@@ -8,7 +8,7 @@ import logging
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from a2a.types import CancelTaskRequest, Message, StreamResponse, Task, TaskStatusUpdateEvent
+from a2a.types import CancelTaskRequest
 from a2a.utils.errors import A2AError, ContentTypeNotSupportedError, InvalidParamsError
 from pydantic_core import to_json
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from a2a.server.context import ServerCallContext
-    from a2a.server.events import Event
     from a2a.types import SendMessageRequest
 
     from a2a_adapters import AgentReply
@@ -76,11 +75,8 @@ class Work:
 
     async def _follow(self, request: SendMessageRequest) -> None:
         task, answer = self._task, self._answer
-        async with aclosing(
-            self._agent.handler.on_message_send_stream(request, self._context)
-        ) as events:
-            async for event in events:
-                news = answer.fold(_response(event))
+        async with aclosing(self._agent.follow(request, self._context, answer)) as following:
+            async for news in following:
                 if task.is_finished:  # cancelled before the agent had begun a task
                     await self.stop()
                     return
@@ -126,18 +122,6 @@ def _code(error: A2AError) -> int:
     if isinstance(error, InvalidParamsError | ContentTypeNotSupportedError):
         return INVALID_PARAMS
     return NO_PROVIDER if "retryAfterSeconds" in (error.data or {}) else FAILED
-
-
-def _response(event: Event) -> StreamResponse:
-    match event:
-        case Task():
-            return StreamResponse(task=event)
-        case Message():
-            return StreamResponse(message=event)
-        case TaskStatusUpdateEvent():
-            return StreamResponse(status_update=event)
-        case _:
-            return StreamResponse(artifact_update=event)
 
 
 def _artifacts_of(reply: AgentReply) -> list[dict[str, Any]]:

@@ -1,0 +1,53 @@
+"""Agno's dialects of A2A: calls Agno's servers, and serves its clients.
+
+`RemoteAgent("http://host:7777/a2a/agents/my-agent")` needs nothing from here. Servers that have no
+cards, as Agno-Go and Agno before 2.3.26, are called by `RemoteAgent(agno_card(url, agent_id))`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from a2a_adapters import hookimpl
+
+if TYPE_CHECKING:
+    import httpx
+    from a2a.client.transports.base import ClientTransport
+    from a2a.types import AgentCard
+
+    from a2a_adapters.dialects import DialectRoutes, DialectServer
+    from a2a_adapters_agno.calling.card import agno_card
+
+__all__ = ["agno_card"]
+
+_DIALECT = "agno"
+
+
+@hookimpl
+def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
+    """Return the routes for Agno's clients."""
+    if dialect != _DIALECT:
+        return None
+    from a2a_adapters_agno.serving.routes import agno_routes  # noqa: PLC0415
+
+    return agno_routes(server)
+
+
+@hookimpl
+def a2a_transport(card: AgentCard, url: str, http: httpx.AsyncClient) -> ClientTransport | None:
+    """Return how an Agno server is called; its card tells by the address in it."""
+    from a2a_adapters_agno.calling.card import addresses_of  # noqa: PLC0415
+
+    addresses = addresses_of(card, url)
+    if addresses is None:
+        return None
+    from a2a_adapters_agno.calling.transport import AgnoTransport  # noqa: PLC0415
+
+    return AgnoTransport(http, card, addresses)
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.calling.card"), name)

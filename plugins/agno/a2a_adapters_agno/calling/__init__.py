@@ -1,0 +1,1 @@
+"""The client side: Agno's servers, called by `RemoteAgent`."""

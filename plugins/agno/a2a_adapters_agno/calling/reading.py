@@ -1,0 +1,253 @@
+"""What Agno's servers answer, as events of A2A.
+
+Three of them are understood: the tasks of Agno, whose text is in the history; its streams, whose
+text comes as messages, then a final status, then the whole task once more; and the bare events and
+tasks of Agno-Go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from a2a.types import (
+    Artifact,
+    Message,
+    Role,
+    StreamResponse,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskState,
+    TaskStatus,
+    TaskStatusUpdateEvent,
+)
+from pydantic_core import from_json
+
+from a2a_adapters import PROGRESS_EXTENSION, Data, Part, RemoteAnswerError, Text
+from a2a_adapters.dialects import to_protocol
+from a2a_adapters_agno.parts import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_STATES = {
+    "submitted": TaskState.TASK_STATE_SUBMITTED,
+    "working": TaskState.TASK_STATE_WORKING,
+    "completed": TaskState.TASK_STATE_COMPLETED,
+    "failed": TaskState.TASK_STATE_FAILED,
+    "canceled": TaskState.TASK_STATE_CANCELED,
+    "cancelled": TaskState.TASK_STATE_CANCELED,
+    "rejected": TaskState.TASK_STATE_REJECTED,
+    "input-required": TaskState.TASK_STATE_INPUT_REQUIRED,
+    "auth-required": TaskState.TASK_STATE_AUTH_REQUIRED,
+}
+_COMPLETED = TaskState.TASK_STATE_COMPLETED
+_UNFINISHED = {TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING}
+_TOOL_EVENTS = {"tool_call_started": "tool_call", "tool_call_completed": "tool_result"}
+
+
+def read_task(result: Mapping[str, Any]) -> Task:
+    """Return the task of an answer; its text is an artifact then, or why it has failed.
+
+    Raises:
+        RemoteAnswerError: There is none, or it is completed without anything in it.
+    """
+    found = result.get("task", result)
+    if not isinstance(found, dict) or not isinstance(found.get("id"), str):
+        raise RemoteAnswerError("the agent's answer holds no task")
+    context_id = found.get("contextId") or found.get("context_id") or ""
+    task = Task(id=found["id"], context_id=str(context_id))
+    state, parts = _state(found.get("status")), _said(found.get("history"))
+    artifacts = [_artifact(each) for each in _dicts(found.get("artifacts"))]
+    task.status.CopyFrom(TaskStatus(state=state))
+    if state == _COMPLETED:
+        if parts:
+            task.artifacts.append(Artifact(artifact_id="answer", parts=to_protocol(parts)))
+        task.artifacts.extend(artifacts)
+        if not task.artifacts:
+            raise _nothing_in_it(task.id)
+    elif parts and state not in _UNFINISHED:
+        task.status.message.CopyFrom(_message(parts))
+    return task
+
+
+class StreamReader:
+    """Turns the events of one stream into those of A2A: nothing twice, nothing lost."""
+
+    def __init__(self) -> None:
+        self._task_id = ""
+        self._context_id = ""
+        self._begun: set[str] = set()
+        self._streamed: list[Part] = []
+        self._final: TaskState | None = None
+        self._is_over = False
+
+    def read(self, event: Mapping[str, Any]) -> list[StreamResponse]:
+        """Return what an event adds.
+
+        Raises:
+            RemoteAnswerError: The agent has completed without an answer.
+        """
+        match event.get("kind"):
+            case "status-update":
+                self._note_ids(event)
+                return self._read_status(event)
+            case "message":
+                self._note_ids(event)
+                return self._read_message(event)
+            case "task":
+                return self._read_task(event)
+            case _ if "status" in event:
+                return self._read_bare(event)
+            case _:
+                return []
+
+    def end(self) -> list[StreamResponse]:
+        """Return what follows from the stream's end."""
+        if self._final is None or self._is_over:
+            return []
+        if self._final == _COMPLETED and not self._streamed:
+            raise _nothing_in_it(self._task_id)
+        return [self._status(self._final)]
+
+    def _note_ids(self, event: Mapping[str, Any]) -> None:
+        self._task_id = str(event.get("taskId") or self._task_id)
+        self._context_id = str(event.get("contextId") or self._context_id)
+
+    def _read_status(self, event: Mapping[str, Any]) -> list[StreamResponse]:
+        state = _state(event.get("status"))
+        if event.get("final"):  # the whole task is still to come
+            self._final = state
+            return []
+        return [self._status(state, _tool_news(event.get("metadata")))]
+
+    def _read_message(self, event: Mapping[str, Any]) -> list[StreamResponse]:
+        parts = _parts(event)
+        about = event.get("metadata")
+        if isinstance(about, dict) and about.get("agno_content_category") == "reasoning":
+            return [self._status(TaskState.TASK_STATE_WORKING, _message(parts))]
+        self._streamed += parts
+        return [self._chunk(str(event.get("messageId", "answer")), parts)] if parts else []
+
+    def _read_task(self, event: Mapping[str, Any]) -> list[StreamResponse]:
+        """Take the whole task: what was not streamed, and how it has ended."""
+        self._is_over = True
+        state, said = _state(event.get("status")), _said(event.get("history"))
+        self._task_id = str(event.get("id") or self._task_id)
+        self._context_id = str(event.get("contextId") or self._context_id)
+        if state != _COMPLETED:
+            return [self._status(state, _message(said) if said else None)]
+        has_text = any(isinstance(part, Text) for part in self._streamed)
+        late = [
+            part
+            for part in said
+            if part not in self._streamed and not (has_text and isinstance(part, Text))
+        ]
+        news = [self._chunk("answer" if not self._begun else "late", late)] if late else []
+        news += [self._whole(_artifact(each)) for each in _dicts(event.get("artifacts"))]
+        if not news and not self._streamed:
+            raise _nothing_in_it(self._task_id)
+        return [*news, self._status(state)]
+
+    def _read_bare(self, event: Mapping[str, Any]) -> list[StreamResponse]:
+        """Take an event of Agno-Go, which is the only one of its stream."""
+        self._note_ids(event)
+        self._is_over = True
+        state = _state(event.get("status"))
+        said = _parts(message) if isinstance(message := event.get("message"), dict) else []
+        if state == _COMPLETED:
+            if not said:
+                raise _nothing_in_it(self._task_id)
+            return [self._chunk("answer", said), self._status(state)]
+        error = event.get("error")
+        if isinstance(error, dict):
+            said = [*said, Text(str(error.get("message", "")))]
+        return [self._status(state, _message(said) if said else None)]
+
+    def _chunk(self, artifact_id: str, parts: Sequence[Part]) -> StreamResponse:
+        event = self._whole(Artifact(artifact_id=artifact_id, parts=to_protocol(parts)))
+        event.artifact_update.append = artifact_id in self._begun
+        self._begun.add(artifact_id)
+        return event
+
+    def _whole(self, artifact: Artifact) -> StreamResponse:
+        return StreamResponse(
+            artifact_update=TaskArtifactUpdateEvent(
+                task_id=self._task_id, context_id=self._context_id, artifact=artifact
+            )
+        )
+
+    def _status(self, state: TaskState, message: Message | None = None) -> StreamResponse:
+        return StreamResponse(
+            status_update=TaskStatusUpdateEvent(
+                task_id=self._task_id,
+                context_id=self._context_id,
+                status=TaskStatus(state=state, message=message),
+            )
+        )
+
+
+def _nothing_in_it(task_id: str) -> RemoteAnswerError:
+    return RemoteAnswerError(
+        "the agent completed its task without an answer; Agno tells so when its model has failed",
+        task_id=task_id,
+    )
+
+
+def _state(status: object) -> TaskState:
+    name = status.get("state") if isinstance(status, dict) else status
+    return _STATES.get(str(name), TaskState.TASK_STATE_UNSPECIFIED)
+
+
+def _said(history: object) -> list[Part]:
+    """Return what the agent said last."""
+    messages = [each for each in _dicts(history) if each.get("role") == "agent"]
+    return _parts(messages[-1]) if messages else []
+
+
+def _parts(message: Mapping[str, Any]) -> list[Part]:
+    try:
+        parts = decode(message.get("parts") or [], wrapped_data=True)
+    except ValueError as error:
+        raise RemoteAnswerError(f"the agent's message cannot be read: {error}") from error
+    return [part for part in parts if not isinstance(part, Text) or part.text]
+
+
+def _artifact(artifact: Mapping[str, Any]) -> Artifact:
+    return Artifact(
+        artifact_id=str(artifact.get("artifactId") or uuid4()),
+        name=str(artifact.get("name") or ""),
+        parts=to_protocol(_parts(artifact)),
+    )
+
+
+def _message(parts: Sequence[Part]) -> Message:
+    return Message(message_id=uuid4().hex, role=Role.ROLE_AGENT, parts=to_protocol(parts))
+
+
+def _tool_news(metadata: object) -> Message | None:
+    """Return a call of a tool, or its end, as news of the work."""
+    about = metadata if isinstance(metadata, dict) else {}
+    kind = _TOOL_EVENTS.get(str(about.get("agno_event_type")))
+    if kind is None:
+        return None
+    news = {
+        "type": kind,
+        "id": str(about.get("tool_call_id", "")),
+        "name": str(about.get("tool_name", "")),
+        "arguments": _json(about.get("tool_args")),
+    }
+    message = _message([Data(news)])
+    message.extensions.append(PROGRESS_EXTENSION)
+    return message
+
+
+def _json(text: object) -> object:
+    try:
+        return from_json(text) if isinstance(text, str) else text
+    except ValueError:
+        return text
+
+
+def _dicts(value: object) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

@@ -1,0 +1,118 @@
+"""What Agno's clients are answered: the shapes of Agno, and those of Agno-Go."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from a2a_adapters import ToolCall, ToolResult
+from a2a_adapters.dialects import one_line
+from a2a_adapters_agno.parts import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from a2a_adapters import AgentReply, Part
+
+_CONTENT = {"agno_content_category": "content"}
+_EVENTS = {"status-update": "TaskStatusUpdateEvent", "message": "Message", "task": "Task"}
+
+
+class TaskShapes:
+    """Makes the results of one task, as Agno has them.
+
+    Args:
+        task_id: The task.
+        context_id: Its conversation.
+        message_id: The id of the agent's message.
+    """
+
+    def __init__(self, task_id: str, context_id: str, message_id: str) -> None:
+        self._task_id = task_id
+        self._context_id = context_id
+        self._message_id = message_id
+
+    def status(
+        self, state: str, *, final: bool = False, metadata: Mapping[str, object] | None = None
+    ) -> dict[str, Any]:
+        """Return a change of status."""
+        return {
+            "contextId": self._context_id,
+            "final": final,
+            "kind": "status-update",
+            **({"metadata": metadata} if metadata else {}),
+            "status": {"state": state},
+            "taskId": self._task_id,
+        }
+
+    def message(
+        self, parts: Sequence[Part], metadata: Mapping[str, object] = _CONTENT
+    ) -> dict[str, Any]:
+        """Return a piece of the answer."""
+        return {
+            "contextId": self._context_id,
+            "kind": "message",
+            "messageId": self._message_id,
+            **({"metadata": metadata} if metadata else {}),
+            "parts": encode(parts),
+            "role": "agent",
+            "taskId": self._task_id,
+        }
+
+    def tool(self, event: ToolCall | ToolResult) -> dict[str, Any]:
+        """Return the news of a tool."""
+        kind = "tool_call_started" if isinstance(event, ToolCall) else "tool_call_completed"
+        about: dict[str, object] = {
+            "agno_event_type": kind,
+            "tool_name": event.name,
+            "tool_call_id": event.id,
+        }
+        if isinstance(event, ToolCall):
+            about["tool_args"] = one_line(event.arguments).decode()
+        return self.status("working", metadata=about)
+
+    def task(self, reply: AgentReply) -> dict[str, Any]:
+        """Return the whole task, its answer or the reason of its failure in the history."""
+        return {
+            "contextId": self._context_id,
+            "history": [self.message(said(reply), {})],
+            "id": self._task_id,
+            "kind": "task",
+            **({"metadata": reply.metadata} if reply.metadata else {}),
+            "status": {"state": reply.state},
+        }
+
+
+def said(reply: AgentReply) -> Sequence[Part]:
+    """Return what the agent has to say in the end."""
+    if reply.state in {"failed", "rejected", "canceled"}:
+        return [*reply.parts, *(part for part in reply.status_parts if part not in reply.parts)]
+    return reply.parts
+
+
+def event(call_id: str | int, result: Mapping[str, Any]) -> bytes:
+    """Return a result as an event of a stream."""
+    return frame(_EVENTS[result["kind"]], {"id": call_id, "jsonrpc": "2.0", "result": result})
+
+
+def frame(name: str, data: object) -> bytes:
+    """Return a server-sent event."""
+    return f"event: {name}\ndata: ".encode() + one_line(data) + b"\n\n"
+
+
+def go_message(reply: AgentReply, agent_id: str) -> dict[str, Any]:
+    """Return the answer as Agno-Go has it."""
+    return {
+        "messageId": str(uuid4()),
+        "role": "agent",
+        "agentId": agent_id,
+        "contextId": reply.context_id,
+        "parts": encode(said(reply), wrap_data=True),
+        "timestamp": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+    }
+
+
+def go_state(reply: AgentReply) -> str:
+    """Return a task's state as Agno-Go spells it."""
+    return "cancelled" if reply.state == "canceled" else reply.state
