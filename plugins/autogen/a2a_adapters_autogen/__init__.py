@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from a2a_adapters_autogen._store import MemoryStateStore, StateKey, StateStore
     from a2a_adapters_autogen.calling.agent import A2AAgent
     from a2a_adapters_autogen.calling.client import A2AChatCompletionClient
+    from a2a_adapters_autogen.calling.gateway import OmniRouteChatCompletionClient
     from a2a_adapters_autogen.calling.tool import A2ATool
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "AutoGenAdapter",
     "ConversableAdapter",
     "MemoryStateStore",
+    "OmniRouteChatCompletionClient",
     "StateKey",
     "StateStore",
     "adapt",
@@ -49,6 +51,7 @@ _LAZY = {
     "A2AChatCompletionClient": "a2a_adapters_autogen.calling.client",
     "A2ATool": "a2a_adapters_autogen.calling.tool",
     "AutoGenAdapter": "a2a_adapters_autogen._adapter",
+    "OmniRouteChatCompletionClient": "a2a_adapters_autogen.calling.gateway",
     "adapt": "a2a_adapters_autogen._adapt",
 }
 

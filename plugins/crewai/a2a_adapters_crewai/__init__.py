@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from a2a_adapters_crewai._crew import CrewAdapter
     from a2a_adapters_crewai._flow import FlowAdapter
     from a2a_adapters_crewai.calling.agent import A2AAgent
+    from a2a_adapters_crewai.calling.gateway import OmniRouteLLM
     from a2a_adapters_crewai.calling.llm import A2ALLM
     from a2a_adapters_crewai.calling.tool import A2ATool
 
@@ -39,6 +40,7 @@ __all__ = [
     "AgentAdapter",
     "CrewAdapter",
     "FlowAdapter",
+    "OmniRouteLLM",
     "adapt",
     "quiet",
     "serve_crew",
@@ -54,6 +56,7 @@ _LAZY = {
     "AgentAdapter": "a2a_adapters_crewai._agent",
     "CrewAdapter": "a2a_adapters_crewai._crew",
     "FlowAdapter": "a2a_adapters_crewai._flow",
+    "OmniRouteLLM": "a2a_adapters_crewai.calling.gateway",
     "adapt": "a2a_adapters_crewai._adapt",
     "serve_crew": "a2a_adapters_crewai._adapt",
 }
