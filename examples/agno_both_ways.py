@@ -1,0 +1,50 @@
+"""Agno's dialect both ways: an agent served to Agno's clients, and called as one of Agno's servers.
+
+python examples/agno_both_ways.py
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import httpx
+from a2a_adapters_agno import agno_card
+
+from a2a_adapters import RemoteAgent, build_app
+from a2a_adapters.testing import running
+
+
+def clerk(text: str) -> str:
+    """Answer letters."""
+    return f"Dear sir, {text}"
+
+
+async def main() -> None:
+    app = build_app(clerk, name="My Agent", dialects=["agno"])
+    async with running(app) as url, httpx.AsyncClient(base_url=url) as http:
+        # What a client of Agno sends, and what one of Agno-Go does.
+        message = {"messageId": "1", "role": "user", "parts": [{"kind": "text", "text": "hello"}]}
+        call = {"jsonrpc": "2.0", "id": "1", "method": "message/send"}
+        response = await http.post(
+            "/a2a/agents/my-agent/v1/message:send", json={**call, "params": {"message": message}}
+        )
+        said = response.json()["result"]["history"][-1]["parts"][0]["text"]
+        print("Agno's client reads:", said)
+        assert said == "Dear sir, hello"
+
+        named = {**message, "agentId": "my-agent"}
+        response = await http.post("/a2a/message/send", json={**call, "params": {"message": named}})
+        task = response.json()["result"]["task"]
+        print("Agno-Go's client reads:", task["history"][-1]["parts"][0]["text"])
+        assert task["status"] == "completed"
+
+        # The server could be Agno's: RemoteAgent tells by its card, or is told by agno_card.
+        for agent in (f"{url}/a2a/agents/my-agent", agno_card(url, "my-agent")):
+            async with RemoteAgent(agent) as remote:
+                reply = await remote.send("hello")
+            print("RemoteAgent reads:", reply.text)
+            assert reply.text == "Dear sir, hello"
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

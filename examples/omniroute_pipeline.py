@@ -1,0 +1,73 @@
+"""A coding pipeline over an OmniRoute gateway: write, review, and sum the cost.
+
+python examples/omniroute_pipeline.py
+
+Two agents, served for OmniRoute's clients, stand for the gateway, so nothing but this file is
+needed. With OMNIROUTE_URL, and OMNIROUTE_API_KEY if it wants one, it uses that gateway instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from a2a_adapters_langchain import OmniRouteA2A
+from a2a_adapters_omniroute import OmniRouteClient, OmniRouteProviderError
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import PromptTemplate
+
+from a2a_adapters import TaskMetadata, build_app
+from a2a_adapters.testing import running
+
+KEY = os.environ.get("OMNIROUTE_API_KEY", "")
+
+
+async def model(request):
+    """Stand for a gateway's models, and tell what a call costs."""
+    yield "def add(a, b): return a + b" if "Write" in request.text else "It is correct."
+    cost = {"estimated": 0.002, "actual": 0.001, "currency": "USD"}
+    yield TaskMetadata({"model": "writer-1", "cost_envelope": cost})
+
+
+@asynccontextmanager
+async def gateway() -> AsyncGenerator[str]:
+    """Yield the address of a gateway."""
+    if url := os.environ.get("OMNIROUTE_URL"):
+        yield url
+        return
+    async with running(build_app(model, dialects=["omniroute"])) as url:
+        yield url
+
+
+async def main() -> None:
+    async with gateway() as url:
+        async with OmniRouteClient(url, api_key=KEY) as client:
+            card = await client.discover()
+            print(f"{card.name}: {', '.join(skill.id for skill in card.skills)}")
+
+        llm = OmniRouteA2A(base_url=url, api_key=KEY)
+        write = PromptTemplate.from_template("Write {what}, code only.") | llm.bind(role="coding")
+        review = PromptTemplate.from_template("Review this:\n{code}") | llm.bind(role="review")
+        try:
+            code = await (write | StrOutputParser()).ainvoke({"what": "a function that adds"})
+            verdict = await (review | StrOutputParser()).ainvoke({"code": code})
+        except OmniRouteProviderError as error:
+            raise SystemExit(f"{error} (again later: {error.retryable})") from error
+        print(code, verdict, sep="\n")
+        assert code
+        assert verdict
+
+        told = [info(await llm.agenerate([text])) for text in ("Write a test.", "Review it.")]
+        cost = sum(each.get("cost_envelope", {}).get("actual", 0) for each in told)
+        print(f"both calls cost ${cost:.4f}; {told[0].get('routing_explanation')}")
+
+
+def info(result) -> dict:
+    """Return what the gateway said about a call."""
+    return result.generations[0][0].generation_info
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
