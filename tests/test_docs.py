@@ -125,3 +125,15 @@ def test_links_lead_somewhere():
     for path in PAGES:
         for link in re.findall(r"\]\(([^)#\s]+)", path.read_text()):
             assert link.startswith("http") or (path.parent / link).exists(), f"{path.name}: {link}"
+
+
+@pytest.mark.parametrize(("index", "folder"), [("README.md", "docs/"), ("docs/index.md", "")])
+def test_every_page_is_listed_by_its_title_in_the_order_of_the_site(index, folder):
+    nav = re.findall(r"^  - (.+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    listed = re.findall(r"^- \[(.+)\]\((.+)\)$", (ROOT / index).read_text(), re.MULTILINE)
+    assert {"README.md", *nav} == {page.name for page in PAGES}
+    assert listed == [(title(page), folder + page) for page in nav if page != "index.md"]
+
+
+def title(page):
+    return (ROOT / "docs" / page).read_text().partition("\n")[0].removeprefix("# ")
