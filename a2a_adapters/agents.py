@@ -19,9 +19,9 @@ from a2a_adapters.bindings.caller import CallerContextBuilder
 from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
 from a2a_adapters.bindings.rest import rest_routes
 from a2a_adapters.card import WELL_KNOWN_PATHS, CardEndpoint, ExtendedCard, build_card
+from a2a_adapters.dialects.routes import DialectAgent, DialectServer, agent_id, dialect_routes
 from a2a_adapters.errors import ConfigurationError, MissingExtraError
 from a2a_adapters.executor import AdapterExecutor
-from a2a_adapters.foreign import DialectAgent, DialectServer, agent_id, dialect_routes
 from a2a_adapters.options import ServerOptions
 from a2a_adapters.plugins import installed_plugins
 from a2a_adapters.runtime import Runtime

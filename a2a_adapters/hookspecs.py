@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from a2a.types import AgentCard
 
     from a2a_adapters.adapter import Adapter
-    from a2a_adapters.foreign import DialectRoutes, DialectServer
+    from a2a_adapters.dialects.routes import DialectRoutes, DialectServer
     from a2a_adapters.remote import RemoteAgent
 
 PROJECT = "a2a_adapters"

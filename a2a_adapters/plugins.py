@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from a2a.client.transports.base import ClientTransport
     from a2a.types import AgentCard
 
-    from a2a_adapters.foreign import DialectRoutes, DialectServer
+    from a2a_adapters.dialects.routes import DialectRoutes, DialectServer
     from a2a_adapters.remote import RemoteAgent
 
 __all__ = ["BLOCK_VARIABLE", "PluginStatus", "Plugins", "installed_plugins"]

@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 import httpx
 
-from a2a_adapters.addresses import Reach, reach
 from a2a_adapters.errors import ForbiddenUrlError
-from a2a_adapters.transport import GuardedTransport
+from a2a_adapters.outbound.addresses import Reach, reach
+from a2a_adapters.outbound.transport import GuardedTransport
 
 __all__ = ["OutboundPolicy", "Resolver"]
 

@@ -10,11 +10,11 @@ gets a `DialectServer` and returns `DialectRoutes`. `Answer` makes one answer of
 from __future__ import annotations
 
 from a2a_adapters.conversion import message_parts, struct_to_dict, to_protocol, to_struct
-from a2a_adapters.foreign import DialectAgent, DialectRoutes, DialectServer, as_response
+from a2a_adapters.dialects.routes import DialectAgent, DialectRoutes, DialectServer, as_response
 from a2a_adapters.remote.answer import Answer
 from a2a_adapters.remote.card import agent_url
 from a2a_adapters.remote.clients import HttpClients
-from a2a_adapters.remote.failure import quote
+from a2a_adapters.remote.quoting import quote
 from a2a_adapters.remote.sse import event_data
 from a2a_adapters.runtime.updates import one_line
 
