@@ -62,7 +62,8 @@ from a2a_adapters.plugins import Plugins, PluginStatus, installed_plugins
 from a2a_adapters.threads import run_in_thread
 
 if TYPE_CHECKING:
-    from a2a_adapters.app import as_executor, build_app
+    from a2a_adapters.agents import as_executor
+    from a2a_adapters.app import build_app
     from a2a_adapters.executor import AdapterExecutor
     from a2a_adapters.options import ServerOptions
     from a2a_adapters.outbound import OutboundPolicy
@@ -187,7 +188,7 @@ _LAZY = {
     "RemoteOptions": "a2a_adapters.remote",
     "ReplyState": "a2a_adapters.remote",
     "ServerOptions": "a2a_adapters.options",
-    "as_executor": "a2a_adapters.app",
+    "as_executor": "a2a_adapters.agents",
     "build_app": "a2a_adapters.app",
     "card_signer": "a2a_adapters.signing",
     "remote_llm": "a2a_adapters.remote",

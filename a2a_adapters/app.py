@@ -12,7 +12,7 @@ from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from a2a_adapters.agents import ServedAgents, as_executor
+from a2a_adapters.agents import ServedAgents
 from a2a_adapters.errors import MissingExtraError
 from a2a_adapters.observability.requests import RequestObserver
 from a2a_adapters.options import ServerOptions
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp
 
-__all__ = ["as_executor", "build_app"]
+__all__ = ["build_app"]
 
 
 def build_app(

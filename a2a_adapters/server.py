@@ -62,7 +62,8 @@ def serve(  # noqa: PLR0913 - a choice each
     Raises:
         NoAdapterError: No plugin can serve the target.
         TargetError: A plugin knows its type, but cannot serve this object.
-        MissingExtraError: The options ask for gRPC, which is not installed.
+        ConfigurationError: As for `build_app`.
+        MissingExtraError: As for `build_app`.
         UnsafeHostError: `host` is not this machine, and there is no authentication.
     """
     options = replace(options or ServerOptions(), grpc_host=host)

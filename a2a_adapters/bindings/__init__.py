@@ -1,1 +1,1 @@
-"""The protocol over HTTP: from a request to an operation of the runtime, and back."""
+"""The bindings of the protocol: from a request to an operation of the runtime, and back."""

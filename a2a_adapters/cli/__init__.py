@@ -228,7 +228,7 @@ def main() -> None:
 def _make_card(path: str) -> dict[str, object]:
     from a2a.server.request_handlers.response_helpers import agent_card_to_dict  # noqa: PLC0415
 
-    from a2a_adapters.app import as_executor  # noqa: PLC0415
+    from a2a_adapters.agents import as_executor  # noqa: PLC0415
     from a2a_adapters.card import build_card  # noqa: PLC0415
 
     description = as_executor(load_target(path)).adapter.describe()

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 class UnexpectedErrorsHidden:
     """A context that logs anything but an `A2AError`, and raises an internal error with an id.
 
-    a2a-sdk's bindings send `str(error)` to the caller, whatever it holds.
+    Also for whoever puts the runtime under a2a-sdk's bindings: those send `str(error)` to callers.
     """
 
     __slots__ = ("_operation",)
