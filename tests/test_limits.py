@@ -63,7 +63,9 @@ async def test_runs_wait_in_a_queue_and_are_refused_beyond_it():
         assert [task.status.state for task in tasks] == [WORKING, WORKING, SUBMITTED]
 
         for method in ("SendMessage", "SendStreamingMessage"):
-            error = (await http.post("/", json=rpc(method, MESSAGE))).json()["error"]
+            response = await http.post("/", json=rpc(method, MESSAGE))
+            assert (response.status_code, response.headers["retry-after"]) == (503, "1")
+            error = response.json()["error"]
             assert error["code"] == -32000
             assert error["message"] == "The agent is busy; try again later"
             assert error["data"][0]["reason"] == "SERVER_BUSY"
@@ -127,7 +129,7 @@ async def test_a_refused_answer_leaves_the_question_open():
     async with limited(asking, runs=1, queued_runs=0) as url, connect(url) as client:
         question = await send(client, user_message("book"))
         blocking = (await begin(client, "block")).task
-        with pytest.raises(Exception, match="busy"):
+        with pytest.raises(Exception, match="503"):
             await stream(client, user_message("Rome", task_id=question.id))
         assert await state_of(client, question.id) == TaskState.TASK_STATE_INPUT_REQUIRED
         agent.gate.set()

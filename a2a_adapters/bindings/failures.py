@@ -19,7 +19,7 @@ from a2a.utils.errors import (
     JSONParseError,
 )
 
-from a2a_adapters.runtime.busy import ServerBusyError
+from a2a_adapters.runtime.busy import RETRY_AFTER_SECONDS, ServerBusyError
 from a2a_adapters.security.refusals import SERVER_ERROR
 
 if TYPE_CHECKING:
@@ -61,6 +61,12 @@ def http_error(error: A2AError) -> dict[str, Any]:
     kind = mapping(error)
     status = {"code": kind.http_code, "status": kind.grpc_status, "message": error.message}
     return {"error": {**status, "details": details(error)}}
+
+
+def retry_headers(error: A2AError) -> dict[str, str]:
+    """Return the HTTP headers that tell when to try again, if that is of use."""
+    is_busy = isinstance(error, ServerBusyError)
+    return {"Retry-After": str(RETRY_AFTER_SECONDS)} if is_busy else {}
 
 
 def details(error: A2AError) -> list[dict[str, Any]]:

@@ -97,7 +97,7 @@ class JsonRpcEndpoint:
             with UnexpectedErrorsHidden(call.method):
                 return await self._answer(call, version, request)
         except A2AError as error:
-            return _response(to_json(version.error(call_id, error)))
+            return _refusal(error, to_json(version.error(call_id, error)), JSON)
 
     async def _answer(self, call: _Call, version: _Version, request: Request) -> Response:
         method = version.methods.get(call.method)
@@ -144,7 +144,7 @@ class JsonRpcEndpoint:
             if version is _V1:
                 raise
             # Clients of 0.3 take nothing but a stream for an answer, also if it is an error.
-            return Response(frame_error(error), media_type=EventStream.media_type)
+            return _refusal(error, frame_error(error), EventStream.media_type)
 
 
 def _call_id(body: object) -> str | int | None:
@@ -174,3 +174,10 @@ def _unknown(method: str, version: _Version) -> MethodNotFoundError | VersionNot
 
 def _response(body: bytes) -> Response:
     return Response(body, media_type=JSON)
+
+
+def _refusal(error: A2AError, body: bytes, media_type: str) -> Response:
+    """Return an error: HTTP 200 like all of JSON-RPC, unless clients of HTTP should try again."""
+    headers = failures.retry_headers(error)
+    status = failures.mapping(error).http_code if headers else 200
+    return Response(body, status, headers, media_type=media_type)

@@ -34,7 +34,6 @@ from a2a_adapters.bindings.versions import (
     requested_version,
     unsupported,
 )
-from a2a_adapters.runtime.busy import RETRY_AFTER_SECONDS, ServerBusyError
 from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 from a2a_adapters.runtime.updates import one_line
 
@@ -167,8 +166,7 @@ class RestEndpoint:
     def _refusal(self, error: A2AError) -> Response:
         status = failures.mapping(error).http_code
         body = to_json(failures.http_error(error))
-        is_busy = isinstance(error, ServerBusyError)
-        headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if is_busy else {}
+        headers = failures.retry_headers(error)
         return Response(body, status, headers, media_type=self._version.media_type)
 
     def _wrong_verb(self) -> Response:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message as ProtocolMessage
 
 _HEADERS = {"A2A-Version": "1.0", "Content-Type": "application/json"}
+_TOLD_BY_STATUS = UNAUTHORIZED | {429, 503}
+"""What the HTTP status says better than the body: other credentials, or another time."""
+
 _EVENT_STREAM = "text/event-stream"
 
 
@@ -130,7 +133,7 @@ class _Call:
             response.raise_for_status()
             raise RemoteAnswerError("the agent's answer is not JSON") from error
         is_told = isinstance(body, dict) and isinstance(body.get("error"), dict)
-        if not is_told or response.status_code in UNAUTHORIZED:
+        if not is_told or response.status_code in _TOLD_BY_STATUS:
             response.raise_for_status()
         return self.checked(body)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from a2a.types import AgentCard
 
 from a2a_adapters import (
     AgentReply,
+    Limits,
     RemoteAgent,
     RemoteAgentError,
     RemoteAnswerError,
@@ -16,6 +18,7 @@ from a2a_adapters import (
     RemoteOptions,
     RemoteRefusedError,
     RemoteTimeoutError,
+    ServerOptions,
     TextDelta,
     build_app,
 )
@@ -108,6 +111,40 @@ async def test_an_agent_that_stays_busy_is_given_up():
         with pytest.raises(RemoteConnectionError, match="busy"):
             await agent.send("ping")
     assert len(server.methods) == 2
+
+
+@pytest.mark.parametrize("version", ["1.0", "0.3"])
+@pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
+async def test_a_served_agent_that_is_busy_is_asked_again(binding, version):
+    began, gate = asyncio.Event(), asyncio.Event()
+
+    async def wait(text: str) -> str:
+        began.set()
+        await gate.wait()
+        return text
+
+    app = build_app(wait, options=ServerOptions(limits=Limits(runs=1, queued_runs=0)))
+    async with running(app) as url:
+        async with RemoteAgent(url) as agent:
+            card = await agent.card()
+        wanted = [
+            interface
+            for interface in card.supported_interfaces
+            if (interface.protocol_binding, interface.protocol_version) == (binding, version)
+        ]
+        only = AgentCard()
+        only.CopyFrom(card)
+        only.ClearField("supported_interfaces")
+        only.supported_interfaces.extend(wanted)
+        impatient = RemoteAgent(only, options=RemoteOptions(retries=0))
+        async with RemoteAgent(only) as agent, impatient, asyncio.TaskGroup() as calls:
+            first = calls.create_task(agent.send("first"))
+            await began.wait()
+            with pytest.raises(RemoteConnectionError, match="busy"):
+                await impatient.send("second")
+            third = calls.create_task(agent.send("third"))
+            gate.set()
+        assert (first.result().text, third.result().text) == ("first", "third")
 
 
 @pytest.mark.parametrize("seconds", ["3600", "9" * 5000])
