@@ -46,7 +46,7 @@ class AuthenticationGate:
             return
         scope["user"] = _user(admitted)
         scope["auth"] = _AUTHENTICATED
-        await self._app(scope, receive, _uncached(send) if scope["method"] == "GET" else send)
+        await self._app(scope, receive, _uncached(send) if scope.get("method") == "GET" else send)
 
 
 async def admit(

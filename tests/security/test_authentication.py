@@ -129,6 +129,25 @@ async def test_headers_that_come_twice_are_not_taken():
         assert (await http.post("/", json=SEND, headers=headers)).status_code == 401
 
 
+async def test_a_websocket_is_closed_like_any_other_that_is_not_there():
+    app = build_app(whoami, options=ServerOptions(authentication=TOKENS))
+    sent = []
+
+    async def receive():
+        return {"type": "websocket.connect"}
+
+    async def send(message):
+        sent.append(message["type"])
+
+    scope = {
+        "type": "websocket",
+        "path": "/",
+        "headers": [(b"authorization", b"Bearer ann-token")],
+    }
+    await app(scope, receive, send)
+    assert sent == ["websocket.close"]
+
+
 async def test_a_refusal_has_the_form_of_its_binding():
     async with protected(TOKENS) as url, client(url) as http:
         call = (await http.post("/", json=SEND)).json()
