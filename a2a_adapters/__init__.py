@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         RemoteEvent,
         RemoteOptions,
         ReplyState,
+        ToolDescription,
         remote_llm,
         remote_tool,
     )
@@ -150,6 +151,7 @@ __all__ = [
     "Text",
     "TextDelta",
     "ToolCall",
+    "ToolDescription",
     "ToolResult",
     "Turn",
     "UnauthenticatedError",
@@ -188,6 +190,7 @@ _LAZY = {
     "RemoteOptions": "a2a_adapters.remote",
     "ReplyState": "a2a_adapters.remote",
     "ServerOptions": "a2a_adapters.options",
+    "ToolDescription": "a2a_adapters.remote",
     "as_executor": "a2a_adapters.agents",
     "build_app": "a2a_adapters.app",
     "card_signer": "a2a_adapters.signing",

@@ -8,6 +8,7 @@ from a2a_adapters.remote.conversation import Conversation
 from a2a_adapters.remote.frameworks import remote_llm, remote_tool
 from a2a_adapters.remote.options import RemoteOptions
 from a2a_adapters.remote.reply import AgentReply, Question, RemoteArtifact, ReplyState
+from a2a_adapters.remote.tools import ToolDescription
 
 __all__ = [
     "AgentReply",
@@ -21,6 +22,7 @@ __all__ = [
     "RemoteEvent",
     "RemoteOptions",
     "ReplyState",
+    "ToolDescription",
     "remote_llm",
     "remote_tool",
 ]

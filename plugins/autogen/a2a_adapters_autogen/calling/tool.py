@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Self
 
 from autogen_core import CancellationToken, Component
 from autogen_core.tools import BaseTool
 from pydantic import BaseModel, Field
 
-from a2a_adapters import AgentDescription, RemoteAgent, ReplyState, Skill, Text
+from a2a_adapters import AgentDescription, RemoteAgent, ReplyState, Skill, Text, ToolDescription
 from a2a_adapters_autogen.calling.client import dumpable
 from a2a_adapters_autogen.calling.events import as_agent, reply_to
 from a2a_adapters_autogen.calling.messages import text_of
@@ -17,8 +16,6 @@ from a2a_adapters_autogen.calling.messages import text_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_NAME_LENGTH = 64
-_NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
 _ANSWER_IT = "(It asks you. Call this tool again with the answer.)"
 
 
@@ -140,17 +137,13 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
 
     @classmethod
     def _for_agent(cls, agent: RemoteAgent | str, about: AgentDescription) -> Self:
-        skills = "".join(f"\n- {skill.name}: {skill.description}" for skill in about.skills)
-        description = f"Asks the agent {about.name}: {about.description}"
-        if skills:
-            description += f"\nIt can:{skills}"
-        return cls(agent, _tool_name(about.name), description)
+        tool = ToolDescription.of_agent(about)
+        return cls(agent, tool.name, tool.description)
 
     @classmethod
     def _for_skill(cls, agent: RemoteAgent | str, skill: Skill) -> Self:
-        examples = "".join(f"\nExample: {example}" for example in skill.examples)
-        name = _tool_name(skill.name or skill.id)
-        return cls(agent, name, f"{skill.description}{examples}", skill_id=skill.id)
+        tool = ToolDescription.of_skill(skill)
+        return cls(agent, tool.name, tool.description, skill_id=skill.id)
 
     def _to_config(self) -> A2AToolConfig:
         return A2AToolConfig(
@@ -163,8 +156,3 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
     @classmethod
     def _from_config(cls, config: A2AToolConfig) -> Self:
         return cls(config.url, config.name, config.description, skill_id=config.skill_id)
-
-
-def _tool_name(name: str) -> str:
-    """Return a name that model providers accept as a tool's."""
-    return _NOT_IN_A_NAME.sub("_", name).strip("_")[:_NAME_LENGTH] or "agent"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
@@ -11,7 +10,7 @@ from crewai.flow.flow_context import current_flow_id
 from crewai.tools import BaseTool
 from pydantic import BaseModel, Field
 
-from a2a_adapters import AgentReply, RemoteAgent, RemoteAgentError, Skill
+from a2a_adapters import AgentReply, RemoteAgent, RemoteAgentError, Skill, ToolDescription
 from a2a_adapters_crewai.calling.agent_field import AgentField, as_agent
 from a2a_adapters_crewai.calling.messages import answer_text
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
     from a2a_adapters import JSON, AgentDescription, Conversation
 
-_NAME_LENGTH = 64
-_NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_]+")
 
 _ANSWER_IT = "(It asks you. Use this tool again with the answer.)"
 _SAY_IT_ALL = "(It asks you. Use this tool again with the whole request, this included.)"
@@ -77,21 +74,13 @@ class A2ATool(BaseTool):
 
     @classmethod
     def _for_agent(cls, agent: RemoteAgent, about: AgentDescription) -> Self:
-        skills = "".join(f"\n- {skill.name}: {skill.description}" for skill in about.skills)
-        description = f"Asks the agent {about.name}: {about.description}"
-        if skills:
-            description += f"\nIt can:{skills}"
-        return cls(agent=agent, name=tool_name(about.name), description=description)
+        tool = ToolDescription.of_agent(about)
+        return cls(agent=agent, name=tool.name, description=tool.description)
 
     @classmethod
     def _for_skill(cls, agent: RemoteAgent, skill: Skill) -> Self:
-        examples = "".join(f"\nExample: {example}" for example in skill.examples)
-        return cls(
-            agent=agent,
-            name=tool_name(skill.name or skill.id),
-            description=f"{skill.description}{examples}",
-            skill_id=skill.id,
-        )
+        tool = ToolDescription.of_skill(skill)
+        return cls(agent=agent, name=tool.name, description=tool.description, skill_id=skill.id)
 
     def _run(self, message: str) -> str:
         conversation, is_kept = self._conversation()
@@ -120,11 +109,6 @@ class A2ATool(BaseTool):
 
     def _metadata(self) -> Mapping[str, JSON] | None:
         return {"skill_id": self.skill_id} if self.skill_id else None
-
-
-def tool_name(name: str) -> str:
-    """Return a name that model providers accept as a tool's."""
-    return _NOT_IN_A_NAME.sub("_", name).strip("_")[:_NAME_LENGTH] or "agent"
 
 
 def _result(reply: AgentReply, *, is_kept: bool) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from langchain_core.runnables import RunnableConfig  # noqa: TC002 - LangChain reads it
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import BaseModel, Field
 
-from a2a_adapters import AgentReply, File, RemoteAgent, RemoteAgentError, Skill
+from a2a_adapters import AgentReply, File, RemoteAgent, RemoteAgentError, Skill, ToolDescription
 from a2a_adapters_langchain._content import to_block
 from a2a_adapters_langchain.calling.agent_field import AgentField, as_agent
 from a2a_adapters_langchain.calling.messages import data_text
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
 
     from a2a_adapters import JSON, AgentDescription, Conversation
 
-# What OpenAI's API takes, the strictest of the usual ones.
-_NAME_LENGTH = 64
-_DESCRIPTION_LENGTH = 1_024
-_NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
 
 _ANSWER_IT = "(It asks you. Call this tool again with the answer.)"
 _SAY_IT_ALL = "(It asks you. Call this tool again with the whole request, this included.)"
@@ -92,21 +87,13 @@ class A2ATool(BaseTool):
 
     @classmethod
     def _for_agent(cls, agent: RemoteAgent, about: AgentDescription) -> Self:
-        skills = "".join(f"\n- {skill.name}: {skill.description}" for skill in about.skills)
-        description = f"Asks the agent {about.name}: {about.description}"
-        if skills:
-            description += f"\nIt can:{skills}"
-        return cls(agent=agent, name=tool_name(about.name), description=_clip(description))
+        tool = ToolDescription.of_agent(about)
+        return cls(agent=agent, name=tool.name, description=tool.description)
 
     @classmethod
     def _for_skill(cls, agent: RemoteAgent, skill: Skill) -> Self:
-        examples = "".join(f"\nExample: {example}" for example in skill.examples)
-        return cls(
-            agent=agent,
-            name=tool_name(skill.name or skill.id),
-            description=_clip(f"{skill.description}{examples}"),
-            skill_id=skill.id,
-        )
+        tool = ToolDescription.of_skill(skill)
+        return cls(agent=agent, name=tool.name, description=tool.description, skill_id=skill.id)
 
     def _run(self, message: str, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
         conversation, thread = self._conversation(config)
@@ -134,16 +121,6 @@ class A2ATool(BaseTool):
 
     def _metadata(self) -> Mapping[str, JSON] | None:
         return {"skill_id": self.skill_id} if self.skill_id else None
-
-
-def tool_name(name: str) -> str:
-    """Return a name that model providers accept as a tool's."""
-    return _NOT_IN_A_NAME.sub("_", name).strip("_")[:_NAME_LENGTH] or "agent"
-
-
-def _clip(text: str) -> str:
-    short = text[: _DESCRIPTION_LENGTH - 1]
-    return text if len(text) <= _DESCRIPTION_LENGTH else f"{short}…"
 
 
 def _result(reply: AgentReply, *, has_thread: bool) -> tuple[str, dict[str, Any]]:

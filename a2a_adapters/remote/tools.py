@@ -1,0 +1,50 @@
+"""What a model is told of a remote agent that it may call as a tool."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from a2a_adapters.adapter import AgentDescription, Skill
+
+__all__ = ["ToolDescription"]
+
+# What OpenAI's API takes, the strictest of the usual ones.
+_NAME_LENGTH = 64
+_DESCRIPTION_LENGTH = 1_024
+_NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDescription:
+    """A remote agent, or one of its skills, as a model is told of a tool.
+
+    Both texts are as long, and the name is of the characters, that model providers accept.
+    """
+
+    name: str
+    description: str
+
+    @classmethod
+    def of_agent(cls, about: AgentDescription) -> Self:
+        """Return the description of an agent, its skills included."""
+        skills = "".join(f"\n- {skill.name}: {skill.description}" for skill in about.skills)
+        text = f"Asks the agent {about.name}: {about.description}"
+        return cls(_name(about.name), _clip(f"{text}\nIt can:{skills}" if skills else text))
+
+    @classmethod
+    def of_skill(cls, skill: Skill) -> Self:
+        """Return the description of one skill, its examples included."""
+        examples = "".join(f"\nExample: {example}" for example in skill.examples)
+        return cls(_name(skill.name or skill.id), _clip(f"{skill.description}{examples}"))
+
+
+def _name(name: str) -> str:
+    return _NOT_IN_A_NAME.sub("_", name).strip("_")[:_NAME_LENGTH] or "agent"
+
+
+def _clip(text: str) -> str:
+    is_short = len(text) <= _DESCRIPTION_LENGTH
+    return text if is_short else f"{text[: _DESCRIPTION_LENGTH - 1]}…"

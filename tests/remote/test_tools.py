@@ -1,0 +1,33 @@
+"""What a model is told of an agent as a tool."""
+
+from __future__ import annotations
+
+import pytest
+
+from a2a_adapters import AgentDescription, Skill, ToolDescription
+
+BOOK = Skill(id="book", name="Book a trip", description="Books.", examples=["To Rome", "To Oslo"])
+
+
+def test_an_agent_is_told_with_its_skills():
+    about = AgentDescription(name="Travel desk", description="Plans trips.", skills=[BOOK])
+    assert ToolDescription.of_agent(about) == ToolDescription(
+        "Travel_desk",
+        "Asks the agent Travel desk: Plans trips.\nIt can:\n- Book a trip: Books.",
+    )
+
+
+def test_a_skill_is_told_with_its_examples():
+    assert ToolDescription.of_skill(BOOK) == ToolDescription(
+        "Book_a_trip", "Books.\nExample: To Rome\nExample: To Oslo"
+    )
+
+
+@pytest.mark.parametrize("name", ["", "…", "x" * 80, "Zürich & Co.", "-_-"])
+def test_names_and_descriptions_are_what_model_providers_accept(name):
+    about = AgentDescription(name=name, description="Long. " * 1000)
+    skill = Skill(id="", name=name, description="Long. " * 1000)
+    for tool in (ToolDescription.of_agent(about), ToolDescription.of_skill(skill)):
+        assert 1 <= len(tool.name) <= 64
+        assert tool.name.replace("-", "_").isidentifier()
+        assert len(tool.description) == 1024
