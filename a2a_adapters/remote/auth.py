@@ -7,6 +7,7 @@ for every request, in the caller's own context, so that each user's own token ca
 from __future__ import annotations
 
 import inspect
+import re
 from typing import TYPE_CHECKING, TypeAlias
 
 import httpx
@@ -20,6 +21,9 @@ __all__ = ["ApiKeyAuth", "BearerAuth"]
 
 Secret: TypeAlias = "str | Callable[[], str | Awaitable[str]]"  # noqa: S105 - a type
 """A secret, or what returns it."""
+
+_UNSENDABLE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]|^[ \t]|[ \t]$")
+"""What no value of a header may have (RFC 9110, section 5.5)."""
 
 
 class HeaderAuth(httpx.Auth):
@@ -91,6 +95,7 @@ class TrustedHostAuth(httpx.Auth):
         try:
             prepared = await _step(anext(flow))
             while prepared is not None:
+                _check(prepared)
                 response = yield prepared
                 prepared = await _step(flow.asend(response))
         finally:
@@ -101,6 +106,16 @@ class TrustedHostAuth(httpx.Auth):
             return True
         is_downgrade = self._origin.scheme == "https" and url.scheme != "https"
         return url.host == self._origin.host and not is_downgrade
+
+
+def _check(request: httpx.Request) -> None:
+    """Refuse what cannot be sent: the error of the line would quote the secret."""
+    for name, value in request.headers.raw:
+        if _UNSENDABLE.search(value):
+            raise RemoteAuthError(
+                f"the header {name.decode('latin-1')} cannot be sent: its value begins or ends "
+                "with a space, or has a line break"
+            )
 
 
 async def _step(step: Awaitable[httpx.Request]) -> httpx.Request | None:

@@ -318,6 +318,14 @@ async def test_a_token_that_cannot_be_had_is_told_without_its_reason():
     assert "vault" not in str(caught.value)
 
 
+@pytest.mark.parametrize("auth", [BearerAuth("s3cret\n"), ApiKeyAuth(lambda: " s3cret")])
+async def test_a_secret_that_cannot_be_sent_is_not_told(auth):
+    async with running(bearer()) as url, RemoteAgent(url, auth=auth) as agent:
+        with pytest.raises(RemoteAuthError, match="cannot be sent") as caught:
+            await agent.send("ping")
+    assert "s3cret" not in str(caught.value)
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1:8000", "ftp://x", "http://", "http://u:p@x", "\n"])
 def test_what_is_no_address(address):
     with pytest.raises(ConfigurationError):
