@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from a2a_adapters.remote.options import RemoteOptions
 
 _CARD_SECONDS = 30.0
+_LAST_PORT = 65535
 _NAME_LENGTH = 100
 _TEXT_LENGTH = 1_000
 _SKILLS = 50
@@ -43,9 +44,10 @@ def agent_url(url: str) -> httpx.URL:
     """
     try:
         parsed = httpx.URL(url.strip())
-    except httpx.InvalidURL as error:
+        is_reachable = parsed.host and (parsed.port or 0) <= _LAST_PORT
+    except (httpx.InvalidURL, UnicodeError) as error:  # the latter of international names
         raise ConfigurationError(f"{url!r} is not a URL") from error
-    if parsed.scheme not in {"http", "https"} or not parsed.host:
+    if parsed.scheme not in {"http", "https"} or not is_reachable:
         raise ConfigurationError(f"{url!r} is not of the form http://host:port or https://host")
     if parsed.userinfo:
         raise ConfigurationError("credentials go into auth, not into the agent's URL")

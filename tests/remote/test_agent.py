@@ -326,7 +326,18 @@ async def test_a_secret_that_cannot_be_sent_is_not_told(auth):
     assert "s3cret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:8000", "ftp://x", "http://", "http://u:p@x", "\n"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1:8000",
+        "ftp://x",
+        "http://",
+        "http://u:p@x",
+        "\n",
+        "http://x:99999",
+        "http://xn--a/",
+    ],
+)
 def test_what_is_no_address(address):
     with pytest.raises(ConfigurationError):
         RemoteAgent(address)
