@@ -118,6 +118,12 @@ async def test_a_question_is_asked_in_the_terminal(url):
     [
         (["{url}"], 2, "give a text, --file or --data"),
         (["{url}", "x", "--data", "{"], 2, "is not JSON"),
+        (["{url}", "--data", "[" * 60 + "]" * 60], 2, "nested too deeply"),
+        (["{url}", "--data", "[" * 9999 + "]" * 9999], 2, "nested too deeply"),
+        (["{url}", "\udcff"], 2, "lone surrogates"),
+        (["{url}", "draw", "--save", "/dev/null"], 2, "/dev/null is no folder"),
+        (["http://127.0.0.1:99999", "x"], 2, "is not of the form"),
+        (["http://xn--a/", "x"], 2, "is not a URL"),
         (["{url}", "x", "--file", "nowhere.png"], 2, "cannot be read"),
         (["{url}", "x", "--header", "secret"], 2, "'Name: value'"),
         (["127.0.0.1:8000", "x"], 2, "is not of the form"),

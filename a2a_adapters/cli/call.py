@@ -37,6 +37,8 @@ def call(
     timeout: Annotated[float, typer.Option(help="How many seconds the answer may take.")] = 900,
 ) -> None:
     """Send a message to an agent and print its answer."""
+    if save is not None and save.exists() and not save.is_dir():
+        raise ConfigurationError(f"{save} is no folder")
     # The client costs a second that --help need not wait.
     from a2a_adapters.cli.answer import AnswerPrinter  # noqa: PLC0415
     from a2a_adapters.cli.talk import make_agent, talk  # noqa: PLC0415
@@ -52,7 +54,7 @@ def call(
 
 def _parts(text: str, files: Sequence[Path], data: Sequence[str]) -> list[Part]:
     parts: list[Part] = []
-    if said := sys.stdin.read() if text == "-" else text:
+    if said := _standard_input() if text == "-" else text:
         parts.append(Text(said))
     for path in files:
         media_type, _ = mimetypes.guess_type(path.name)
@@ -72,9 +74,18 @@ def _parts(text: str, files: Sequence[Path], data: Sequence[str]) -> list[Part]:
             parts.append(Data(json.loads(value)))
         except ValueError as error:
             raise ConfigurationError(f"--data {value!r} is not JSON: {error}") from error
+        except RecursionError as error:
+            raise ConfigurationError("--data is nested too deeply") from error
     if not parts:
         raise ConfigurationError("nothing to say: give a text, --file or --data")
     return parts
+
+
+def _standard_input() -> str:
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise ConfigurationError("standard input is not text; send it by --file") from error
 
 
 def _headers(lines: Sequence[str]) -> dict[str, str]:

@@ -108,6 +108,7 @@ class RemoteAgent:
             metadata: Entries of the message's metadata.
 
         Raises:
+            InvalidInputError: The message cannot be expressed in the protocol.
             RemoteTaskError: The task failed, was rejected or was cancelled.
             RemoteAgentError: There is no answer for another reason.
         """

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.types import Message, Role, SendMessageRequest
+from google.protobuf.message import Error as ProtocolBufferError
 
 from a2a_adapters.conversion import to_protocol, to_struct
+from a2a_adapters.errors import InvalidInputError
 from a2a_adapters.ids import new_uuid
 from a2a_adapters.parts import JSON, Data, File, Part, Text
 from a2a_adapters.remote.exchange import Exchange
@@ -46,19 +48,25 @@ class Messenger:
         """Return the exchange, which sends the message once its events are read.
 
         Raises:
+            InvalidInputError: The message cannot be expressed in the protocol.
             RemoteAgentError: The agent's card cannot be had.
         """
-        request = SendMessageRequest(
-            message=Message(
-                message_id=new_uuid(),
-                role=Role.ROLE_USER,
-                parts=to_protocol(_parts(message)),
-                context_id=context_id,
-                task_id=task_id,
+        try:
+            request = SendMessageRequest(
+                message=Message(
+                    message_id=new_uuid(),
+                    role=Role.ROLE_USER,
+                    parts=to_protocol(_parts(message)),
+                    context_id=context_id,
+                    task_id=task_id,
+                    metadata=to_struct(metadata) if metadata else None,
+                )
             )
-        )
-        if metadata:
-            request.message.metadata.CopyFrom(to_struct(metadata))
+        except (ValueError, RecursionError, ProtocolBufferError) as error:
+            raise InvalidInputError(
+                "the message cannot be sent: text must be Unicode without lone surrogates, data "
+                "must be JSON that is not nested too deeply"
+            ) from error
         return Exchange(await self._connections.get(), request, self._options)
 
 
