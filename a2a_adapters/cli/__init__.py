@@ -46,7 +46,13 @@ def serve(
         str, typer.Option(envvar="A2A_ADAPTERS_HOST", help="Where to listen.")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(envvar="A2A_ADAPTERS_PORT", help="Where to listen; 0 takes a free port.")
+        int,
+        typer.Option(
+            envvar="A2A_ADAPTERS_PORT",
+            min=0,
+            max=65535,
+            help="Where to listen; 0 takes a free port.",
+        ),
     ] = 8000,
     name: Annotated[str | None, typer.Option(help="The agent's name in its card.")] = None,
     description: Annotated[str | None, typer.Option(help="What the card says it does.")] = None,
@@ -75,7 +81,8 @@ def serve(
         bool, typer.Option(help="Believe X-Forwarded-* headers, behind a proxy that sets them.")
     ] = False,
     grpc_port: Annotated[
-        int | None, typer.Option(help="Listen for gRPC as well; 0 takes a free port.")
+        int | None,
+        typer.Option(min=0, max=65535, help="Listen for gRPC as well; 0 takes a free port."),
     ] = None,
     grpc_url: Annotated[str | None, typer.Option(help="Its public address in the card.")] = None,
     push: Annotated[
