@@ -64,6 +64,15 @@ class RemoteAgent:
         self._messenger = Messenger(self._connections, options)
         self._conversations = Conversations(self._messenger, options.conversations)
 
+    @classmethod
+    def of(cls, agent: str | RemoteAgent) -> RemoteAgent:
+        """Return the agent of a URL; an agent is its own.
+
+        Raises:
+            ConfigurationError: The URL is none.
+        """
+        return cls(agent) if isinstance(agent, str) else agent
+
     def __repr__(self) -> str:
         return f"RemoteAgent({self.name!r})"
 

@@ -19,7 +19,7 @@ def remote_llm(agent: str | RemoteAgent, framework: str) -> object:
         NoAdapterError: No plugin makes language models of that framework.
         MissingExtraError: The framework is not installed.
     """
-    return installed_plugins().remote_llm(_as_agent(agent), framework)
+    return installed_plugins().remote_llm(RemoteAgent.of(agent), framework)
 
 
 def remote_tool(agent: str | RemoteAgent, framework: str) -> object:
@@ -34,8 +34,4 @@ def remote_tool(agent: str | RemoteAgent, framework: str) -> object:
         MissingExtraError: The framework is not installed.
         RemoteAgentError: The card cannot be had.
     """
-    return installed_plugins().remote_tool(_as_agent(agent), framework)
-
-
-def _as_agent(agent: str | RemoteAgent) -> RemoteAgent:
-    return agent if isinstance(agent, RemoteAgent) else RemoteAgent(agent)
+    return installed_plugins().remote_tool(RemoteAgent.of(agent), framework)

@@ -35,7 +35,7 @@ from a2a_adapters import (
     ToolResult,
 )
 from a2a_adapters_autogen.calling.client import dumpable
-from a2a_adapters_autogen.calling.events import as_agent, batches
+from a2a_adapters_autogen.calling.events import batches
 from a2a_adapters_autogen.calling.messages import (
     USER,
     arguments_text,
@@ -89,7 +89,7 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
     ) -> None:
         super().__init__(name, description)
         self._url = agent if isinstance(agent, str) else None
-        self._agent = as_agent(agent)
+        self._agent = RemoteAgent.of(agent)
         self._user = user
         self._conversation = self._agent.conversation()
 
@@ -100,7 +100,7 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
         Raises:
             RemoteAgentError: The card cannot be had.
         """
-        about = await as_agent(agent).describe()
+        about = await RemoteAgent.of(agent).describe()
         return cls(_identifier(about.name), agent, description=_description(about), user=user)
 
     @property

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from a2a_adapters import AgentReply, RemoteAgent, TextDelta
 from a2a_adapters_autogen.calling.dialogues import Dialogues
-from a2a_adapters_autogen.calling.events import as_agent, events
+from a2a_adapters_autogen.calling.events import events
 from a2a_adapters_autogen.calling.messages import model_parts, rest_of, usage_of
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
 
     def __init__(self, agent: RemoteAgent | str) -> None:
         self._url = agent if isinstance(agent, str) else None
-        self._agent = as_agent(agent)
+        self._agent = RemoteAgent.of(agent)
         self._dialogues = Dialogues(self._agent)
         self._last = self._total = RequestUsage(prompt_tokens=0, completion_tokens=0)
 

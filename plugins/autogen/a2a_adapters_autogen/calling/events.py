@@ -6,19 +6,12 @@ import asyncio
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from a2a_adapters import AgentReply, RemoteAgent
-
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from autogen_core import CancellationToken
 
-    from a2a_adapters import JSON, Conversation, Part, RemoteEvent
-
-
-def as_agent(agent: RemoteAgent | str) -> RemoteAgent:
-    """Return the agent for a URL, an agent as it is."""
-    return RemoteAgent(agent) if isinstance(agent, str) else agent
+    from a2a_adapters import JSON, AgentReply, Conversation, Part, RemoteEvent
 
 
 async def events(

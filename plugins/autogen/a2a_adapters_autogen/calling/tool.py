@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from a2a_adapters import AgentDescription, RemoteAgent, ReplyState, Skill, Text, ToolDescription
 from a2a_adapters_autogen.calling.client import dumpable
-from a2a_adapters_autogen.calling.events import as_agent, reply_to
+from a2a_adapters_autogen.calling.events import reply_to
 from a2a_adapters_autogen.calling.messages import text_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
     ) -> None:
         super().__init__(A2AToolArgs, A2AToolResult, name, description)
         self._url = agent if isinstance(agent, str) else None
-        self._agent = as_agent(agent)
+        self._agent = RemoteAgent.of(agent)
         self._skill_id = skill_id
         self._conversation = self._agent.conversation()
 
@@ -77,12 +77,12 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
         Raises:
             RemoteAgentError: The card cannot be had.
         """
-        return cls._for_agent(agent, as_agent(agent).describe_sync())
+        return cls._for_agent(agent, RemoteAgent.of(agent).describe_sync())
 
     @classmethod
     async def afrom_agent(cls, agent: RemoteAgent | str) -> Self:
         """`from_agent` in async code."""
-        return cls._for_agent(agent, await as_agent(agent).describe())
+        return cls._for_agent(agent, await RemoteAgent.of(agent).describe())
 
     @classmethod
     def per_skill(cls, agent: RemoteAgent | str) -> list[Self]:
@@ -91,13 +91,13 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
         Raises:
             RemoteAgentError: The card cannot be had.
         """
-        skills = as_agent(agent).describe_sync().skills
+        skills = RemoteAgent.of(agent).describe_sync().skills
         return [cls._for_skill(agent, skill) for skill in skills]
 
     @classmethod
     async def aper_skill(cls, agent: RemoteAgent | str) -> list[Self]:
         """`per_skill` in async code."""
-        skills = (await as_agent(agent).describe()).skills
+        skills = (await RemoteAgent.of(agent).describe()).skills
         return [cls._for_skill(agent, skill) for skill in skills]
 
     async def run(self, args: A2AToolArgs, cancellation_token: CancellationToken) -> A2AToolResult:

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from a2a_adapters import AgentReply, Conversation, Part, RemoteAgent
 from a2a_adapters_crewai._run import current_run
-from a2a_adapters_crewai.calling.agent_field import AgentField, as_agent
+from a2a_adapters_crewai.calling.agent_field import AgentField
 from a2a_adapters_crewai.calling.messages import usage_of
 from a2a_adapters_crewai.calling.work import Review, Work, question_of
 
@@ -57,7 +57,7 @@ class A2AAgent(BaseAgent):
         Raises:
             RemoteAgentError: The card cannot be had.
         """
-        remote = as_agent(agent)
+        remote = RemoteAgent.of(agent)
         about = remote.describe_sync()
         return cls(agent=remote, role=role or about.name, goal=goal or about.description)
 

@@ -11,8 +11,8 @@ from crewai.llms.base_llm import BaseLLM, llm_call_context
 from pydantic import BaseModel, ValidationError
 from typing_extensions import override
 
-from a2a_adapters import AgentReply, RemoteEvent, TextDelta
-from a2a_adapters_crewai.calling.agent_field import AgentField, as_agent
+from a2a_adapters import AgentReply, RemoteAgent, RemoteEvent, TextDelta
+from a2a_adapters_crewai.calling.agent_field import AgentField
 from a2a_adapters_crewai.calling.failures import made_once, send_nothing_twice
 from a2a_adapters_crewai.calling.messages import answer_text, to_parts, usage_of
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from crewai import Task
     from crewai.agents.agent_builder.base_agent import BaseAgent
     from crewai.utilities.types import LLMMessage
-
-    from a2a_adapters import RemoteAgent
 
 _CHARACTERS_PER_TOKEN = 4
 
@@ -46,7 +44,7 @@ class A2ALLM(BaseLLM):
     agent: AgentField
 
     def __init__(self, agent: RemoteAgent | str, **fields: Any) -> None:
-        remote = as_agent(agent)
+        remote = RemoteAgent.of(agent)
         super().__init__(**{"model": f"a2a/{remote.name}", **fields, "agent": remote})
         send_nothing_twice()
 

@@ -11,7 +11,7 @@ from crewai.tools import BaseTool
 from pydantic import BaseModel, Field
 
 from a2a_adapters import AgentReply, RemoteAgent, RemoteAgentError, Skill, ToolDescription
-from a2a_adapters_crewai.calling.agent_field import AgentField, as_agent
+from a2a_adapters_crewai.calling.agent_field import AgentField
 from a2a_adapters_crewai.calling.messages import answer_text
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class A2ATool(BaseTool):
         Raises:
             RemoteAgentError: The card cannot be had.
         """
-        remote = as_agent(agent)
+        remote = RemoteAgent.of(agent)
         return cls._for_agent(remote, remote.describe_sync())
 
     @classmethod
@@ -69,7 +69,7 @@ class A2ATool(BaseTool):
         Raises:
             RemoteAgentError: The card cannot be had.
         """
-        remote = as_agent(agent)
+        remote = RemoteAgent.of(agent)
         return [cls._for_skill(remote, skill) for skill in remote.describe_sync().skills]
 
     @classmethod

@@ -8,11 +8,5 @@ from pydantic import BeforeValidator, InstanceOf
 
 from a2a_adapters import RemoteAgent
 
-
-def as_agent(agent: RemoteAgent | str) -> RemoteAgent:
-    """Return the agent for a URL, an agent as it is."""
-    return RemoteAgent(agent) if isinstance(agent, str) else agent
-
-
-AgentField = Annotated[InstanceOf[RemoteAgent], BeforeValidator(as_agent)]
+AgentField = Annotated[InstanceOf[RemoteAgent], BeforeValidator(RemoteAgent.of)]
 """A `RemoteAgent`, or the URL of one."""

@@ -11,7 +11,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import ensure_config
 from typing_extensions import override
 
-from a2a_adapters_langchain.calling.agent_field import as_agent
+from a2a_adapters import RemoteAgent
 from a2a_adapters_langchain.calling.chat_model import A2AChatModel
 from a2a_adapters_langchain.calling.node_model import NodeModel
 from a2a_adapters_langchain.calling.step import answered_task
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from langchain_core.language_models import LanguageModelInput
     from langchain_core.runnables import RunnableConfig
 
-    from a2a_adapters import RemoteAgent
 
 _MESSAGES = "messages"
 _CHECKPOINTER = "__pregel_checkpointer"
@@ -48,7 +47,7 @@ class A2ARunnable(Runnable[Any, Any]):
     """
 
     def __init__(self, agent: str | RemoteAgent) -> None:
-        remote = as_agent(agent)
+        remote = RemoteAgent.of(agent)
         self._model = A2AChatModel(agent=remote)
         self._node_model = NodeModel(agent=remote)
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from a2a_adapters import AgentReply, File, RemoteAgent, RemoteAgentError, Skill, ToolDescription
 from a2a_adapters_langchain._content import to_block
-from a2a_adapters_langchain.calling.agent_field import AgentField, as_agent
+from a2a_adapters_langchain.calling.agent_field import AgentField
 from a2a_adapters_langchain.calling.messages import data_text
 from a2a_adapters_langchain.calling.step import answered_task
 from a2a_adapters_langchain.calling.thread import thread_of
@@ -60,13 +60,13 @@ class A2ATool(BaseTool):
         Raises:
             RemoteAgentError: The card cannot be had.
         """
-        remote = as_agent(agent)
+        remote = RemoteAgent.of(agent)
         return cls._for_agent(remote, remote.describe_sync())
 
     @classmethod
     async def afrom_agent(cls, agent: str | RemoteAgent) -> Self:
         """`from_agent` in async code."""
-        remote = as_agent(agent)
+        remote = RemoteAgent.of(agent)
         return cls._for_agent(remote, await remote.describe())
 
     @classmethod
@@ -76,13 +76,13 @@ class A2ATool(BaseTool):
         Raises:
             RemoteAgentError: The card cannot be had.
         """
-        remote = as_agent(agent)
+        remote = RemoteAgent.of(agent)
         return [cls._for_skill(remote, skill) for skill in remote.describe_sync().skills]
 
     @classmethod
     async def aper_skill(cls, agent: str | RemoteAgent) -> list[Self]:
         """`per_skill` in async code."""
-        remote = as_agent(agent)
+        remote = RemoteAgent.of(agent)
         return [cls._for_skill(remote, skill) for skill in (await remote.describe()).skills]
 
     @classmethod
