@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from a2a_adapters.cli.answer import AnswerPrinter
 
 
-class HeaderAuth(httpx.Auth):
+class HeadersAuth(httpx.Auth):
     """The headers given on the command line; they go to the agent's own host only."""
 
     def __init__(self, headers: Mapping[str, str]) -> None:
@@ -37,7 +37,7 @@ class HeaderAuth(httpx.Auth):
 def make_agent(url: str, headers: Mapping[str, str], timeout: float) -> RemoteAgent:
     """Return the agent that the command line names."""
     options = RemoteOptions(timeout=timeout, progress=True)
-    return RemoteAgent(url, auth=HeaderAuth(headers) if headers else None, options=options)
+    return RemoteAgent(url, auth=HeadersAuth(headers) if headers else None, options=options)
 
 
 def talk(

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import httpx
 
 from a2a_adapters.errors import ForbiddenUrlError
-from a2a_adapters.outbound.addresses import Reach, reach
+from a2a_adapters.outbound.reach import Reach, reach
 from a2a_adapters.outbound.transport import GuardedTransport
 
 __all__ = ["OutboundPolicy", "Resolver"]

@@ -6,7 +6,7 @@ import enum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TypeAlias
 
-Address: TypeAlias = IPv4Address | IPv6Address
+_Address: TypeAlias = IPv4Address | IPv6Address
 _Network: TypeAlias = IPv4Network | IPv6Network
 
 
@@ -73,7 +73,7 @@ def reach(text: str) -> Reach:
     return Reach.PUBLIC
 
 
-def _embedded(address: Address) -> Address:
+def _embedded(address: _Address) -> _Address:
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is not None:
             return address.ipv4_mapped
@@ -82,5 +82,5 @@ def _embedded(address: Address) -> Address:
     return address
 
 
-def _is_in(address: Address, networks: tuple[_Network, ...]) -> bool:
+def _is_in(address: _Address, networks: tuple[_Network, ...]) -> bool:
     return any(address in network for network in networks)
