@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         TaskArtifactUpdateEvent,
         TaskStatus,
     )
+    from a2a.types import Part as ProtocolPart
 
 NewEvent: TypeAlias = TextDelta | ProgressEvent
 
@@ -222,8 +223,8 @@ def _unrepeated(texts: Sequence[str]) -> list[str]:
     return [texts[-1]] if are_snapshots else ["".join(texts)]
 
 
-def _is_plain_text(part: object) -> bool:
-    return part.HasField("text") and not part.HasField("metadata") and not part.media_type  # type: ignore[attr-defined]
+def _is_plain_text(part: ProtocolPart) -> bool:
+    return part.HasField("text") and not part.HasField("metadata") and not part.media_type
 
 
 def _progress(parts: Sequence[Part]) -> ProgressEvent:
