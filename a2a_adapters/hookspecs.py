@@ -78,6 +78,14 @@ def a2a_transport(card: AgentCard, url: str, http: httpx.AsyncClient) -> ClientT
     """
 
 
+@hookspec
+def a2a_card_hint() -> str | None:
+    """Say how agents of a dialect are called that have no card where clients of A2A look for it.
+
+    It is added to the error for an address without a card.
+    """
+
+
 @hookspec(firstresult=True)
 def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
     """Return the routes of a dialect of A2A for what is served, or None to pass.

@@ -155,6 +155,10 @@ class Plugins:
             )
         return routes
 
+    def card_hints(self) -> list[str]:
+        """Return how agents of dialects are called that have no card where it is looked for."""
+        return cast("list[str]", self._manager.hook.a2a_card_hint())
+
     def transport(
         self, card: AgentCard, url: str, http: httpx.AsyncClient
     ) -> ClientTransport | None:

@@ -20,6 +20,7 @@ from a2a_adapters.errors import (
     RemoteConnectionError,
     RemoteTimeoutError,
 )
+from a2a_adapters.plugins import installed_plugins
 from a2a_adapters.remote.failure import UNAUTHORIZED
 from a2a_adapters.remote.http import MAX_BYTES
 from a2a_adapters.remote.quoting import quote
@@ -73,7 +74,8 @@ async def fetch_card(
                     return _parse(response, address)
     except TimeoutError as error:
         raise RemoteTimeoutError(f"{url} did not send its card in time") from error
-    raise RemoteAnswerError(f"there is no agent card at {url} (HTTP 404)")
+    hints = installed_plugins().card_hints()
+    raise RemoteAnswerError("; ".join([f"there is no agent card at {url} (HTTP 404)", *hints]))
 
 
 async def _get(client: httpx.AsyncClient, address: str, max_bytes: int) -> httpx.Response:

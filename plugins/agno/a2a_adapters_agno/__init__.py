@@ -47,6 +47,16 @@ def a2a_transport(card: AgentCard, url: str, http: httpx.AsyncClient) -> ClientT
     return AgnoTransport(http, card, addresses)
 
 
+@hookimpl
+def a2a_card_hint() -> str:
+    """Say where Agno's servers have their cards, if they have any."""
+    return (
+        "an Agno server has one for each agent, so give the agent's address, as in "
+        "http://host:7777/a2a/agents/my-agent; Agno-Go has none, agno_card of a2a_adapters_agno "
+        "makes one"
+    )
+
+
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -306,3 +306,9 @@ async def test_a_page_that_is_not_json_is_an_error():
     page = {"status": 200, "headers": {"content-type": "text/html"}, "body_text": "<html>"}
     with pytest.raises(RemoteAnswerError, match="not JSON"):
         await ask(page)
+
+
+async def test_an_address_without_a_card_is_told_of_agno():
+    async with running(replaying({})) as url, RemoteAgent(url) as agent:
+        with pytest.raises(RemoteAnswerError, match=r"no agent card.*agno_card of"):
+            await agent.send("hi")
