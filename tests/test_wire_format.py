@@ -8,7 +8,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_adapters.bindings.wire import message_to_dict, parse_send, task_to_dict
+from a2a_adapters.wire import message_to_dict, parse_send, task_to_dict
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 STRUCT = st.dictionaries(TEXT, st.none() | st.booleans() | st.integers(-9, 9) | TEXT, max_size=2)

@@ -11,7 +11,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from pydantic_core import ValidationError, to_json
 
 from a2a_adapters.bindings import operations
-from a2a_adapters.bindings.wire import message_to_dict, parse_send, task_to_dict
+from a2a_adapters.wire import message_to_dict, parse_send, task_to_dict
 
 if TYPE_CHECKING:
     from collections.abc import Callable

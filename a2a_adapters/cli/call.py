@@ -34,7 +34,9 @@ def call(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the whole answer as JSON.")
     ] = False,
-    timeout: Annotated[float, typer.Option(help="How many seconds the answer may take.")] = 900,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="How many seconds the answer may take.")
+    ] = 900,
 ) -> None:
     """Send a message to an agent and print its answer."""
     if save is not None and save.exists() and not save.is_dir():

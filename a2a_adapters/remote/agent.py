@@ -233,6 +233,10 @@ class RemoteAgent:
             self.stream(message, context_id=context_id, task_id=task_id, metadata=metadata)
         )
 
+    def get_task_sync(self, task_id: str) -> AgentReply:
+        """`get_task` from blocking code."""
+        return blocking.run(self.get_task(task_id))
+
     def cancel_sync(self, task_id: str) -> AgentReply:
         """`cancel` from blocking code."""
         return blocking.run(self.cancel(task_id))

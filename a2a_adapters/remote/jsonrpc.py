@@ -14,12 +14,12 @@ from a2a.types import SendMessageResponse, StreamResponse, Task
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from pydantic_core import from_json, to_json
 
-from a2a_adapters.bindings.wire import parse_stream_response
 from a2a_adapters.errors import RemoteAnswerError, RemoteRefusedError
 from a2a_adapters.ids import new_id
 from a2a_adapters.remote.failure import UNAUTHORIZED
 from a2a_adapters.remote.quoting import quote
 from a2a_adapters.remote.sse import event_data
+from a2a_adapters.wire import parse_stream_response
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
