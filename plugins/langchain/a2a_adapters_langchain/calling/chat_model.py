@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from a2a_adapters import AgentReply, Part, TextDelta
 from a2a_adapters_langchain.calling.agent_field import AgentField
+from a2a_adapters_langchain.calling.chunks import achunks, chunks
 from a2a_adapters_langchain.calling.messages import (
     is_question,
     last_answer,
@@ -185,23 +186,11 @@ class A2AChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         conversation, parts, task_id = self._prepare(messages, kwargs)
-        cutter = StopCutter(stop)
         events = conversation.stream_sync(parts, task_id=task_id)
-        try:
-            for event in events:
-                chunk = self._chunk(event, cutter)
-                if chunk is None:
-                    continue
-                if run_manager:
-                    run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-                yield chunk
-                if cutter.is_done:
-                    break
-        finally:
-            events.close()
+        return chunks(events, self._chunk, stop, run_manager)
 
     @override
-    async def _astream(
+    def _astream(
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
@@ -209,20 +198,8 @@ class A2AChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
         conversation, parts, task_id = self._prepare(messages, kwargs)
-        cutter = StopCutter(stop)
         events = conversation.stream(parts, task_id=task_id)
-        try:
-            async for event in events:
-                chunk = self._chunk(event, cutter)
-                if chunk is None:
-                    continue
-                if run_manager:
-                    await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-                yield chunk
-                if cutter.is_done:
-                    break
-        finally:
-            await events.aclose()
+        return achunks(events, self._chunk, stop, run_manager)
 
     def _prepare(
         self, messages: Sequence[BaseMessage], kwargs: dict[str, Any]

@@ -17,6 +17,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from typing_extensions import override
 
 from a2a_adapters import JSON, TextDelta
+from a2a_adapters_langchain.calling.chunks import achunks, chunks
 from a2a_adapters_langchain.calling.gateway_fields import GatewayFields, told
 from a2a_adapters_langchain.calling.stop import StopCutter, cut
 
@@ -93,23 +94,11 @@ class OmniRouteChatModel(GatewayFields, BaseChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         skill, metadata = self._call(kwargs)
-        cutter = StopCutter(stop)
         events = self._client.stream_sync(skill, _sent(messages), metadata)
-        try:
-            for event in events:
-                chunk = _chunk(event, cutter)
-                if chunk is None:
-                    continue
-                if run_manager:
-                    run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-                yield chunk
-                if cutter.is_done:
-                    break
-        finally:
-            events.close()
+        return chunks(events, _chunk, stop, run_manager)
 
     @override
-    async def _astream(
+    def _astream(
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
@@ -117,20 +106,8 @@ class OmniRouteChatModel(GatewayFields, BaseChatModel):
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
         skill, metadata = self._call(kwargs)
-        cutter = StopCutter(stop)
         events = self._client.stream(skill, _sent(messages), metadata)
-        try:
-            async for event in events:
-                chunk = _chunk(event, cutter)
-                if chunk is None:
-                    continue
-                if run_manager:
-                    await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-                yield chunk
-                if cutter.is_done:
-                    break
-        finally:
-            await events.aclose()
+        return achunks(events, _chunk, stop, run_manager)
 
 
 def _sent(messages: Sequence[BaseMessage]) -> list[dict[str, JSON]]:

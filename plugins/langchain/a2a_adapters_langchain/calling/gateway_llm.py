@@ -10,6 +10,7 @@ from langchain_core.runnables import Runnable
 from typing_extensions import override
 
 from a2a_adapters import TextDelta
+from a2a_adapters_langchain.calling.chunks import achunks, chunks
 from a2a_adapters_langchain.calling.gateway_fields import GatewayFields, told
 from a2a_adapters_langchain.calling.stop import StopCutter, cut
 
@@ -83,23 +84,11 @@ class OmniRouteA2A(GatewayFields, BaseLLM):
         **kwargs: Any,
     ) -> Iterator[GenerationChunk]:
         skill, metadata = self._call(kwargs)
-        cutter = StopCutter(stop)
         events = self._client.stream_sync(skill, prompt, metadata)
-        try:
-            for event in events:
-                chunk = _chunk(event, cutter)
-                if chunk is None:
-                    continue
-                if run_manager:
-                    run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-                yield chunk
-                if cutter.is_done:
-                    break
-        finally:
-            events.close()
+        return chunks(events, _chunk, stop, run_manager)
 
     @override
-    async def _astream(
+    def _astream(
         self,
         prompt: str,
         stop: list[str] | None = None,
@@ -107,20 +96,8 @@ class OmniRouteA2A(GatewayFields, BaseLLM):
         **kwargs: Any,
     ) -> AsyncIterator[GenerationChunk]:
         skill, metadata = self._call(kwargs)
-        cutter = StopCutter(stop)
         events = self._client.stream(skill, prompt, metadata)
-        try:
-            async for event in events:
-                chunk = _chunk(event, cutter)
-                if chunk is None:
-                    continue
-                if run_manager:
-                    await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-                yield chunk
-                if cutter.is_done:
-                    break
-        finally:
-            await events.aclose()
+        return achunks(events, _chunk, stop, run_manager)
 
 
 def _generation(reply: OmniRouteReply, stop: Sequence[str] | None) -> Generation:

@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from a2a_adapters import AgentReply, TextDelta
 from a2a_adapters_langchain.calling.agent_field import AgentField
+from a2a_adapters_langchain.calling.chunks import achunks, chunks
 from a2a_adapters_langchain.calling.messages import data_text, metadata_of
 from a2a_adapters_langchain.calling.stop import StopCutter, cut
 from a2a_adapters_langchain.calling.thread import THREAD, with_thread
@@ -143,43 +144,19 @@ class A2ALLM(BaseLLM):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[GenerationChunk]:
-        cutter = StopCutter(stop)
         events = self._conversation(kwargs).stream_sync(prompt, task_id=kwargs.get("task_id"))
-        try:
-            for event in events:
-                chunk = self._chunk(event, cutter)
-                if chunk is None:
-                    continue
-                if run_manager:
-                    run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-                yield chunk
-                if cutter.is_done:
-                    break
-        finally:
-            events.close()
+        return chunks(events, self._chunk, stop, run_manager)
 
     @override
-    async def _astream(
+    def _astream(
         self,
         prompt: str,
         stop: list[str] | None = None,
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[GenerationChunk]:
-        cutter = StopCutter(stop)
         events = self._conversation(kwargs).stream(prompt, task_id=kwargs.get("task_id"))
-        try:
-            async for event in events:
-                chunk = self._chunk(event, cutter)
-                if chunk is None:
-                    continue
-                if run_manager:
-                    await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-                yield chunk
-                if cutter.is_done:
-                    break
-        finally:
-            await events.aclose()
+        return achunks(events, self._chunk, stop, run_manager)
 
     def _conversation(self, kwargs: dict[str, Any]) -> Conversation:
         context_id = kwargs.get("context_id") or self.context_id
