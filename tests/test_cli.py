@@ -81,7 +81,7 @@ def test_mistakes_are_told_in_one_line_with_the_remedy(folder, arguments, remedy
 def test_a_port_that_there_is_not_is_refused(folder, option):
     result = run("serve", "app:shout", option, "99999")
     assert result.returncode == 2
-    assert "0<=x<=65535" in result.stderr
+    assert "65535" in result.stderr
 
 
 async def test_serve_and_card(folder):

@@ -312,3 +312,49 @@ async def test_an_address_without_a_card_is_told_of_agno():
     async with running(replaying({})) as url, RemoteAgent(url) as agent:
         with pytest.raises(RemoteAnswerError, match=r"no agent card.*agno_card of"):
             await agent.send("hi")
+
+
+FAILING = (
+    "error",
+    "err ",
+    "empty reply",
+    "stream empty",
+    "failure",
+    "cancelled",
+    "unknown",
+    "missing",
+)
+EVERY = [
+    pytest.param(exchange, versions, id=f"{server} {name}")
+    for server, versions in (("3.1.10", V3), ("2.9.0", V2), ("go", GO))
+    for name, exchange in versions.items()
+    if name.removeprefix("LEGACY ").startswith(("send", "stream", "err"))
+]
+
+
+@pytest.mark.parametrize("is_streaming", [True, False])
+@pytest.mark.parametrize(("exchange", "versions"), EVERY)
+async def test_every_recorded_answer_is_an_answer_or_a_typed_error(
+    exchange, versions, is_streaming
+):
+    later = versions.get("tasks:get after done")
+    answers = dict.fromkeys((STREAM, SEND), exchange) | ({GET: later} if later else {})
+    is_stream = "frames" in exchange or "body_text" in exchange
+    fails = (
+        exchange["status"] >= 400
+        or any(word in exchange["name"] for word in FAILING)
+        or (is_stream and not is_streaming)
+    )
+    async with running(replaying(answers)) as url, RemoteAgent(url + AGENT) as agent:
+        card = await agent.card()
+        card.capabilities.streaming = is_streaming
+        async with RemoteAgent(card) as called:
+            if fails:
+                with pytest.raises(RemoteAgentError):
+                    await called.send("hi")
+                return
+            reply = await called.send("hi")
+    assert reply.state == "completed"
+    assert reply.text
+    said = json.dumps(reply.text)[1:-1]
+    assert is_stream or said in json.dumps(exchange) or said in json.dumps(later)
