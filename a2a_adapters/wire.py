@@ -7,6 +7,7 @@ to `json_format`, and the tests hold both to the same result.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from a2a.types import (
@@ -22,6 +23,7 @@ from a2a.types import (
     TaskStatus,
 )
 from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from a2a_adapters.conversion import struct_to_dict
 
@@ -155,8 +157,20 @@ def _status_to_dict(status: TaskStatus) -> dict[str, Any]:
     if status.HasField("message"):
         result["message"] = message_to_dict(status.message)
     if status.HasField("timestamp"):
-        result["timestamp"] = status.timestamp.ToJsonString()
+        result["timestamp"] = _timestamp_to_json(status.timestamp)
     return result
+
+
+def _timestamp_to_json(timestamp: Timestamp) -> str:
+    nanos = timestamp.nanos
+    if nanos % 1000 or not nanos % 1_000_000:  # of other lengths than the usual microseconds
+        return timestamp.ToJsonString()
+    return f"{_whole_second(timestamp.seconds)}.{nanos // 1000:06d}Z"
+
+
+@functools.lru_cache(maxsize=16)
+def _whole_second(seconds: int) -> str:
+    return Timestamp(seconds=seconds).ToJsonString()[:-1]
 
 
 def _artifact_to_dict(artifact: Artifact) -> dict[str, Any]:
