@@ -38,7 +38,7 @@ class FolderStore(InMemoryTaskStore):
         return Task.FromString(path.read_bytes()) if path.exists() else None
 
 
-async def work(text: str):
+async def steady(text: str):
     yield "begun"
     await asyncio.sleep(float(text))
 
@@ -58,7 +58,7 @@ async def flood(text: str):
         await asyncio.sleep(0)
 
 
-agents = {"work": work, "immortal": immortal, "flood": flood}
+agents = {"steady": steady, "immortal": immortal, "flood": flood}
 limits = Limits(shutdown_seconds=1)
 if __name__ == "__main__":
     serve(agents, port=0, options=ServerOptions(limits=limits, task_store=FolderStore()))
@@ -71,7 +71,7 @@ def server(tmp_path, monkeypatch):
     (tmp_path / "app.py").write_text(APP)
     monkeypatch.chdir(tmp_path)
     with launched([sys.executable, "app.py"]) as (process, url):
-        yield process, url.removesuffix("/agents/work")
+        yield process, url.removesuffix("/agents/steady")
 
 
 def call(seconds, method="SendStreamingMessage"):
@@ -104,8 +104,8 @@ class Reader:
 async def test_running_tasks_get_their_time_and_then_a_reason(server, sent):
     process, url = server
     async with httpx.AsyncClient(base_url=url, headers=V1, timeout=30) as http:
-        short = Reader(http, "/agents/work/", "0.5")
-        long = Reader(http, "/agents/work/", "600")
+        short = Reader(http, "/agents/steady/", "0.5")
+        long = Reader(http, "/agents/steady/", "600")
         stuck = Reader(http, "/agents/immortal/", "x")
         for reader in (short, long, stuck):
             await reader.begun.wait()
@@ -118,7 +118,7 @@ async def test_running_tasks_get_their_time_and_then_a_reason(server, sent):
             while (health := await http.get("/healthz")).status_code == 200:
                 pass
         assert (health.status_code, health.json()) == (503, {"status": "draining"})
-        refused = (await http.post("/agents/work/", json=call("0", "SendMessage"))).json()
+        refused = (await http.post("/agents/steady/", json=call("0", "SendMessage"))).json()
         assert refused["error"]["code"] == -32000
 
         assert (await short.last_status())["state"] == "TASK_STATE_COMPLETED"
@@ -153,7 +153,7 @@ async def test_a_reader_that_has_stopped_does_not_keep_the_server(server):
 async def test_tasks_of_a_killed_server_have_failed_when_it_is_back(server):
     process, url = server
     async with httpx.AsyncClient(base_url=url, headers=V1, timeout=30) as http:
-        reader = Reader(http, "/agents/work/", "600")
+        reader = Reader(http, "/agents/steady/", "600")
         await reader.begun.wait()
         task_id = reader.events[0]["task"]["id"]
         process.kill()
