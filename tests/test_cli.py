@@ -18,6 +18,7 @@ from a2a_adapters import ConfigurationError
 from a2a_adapters.cli import load_targets
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.processes import serving, started
+from tests.remote.servers.huge import huge_card
 
 APP = '''
 """Agents of a test."""
@@ -224,3 +225,10 @@ async def test_what_is_no_card(folder):
         result = await asyncio.to_thread(run, "card", url)
     assert result.returncode == 3
     assert "is not an agent card" in result.stderr
+
+
+async def test_a_card_is_not_fetched_without_end(folder):
+    async with running(huge_card()) as url:
+        result = await asyncio.to_thread(run, "card", url)
+    assert result.returncode == 3
+    assert "bytes" in result.stderr

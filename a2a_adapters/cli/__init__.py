@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 import os
@@ -13,7 +14,7 @@ import typer
 
 from a2a_adapters.cli.call import call
 from a2a_adapters.cli.ending import UNREACHABLE, USAGE, fail
-from a2a_adapters.errors import A2AAdaptersError, ConfigurationError
+from a2a_adapters.errors import A2AAdaptersError, ConfigurationError, RemoteAgentError
 from a2a_adapters.plugins import installed_plugins
 from a2a_adapters.threads import busy_threads
 
@@ -243,17 +244,22 @@ def _make_card(path: str) -> dict[str, object]:
 
 
 def _fetch_card(url: str) -> dict[str, object]:
-    import httpx  # noqa: PLC0415
+    from a2a_adapters.remote.card import agent_url, fetch_card_json  # noqa: PLC0415
+    from a2a_adapters.remote.http import make_client  # noqa: PLC0415
+    from a2a_adapters.remote.options import RemoteOptions  # noqa: PLC0415
 
-    address = url if url.endswith(".json") else f"{url.rstrip('/')}/.well-known/agent-card.json"
+    address, options = agent_url(url), RemoteOptions(timeout=10, retries=0)
+
+    async def fetch() -> bytes:
+        async with make_client(address, options, None) as client:
+            return await fetch_card_json(client, address, options)
+
     try:
-        response = httpx.get(address, timeout=10, follow_redirects=True)
-        response.raise_for_status()
-        content = response.json()
-    except (httpx.HTTPError, ValueError) as error:
-        fail(f"no card at {address}: {error}", UNREACHABLE)
+        content = json.loads(asyncio.run(fetch()))
+    except (RemoteAgentError, ValueError) as error:
+        fail(f"no card at {url}: {error}", UNREACHABLE)
     if not isinstance(content, dict) or "name" not in content:
-        fail(f"what {address} answers is not an agent card", UNREACHABLE)
+        fail(f"what {url} answers is not an agent card", UNREACHABLE)
     return content
 
 

@@ -66,12 +66,19 @@ async def fetch_card(
         RemoteAuthError: It wants credentials for its card.
         RemoteAnswerError: There is no card there.
     """
+    return _parse(await fetch_card_json(client, url, options), url)
+
+
+async def fetch_card_json(
+    client: httpx.AsyncClient, url: httpx.URL, options: RemoteOptions
+) -> bytes:
+    """Fetch what stands where a card should be, as `fetch_card` does; it need not be one."""
     try:
         async with asyncio.timeout(min(options.timeout, _CARD_SECONDS)):
             for address in _addresses(url):
                 response = await _get(client, address, options.card_bytes)
                 if response.status_code != httpx.codes.NOT_FOUND:
-                    return _parse(response, address)
+                    return _content(response, address)
     except TimeoutError as error:
         raise RemoteTimeoutError(f"{url} did not send its card in time") from error
     hints = installed_plugins().card_hints()
@@ -93,7 +100,7 @@ def _addresses(url: httpx.URL) -> list[str]:
     return [base + path for path in WELL_KNOWN_PATHS]
 
 
-def _parse(response: httpx.Response, address: str) -> AgentCard:
+def _content(response: httpx.Response, address: str) -> bytes:
     status = response.status_code
     if status in UNAUTHORIZED:
         raise RemoteAuthError(f"{address} wants credentials for the card (HTTP {status})")
@@ -104,12 +111,16 @@ def _parse(response: httpx.Response, address: str) -> AgentCard:
         )
     if status != httpx.codes.OK:
         raise RemoteAnswerError(f"{address} answers HTTP {status} instead of a card")
+    return response.content
+
+
+def _parse(content: bytes, url: httpx.URL) -> AgentCard:
     try:
-        card = parse_agent_card(from_json(response.content))
+        card = parse_agent_card(from_json(content))
     except (ValueError, TypeError, AttributeError, ParseError, A2AClientError) as error:
-        raise RemoteAnswerError(f"what {address} answers is not an agent card") from error
+        raise RemoteAnswerError(f"what {url} answers is not an agent card") from error
     if not card.supported_interfaces:
-        raise RemoteAnswerError(f"the card at {address} names no interface")
+        raise RemoteAnswerError(f"the card at {url} names no interface")
     return card
 
 
