@@ -1,0 +1,126 @@
+"""Receivers of push notifications, and agents that notify them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+
+from a2a.types import (
+    SendMessageConfiguration,
+    TaskPushNotificationConfig,
+)
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
+
+from a2a_adapters import (
+    InputRequired,
+    Limits,
+    OutboundPolicy,
+    PushOptions,
+    ServerOptions,
+    build_app,
+)
+from a2a_adapters.testing import connect, running, user_message
+
+OPEN = OutboundPolicy(allow_private=True)
+BINDINGS = ["JSONRPC", "HTTP+JSON"]
+
+
+class Inbox:
+    """A web server that keeps what it is sent, and answers as it is told."""
+
+    def __init__(self):
+        self.url = ""
+        self.headers = []
+        self.bodies = []
+        self.answers = []
+        self.is_open = asyncio.Event()
+        self.is_open.set()
+        self._news = asyncio.Condition()
+
+    async def receive(self, request):
+        body = json.loads(await request.body())
+        await self.is_open.wait()
+        async with self._news:
+            self.headers.append(request.headers)
+            self.bodies.append(body)
+            self._news.notify_all()
+        answer = self.answers.pop(0) if self.answers else 200
+        return Response(status_code=answer) if isinstance(answer, int) else answer
+
+    async def until(self, condition):
+        async with asyncio.timeout(5), self._news:
+            await self._news.wait_for(lambda: self.bodies and condition(self.bodies))
+
+    async def until_over(self):
+        await self.until(lambda bodies: state_in(bodies[-1]) in OVER)
+
+
+OVER = {"TASK_STATE_COMPLETED", "TASK_STATE_CANCELED", "TASK_STATE_FAILED", "completed"}
+
+
+def state_in(body):
+    """Return the state of the task that a notification tells, None if it tells none."""
+    for told in (body.get("task"), body.get("statusUpdate"), body):
+        if told and "status" in told:
+            return told["status"]["state"]
+    return None
+
+
+def text_in(bodies):
+    """Return the text that a receiver of all these notifications has."""
+    text = ""
+    for body in bodies:
+        if "artifactUpdate" in body:
+            update = body["artifactUpdate"]
+            chunk = "".join(part.get("text", "") for part in update["artifact"]["parts"])
+            text = text + chunk if update.get("append") else chunk
+        elif body.get("task", {}).get("artifacts"):
+            text = body["task"]["artifacts"][0]["parts"][0]["text"]
+    return text
+
+
+@asynccontextmanager
+async def inbox():
+    box = Inbox()
+    async with running(Starlette(routes=[Route("/hook", box.receive, methods=["POST"])])) as url:
+        box.url = f"{url}/hook"
+        try:
+            yield box
+        finally:
+            box.is_open.set()
+
+
+@asynccontextmanager
+async def agent(target, binding="JSONRPC", *, user="", limits=None, task_store=None, **push):
+    options = ServerOptions(
+        push=PushOptions(**{"outbound": OPEN, "pause_seconds": 0.01} | push),
+        limits=limits or Limits(),
+        task_store=task_store,
+    )
+    async with (
+        running(build_app(target, options=options)) as url,
+        connect(url, binding=binding, user=user) as client,
+    ):
+        yield client
+
+
+def notifying(url, text="hello", **fields):
+    request = user_message(text)
+    config = TaskPushNotificationConfig(url=url, **fields)
+    request.configuration.CopyFrom(
+        SendMessageConfiguration(task_push_notification_config=config, return_immediately=True)
+    )
+    return request
+
+
+async def talk(text):
+    for word in text.split():
+        yield f"{word} "
+
+
+async def ask(text):
+    answer = yield InputRequired("Which city?")
+    yield f"Off to {answer.text}"
