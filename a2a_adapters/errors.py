@@ -5,7 +5,8 @@
     │   ├── NoAdapterError (TypeError)    no plugin knows how to serve this object
     │   ├── MissingExtraError (ImportError)   an optional dependency is not installed
     │   ├── TargetError                   a plugin knows the object, but cannot serve it as it is
-    │   └── UnsafeHostError               serving here would expose an open agent
+    │   ├── UnsafeHostError               serving here would expose an open agent
+    │   └── ListenError (OSError)         the port is taken, or the host is not this machine's
     ├── ForbiddenUrlError (ValueError)    this process must not connect to that URL
     ├── InvalidInputError (ValueError)    the caller's message cannot be used; told to the caller
     ├── AccessDeniedError                 an `Authenticator` refuses the caller; told to the caller
@@ -29,7 +30,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from a2a_adapters.remote.reply import AgentReply
+    from typing import Self
+
+    from pydantic import ValidationError
+
+    from a2a_adapters.calling.reply import AgentReply
 
 __all__ = [
     "A2AAdaptersError",
@@ -38,6 +43,7 @@ __all__ = [
     "ForbiddenError",
     "ForbiddenUrlError",
     "InvalidInputError",
+    "ListenError",
     "MissingExtraError",
     "NoAdapterError",
     "RemoteAgentError",
@@ -80,6 +86,10 @@ class UnsafeHostError(ConfigurationError):
     """The host would make an agent without authentication reachable from other machines."""
 
 
+class ListenError(ConfigurationError, OSError):
+    """No server can listen there: the port is taken, or the host is not this machine's."""
+
+
 class ForbiddenUrlError(A2AAdaptersError, ValueError):
     """The `OutboundPolicy` does not allow this process to connect to a URL.
 
@@ -93,6 +103,22 @@ class InvalidInputError(A2AAdaptersError, ValueError):
     Raised by `Adapter.stream` before the first event it becomes A2A's "invalid params"
     error; raised later it ends the task as rejected. The text is sent to the caller.
     """
+
+    @classmethod
+    def of(cls, error: ValidationError) -> Self:
+        """Return what pydantic found wrong and where, but not what the server makes of it."""
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        places = (".".join(map(str, each["loc"])) for each in found)
+        return cls(
+            "; ".join(
+                f"{place}: {each['msg']}" if place else each["msg"]
+                for place, each in zip(places, found, strict=True)
+            )
+        )
+
+
+class ResumeError(A2AAdaptersError):
+    """A run that was cut off cannot be gone on with. Its task fails with this text."""
 
 
 class AccessDeniedError(A2AAdaptersError):

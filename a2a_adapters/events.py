@@ -107,18 +107,26 @@ class InputRequired:
     sets `durable`, ends after this event, and is called again with `AgentRequest.resuming`
     set and this event's `metadata` as `AgentRequest.resume_metadata`, even after a restart.
 
-    `prompt` is the question as text; `parts` follow it in the message.
+    `prompt` is the question as text; `parts` follow it in the message. A generator that can do
+    both sets `waits`, too: as long as its process lives it receives the answer, and is called
+    again only after a restart.
     """
 
     prompt: str
     parts: Sequence[Part] = ()
     metadata: Mapping[str, JSON] = field(default_factory=dict, kw_only=True)
     durable: bool = field(default=False, kw_only=True)
+    waits: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class AuthRequired(InputRequired):
-    """Like `InputRequired`, but what is missing is an authorisation."""
+    """Like `InputRequired`, but what is missing is an authorisation.
+
+    That the task waited and was answered authorises nothing by itself (A2A after 1.0.1, section
+    7.6): check what the answer holds, or what came by another way, and take it for no more than
+    what was asked. The next message on the task needs a check of its own.
+    """
 
 
 @dataclass(frozen=True, slots=True)

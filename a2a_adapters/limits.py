@@ -23,12 +23,31 @@ class Limits:
         shutdown_seconds: How long running tasks may go on when the server stops.
         finished_seconds: How long the memory store keeps a finished task.
         finished_tasks: How many finished tasks the memory store keeps.
+        stored_seconds: How long a storage that is a database keeps a finished task.
+        stored_tasks: How many tasks it keeps; of more, the finished ones that changed first go.
+        finished_bytes: How much memory these may take; those of one owner half of that.
+        running_bytes: How much the messages that are being answered and the tasks that wait for
+            their callers may take; those of one owner half of that.
         conversations: How many conversations are remembered.
         history_messages: How many messages of each conversation are remembered.
+        history_bytes: How large what is remembered of all conversations may be; in a database what
+            is remembered of each of them.
         history_seconds: How long an idle conversation is remembered.
-        subscriber_events: How far a subscriber may fall behind before it is closed.
+        subscriber_events: How many updates may wait for the reader of a stream before its run does.
+        subscriber_seconds: How long a run waits for such a reader before it ends the stream by
+            an error.
+        subscriber_bytes: How many bytes may wait for it, beside the largest update.
+        subscribers_bytes: How many bytes may wait for all readers; one that is behind then loses
+            what it has not read.
         threads: How many blocking calls run at once.
+        header_bytes: How large the headers of a request may be, its address included; each header
+            counts 32 bytes more than it is.
         body_bytes: How large a request may be.
+        bodies_bytes: How large the requests that are being received may be together.
+        body_seconds: How long a request may take to come in.
+        values: How many JSON values a request may hold, those in its data and metadata included.
+        metadata_bytes: How large the metadata of a message may be, that of its parts included.
+        answers_bytes: How large the answers that are being sent may be together, beside streams.
         parts: How many parts a message may have.
         part_bytes: How large each of them may be.
     """
@@ -42,11 +61,25 @@ class Limits:
     shutdown_seconds: float = 5
     finished_seconds: float = 3600
     finished_tasks: int = 10_000
+    stored_seconds: float = 30 * 24 * 3600
+    stored_tasks: int = 1_000_000
+    finished_bytes: int = 128 * 1024 * 1024
+    running_bytes: int = 128 * 1024 * 1024
     conversations: int = 10_000
     history_messages: int = 40
+    history_bytes: int = 64 * 1024 * 1024
     history_seconds: float = 3600
     subscriber_events: int = 10_000
+    subscriber_seconds: float = 10
+    subscriber_bytes: int = 8 * 1024 * 1024
+    subscribers_bytes: int = 128 * 1024 * 1024
     threads: int = 32
+    header_bytes: int = 64 * 1024
     body_bytes: int = 16 * 1024 * 1024
+    bodies_bytes: int = 64 * 1024 * 1024
+    body_seconds: float = 60
+    values: int = 10_000
+    metadata_bytes: int = 256 * 1024
+    answers_bytes: int = 128 * 1024 * 1024
     parts: int = 100
     part_bytes: int = 8 * 1024 * 1024

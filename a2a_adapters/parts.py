@@ -1,13 +1,15 @@
 """What messages and artifacts are made of: text, files and data.
 
 Plain values in place of the protocol's `Part` (A2A 1.0, section 4.1.6), so that an adapter
-never handles protocol types. `a2a_adapters.conversion` turns them into parts and back.
+never handles protocol types. `a2a_adapters.protocol.conversion` turns them into parts and back.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
+
+from a2a_adapters.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,6 +45,19 @@ class File:
         if (self.content is None) == (self.url is None):
             raise ValueError("a File has either content or a url")
 
+    def received(self) -> bytes:
+        """Return the bytes that the caller sent: what frameworks and models are given.
+
+        An address is never passed on to them, they would fetch whatever it names from in here.
+        Those that may be fetched are bytes by then, see `Adapter.fetch`.
+
+        Raises:
+            InvalidInputError: The file is given by its address.
+        """
+        if self.content is None:
+            raise InvalidInputError("this agent takes files by their bytes, not by their address")
+        return self.content
+
 
 @dataclass(frozen=True, slots=True)
 class Data:
@@ -64,4 +79,4 @@ Part: TypeAlias = Text | File | Data
 
 def join_text(parts: Sequence[Part]) -> str:
     """Return the text of all text parts, one per line."""
-    return "\n".join(part.text for part in parts if isinstance(part, Text))
+    return "\n".join([part.text for part in parts if isinstance(part, Text)])

@@ -14,16 +14,17 @@ import pluggy
 from a2a_adapters import hookspecs
 from a2a_adapters.adapter import Adapter
 from a2a_adapters.errors import ConfigurationError, NoAdapterError
+from a2a_adapters.factory import Factory, is_factory, look, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import httpx
     from a2a.client.transports.base import ClientTransport
     from a2a.types import AgentCard
 
-    from a2a_adapters.dialects.routes import DialectRoutes, DialectServer
-    from a2a_adapters.remote import RemoteAgent
+    from a2a_adapters.calling import RemoteAgent
+    from a2a_adapters.serving.dialects import DialectRoutes, DialectServer
 
 __all__ = ["BLOCK_VARIABLE", "PluginStatus", "Plugins", "installed_plugins"]
 
@@ -44,6 +45,7 @@ class PluginStatus:
     distribution: str
     version: str
     hooks: tuple[str, ...] = ()
+    frameworks: tuple[str, ...] = ()
     problem: str = ""
 
 
@@ -75,14 +77,17 @@ class Plugins:
             self._status.append(status)
 
     def _load(self, entry_point: metadata.EntryPoint, *, is_blocked: bool) -> PluginStatus:
-        def status(problem: str = "", hooks: tuple[str, ...] = ()) -> PluginStatus:
+        def status(
+            problem: str = "", hooks: Sequence[str] = (), frameworks: Sequence[str] = ()
+        ) -> PluginStatus:
             dist = entry_point.dist
             return PluginStatus(
                 name=entry_point.name,
                 value=entry_point.value,
                 distribution=dist.name if dist else "",
                 version=dist.version if dist else "",
-                hooks=hooks,
+                hooks=tuple(hooks),
+                frameworks=tuple(frameworks),
                 problem=problem,
             )
 
@@ -98,8 +103,15 @@ class Plugins:
             logger.debug("why plugin %s was skipped", entry_point.name, exc_info=True)
             return status(f"{type(error).__name__}: {error}")
         plugin = self._manager.get_plugin(entry_point.name)
-        hooks = tuple(sorted(c.name for c in self._manager.get_hookcallers(plugin) or ()))
-        return status(_misspelt(plugin, self._manager), hooks)
+        hooks = sorted(c.name for c in self._manager.get_hookcallers(plugin) or ())
+        return status(_misspelt(plugin, self._manager), hooks, self._frameworks(entry_point.name))
+
+    def _frameworks(self, name: str) -> Sequence[str]:
+        made_for: Sequence[str] = ()
+        for implementation in self._manager.hook.a2a_frameworks.get_hookimpls():
+            if implementation.plugin_name == name:
+                made_for = cast("Sequence[str]", implementation.function())
+        return made_for
 
     def prepare_process(self) -> None:
         """Let every plugin set up the process before a target is imported."""
@@ -112,16 +124,26 @@ class Plugins:
     def adapt(self, target: object) -> Adapter:
         """Return an adapter for `target`; an `Adapter` is its own.
 
+        A function without arguments is called once, and what it made tells how it is served:
+        by a plugin that makes a new one for every run, or else as that one object.
+
         Raises:
             NoAdapterError: No plugin knows the target's type.
             TargetError: A plugin knows it, but cannot serve this object.
         """
-        if isinstance(target, Adapter):
-            return target
-        adapter = cast("Adapter | None", self._manager.hook.a2a_adapt(target=target))
+        if is_factory(target):
+            target = look(target)
+        adapter = self._adapter(target)
+        if adapter is None and isinstance(target, Factory):
+            adapter = self._adapter(target.example)
         if adapter is None:
             raise NoAdapterError(self._refusal(target))
         return adapter
+
+    def _adapter(self, target: object) -> Adapter | None:
+        if isinstance(target, Adapter):
+            return target
+        return cast("Adapter | None", self._manager.hook.a2a_adapt(target=target))
 
     def remote_llm(self, agent: RemoteAgent, framework: str) -> object:
         """Return a remote agent as a language model of a framework.
@@ -155,19 +177,40 @@ class Plugins:
             )
         return routes
 
+    def target(self, word: str) -> object | None:
+        """Return what a word of the command line stands for, None if it is no plugin's.
+
+        Raises:
+            ConfigurationError: It is a plugin's, but makes no sense.
+        """
+        return cast("object | None", self._manager.hook.a2a_target(word=word))
+
+    def commands(
+        self, load: Callable[[Sequence[str]], object]
+    ) -> Mapping[str, Callable[..., None]]:
+        """Return the commands of all plugins by their names."""
+        commands: dict[str, Callable[..., None]] = {}
+        for added in self._manager.hook.a2a_commands(load=load):
+            commands = added | commands
+        return commands
+
+    def card_addresses(self, url: str) -> list[str]:
+        """Return where else agents of dialects have their cards, by an agent's address."""
+        return cast("list[str]", self._manager.hook.a2a_card_address(url=url))
+
     def card_hints(self) -> list[str]:
         """Return how agents of dialects are called that have no card where it is looked for."""
         return cast("list[str]", self._manager.hook.a2a_card_hint())
 
     def transport(
-        self, card: AgentCard, url: str, http: httpx.AsyncClient
+        self, card: AgentCard, url: str, http: httpx.AsyncClient, address: str
     ) -> ClientTransport | None:
         """Return how a remote agent that speaks a dialect is called, None for A2A itself.
 
         Raises:
             RemoteAnswerError: It can only be called by other means.
         """
-        made = self._manager.hook.a2a_transport(card=card, url=url, http=http)
+        made = self._manager.hook.a2a_transport(card=card, url=url, http=http, address=address)
         return cast("ClientTransport | None", made)
 
     def _made(self, made: object | None, what: str, framework: str) -> object:
@@ -181,9 +224,12 @@ class Plugins:
         return ", ".join(name for name, plugin in self._manager.list_name_plugin() if plugin)
 
     def _refusal(self, target: object) -> str:
-        kind = type(target)
+        made, by = target, ""
+        if isinstance(target, Factory):
+            made, by = target.example, f", which {name_of(target.make)}() returned"
+        kind = type(made)
         text = (
-            f"no plugin can serve an object of type {kind.__module__}.{kind.__qualname__}; "
+            f"no plugin can serve an object of type {kind.__module__}.{kind.__qualname__}{by}; "
             f"asked: {self._names() or 'none, no plugin is loaded'}"
         )
         for extra in _extras():

@@ -1,23 +1,33 @@
-"""The states of a task (A2A 1.0, section 4.1.3), and which of them end it or leave it waiting.
-
-Names of their own, because protobuf looks `TaskState.TASK_STATE_...` up by name every time.
-"""
+"""Where a server lets its adapters keep what they know of conversations."""
 
 from __future__ import annotations
 
-from a2a.types import TaskState
+from abc import ABC, abstractmethod
 
-UNSPECIFIED = TaskState.TASK_STATE_UNSPECIFIED
-SUBMITTED = TaskState.TASK_STATE_SUBMITTED
-WORKING = TaskState.TASK_STATE_WORKING
-COMPLETED = TaskState.TASK_STATE_COMPLETED
-FAILED = TaskState.TASK_STATE_FAILED
-CANCELED = TaskState.TASK_STATE_CANCELED
-REJECTED = TaskState.TASK_STATE_REJECTED
-INPUT_REQUIRED = TaskState.TASK_STATE_INPUT_REQUIRED
-AUTH_REQUIRED = TaskState.TASK_STATE_AUTH_REQUIRED
+__all__ = ["StateStorage"]
 
-TERMINAL = frozenset({COMPLETED, FAILED, CANCELED, REJECTED})
-INTERRUPTED = frozenset({INPUT_REQUIRED, AUTH_REQUIRED})
-SETTLED = TERMINAL | INTERRUPTED
-"""States in which a blocking send returns and a message's stream ends."""
+
+class StateStorage(ABC):
+    """What one agent keeps of its conversations, apart from what other agents do.
+
+    Attributes:
+        url: Where the server's storage is, for frameworks that bring a store of their own:
+            `memory:`, `sqlite:///file.db` or `postgresql://user:password@host/database`.
+        agent: The agent's name, which is part of every key.
+        is_durable: Whether it outlives its process.
+    """
+
+    url: str
+    agent: str
+    is_durable: bool
+
+    @abstractmethod
+    async def read_state(self, owner: str, context_id: str, kind: str) -> bytes | None:
+        """Return what was last stored for a conversation under this name."""
+
+    @abstractmethod
+    async def write_state(self, owner: str, context_id: str, kind: str, body: bytes | None) -> None:
+        """Store something for a conversation; None forgets it.
+
+        Waits until it is stored: if the database is away, until it is back.
+        """

@@ -46,12 +46,12 @@ class Process:
 
 
 @contextlib.contextmanager
-def start(name: str, agent: str) -> Iterator[Process]:
+def start(name: str, agent: str, **environment: str) -> Iterator[Process]:
     """Run a server until the block ends."""
     port = _free_port()
     command = [interpreter(name), str(HERE / "servers.py"), name, agent, str(port)]
     with (DATA / f"bench-{name}-{agent}.log").open("wb") as log:
-        popen = subprocess.Popen(command, stdout=log, stderr=log)
+        popen = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | environment)
     try:
         _wait(popen, port, log.name)
         yield Process(popen, port)
@@ -78,6 +78,16 @@ def _free_port() -> int:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return sock.getsockname()[1]
+
+
+def python(*arguments: str | Path, executable: str = sys.executable) -> str:
+    """Return what a script prints."""
+    command = [executable, *arguments]
+    environment = {**os.environ, "COLUMNS": "100"}
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True, timeout=300
+    )
+    return done.stdout
 
 
 @cache

@@ -24,6 +24,13 @@ LABELS = {
     "starlette": "bare Starlette ²",
 }
 
+STORAGES = {
+    "memory": "memory",
+    "sqlite": "SQLite",
+    "postgresql": "PostgreSQL",
+    "sdk on postgresql": "a2a-sdk's `VersionedDatabaseTaskStore`, PostgreSQL",
+}
+
 INTRODUCTION = """\
 # Benchmarks
 
@@ -71,6 +78,10 @@ def added(figures: Figures) -> float:
 def added_to_crews(figures: Figures) -> float:
     pairs = zip(figures["served crew", "ours"], figures["crew", "ours"], strict=True)
     return median(a - b for a, b in pairs)
+
+
+def beside_memory(measure: str, name: str) -> Callable[[Figures], float]:
+    return lambda figures: ratio(figures, f"stored {measure}", name, "memory")
 
 
 def middle(figures: Figures, measure: str) -> float:
@@ -158,10 +169,52 @@ TARGETS = [
         "{:.0f} ms",
     ),
     Target(
+        "`SendMessage`/s on SQLite, at least half of memory's",
+        beside_memory("send", "sqlite"),
+        lambda v: v >= 0.5,
+        "{:.2f} times",
+    ),
+    Target(
+        "`SendMessage`/s on PostgreSQL, at least a quarter of memory's",
+        beside_memory("send", "postgresql"),
+        lambda v: v >= 0.25,
+        "{:.2f} times",
+    ),
+    Target(
+        "The same, at least 5 times `DefaultRequestHandler` with a2a-sdk's database store",
+        lambda f: ratio(f, "stored send", "postgresql", "sdk on postgresql"),
+        lambda v: v >= 5,
+        "{:.1f} times",
+    ),
+    Target(
+        "Stream events/s on SQLite, at least 80% of memory's",
+        beside_memory("stream", "sqlite"),
+        lambda v: v >= 0.8,
+        "{:.2f} times",
+    ),
+    Target(
+        "Stream events/s on PostgreSQL, at least 80% of memory's",
+        beside_memory("stream", "postgresql"),
+        lambda v: v >= 0.8,
+        "{:.2f} times",
+    ),
+    Target(
+        "Statements of a stream of 1,000 tokens on PostgreSQL, 20 at most",
+        lambda f: median(f["statements", "postgresql"]),
+        lambda v: v <= 20,
+        "{:.0f}",
+    ),
+    Target(
         "`import a2a_adapters`, under 0.25 s",
         lambda f: middle(f, "import"),
         lambda v: v < 0.25,
         "{:.2f} s",
+    ),
+    Target(
+        "`from a2a_adapters import RemoteAgent`, under 1.5 times `import a2a.client`",
+        lambda f: ratio(f, "client import", "ours", "sdk"),
+        lambda v: v < 1.5,
+        "{:.2f} times",
     ),
     Target(
         "`a2a-adapters --help`, under 0.6 s",
@@ -174,7 +227,8 @@ TARGETS = [
 
 def render(figures: Figures, names: list[str]) -> str:
     """Return the whole page."""
-    sections = [INTRODUCTION, _table(figures, names), NOTES, _targets(figures), machine(names)]
+    sections = [INTRODUCTION, _table(figures, names), NOTES, _storages(figures)]
+    sections += [_targets(figures), machine(names)]
     return "\n".join(sections)
 
 
@@ -190,6 +244,23 @@ def _table(figures: Figures, names: list[str]) -> str:
         cells.append(f"{median(figures['first', name]):.2f} ms")
         kept = figures["memory", name]
         cells.append(f"{median(kept):.1f}" if kept and name != "starlette" else "-")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _storages(figures: Figures) -> str:
+    columns = ["`SendMessage`/s", "x memory", "stream events/s", "x memory"]
+    columns.append("statements per stream of 1,000 tokens")
+    lines = ["## Storages", "", f"| storage | {' | '.join(columns)} |"]
+    lines.append(f"|---|{'---:|' * len(columns)}")
+    for name, label in STORAGES.items():
+        cells = [label]
+        for measure in ("stored send", "stored stream"):
+            found = figures[measure, name]
+            cells.append(f"{median(found):,.0f}" if found else "-")
+            cells.append(f"{ratio(figures, measure, name, 'memory'):.2f}" if found else "-")
+        counted = figures["statements", name]
+        cells.append(f"{median(counted):,.0f}" if counted else "-")
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

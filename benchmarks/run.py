@@ -9,8 +9,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
-import os
-import subprocess
 import sys
 import time
 from collections import defaultdict
@@ -22,7 +20,8 @@ from typing import TypeVar
 import load
 import report
 import uvloop
-from processes import DATA, HERE, Process, interpreter, start
+from processes import DATA, HERE, Process, interpreter, python, start
+from storages import storages
 
 T = TypeVar("T")
 
@@ -34,7 +33,12 @@ BLOCKING_RUNS = 8
 AUTOGEN, AUTOGEN_RUNS = ("autogen agent", "autogen team"), 200
 WARM_UP_CREWS, CREW_RUNS = 10, 50
 HELP = "import sys; from a2a_adapters.cli import main; sys.argv[1:] = ['--help']; main()"
-IMPORT = "import time; t = time.perf_counter(); import a2a_adapters; print(time.perf_counter() - t)"
+IMPORTS = {
+    ("import", "ours"): "import a2a_adapters",
+    ("client import", "ours"): "from a2a_adapters import RemoteAgent",
+    ("client import", "sdk"): "import a2a.client",
+}
+TIMED = "import time; t = time.perf_counter(); {}; print(time.perf_counter() - t)"
 
 
 def main() -> None:
@@ -57,6 +61,7 @@ def main() -> None:
     calling(figures, options.rounds)
     autogen(figures, options.rounds)
     crews(figures, options.rounds)
+    storages(figures, options.rounds, options.seconds)
     text = report.render(figures, names)
     print(text)
     if options.write:
@@ -104,7 +109,8 @@ def alone(figures: report.Figures, rounds: int) -> None:
     except RuntimeError as error:
         say(f"not measured: {error}")
     for _ in range(rounds):
-        figures["import", "ours"].append(float(python("-c", IMPORT)))
+        for figure, statement in IMPORTS.items():
+            figures[figure].append(float(python("-c", TIMED.format(statement))))
         started = time.perf_counter()
         python("-c", HELP)
         figures["help", "ours"].append(time.perf_counter() - started)
@@ -164,15 +170,6 @@ def expected(name: str):
 def run(coroutine: Coroutine[None, None, T]) -> T:
     gc.collect()
     return uvloop.run(coroutine)
-
-
-def python(*arguments: str | Path, executable: str = sys.executable) -> str:
-    command = [executable, *arguments]
-    environment = {**os.environ, "COLUMNS": "100"}
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=True, timeout=60
-    )
-    return done.stdout
 
 
 @contextlib.contextmanager

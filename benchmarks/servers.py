@@ -2,13 +2,14 @@
 
 Every server runs the same three agents: `echo` answers with the text it got, `stream` with as
 many words as the text says, `sleep` (a LangChain runnable) after 0.2 s in a blocking call. Ours
-runs those of `autogen_runs.py`, too.
+runs those of `autogen_runs.py`, too. Servers that store tasks find the database's URL in STORAGE.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import time
 from collections.abc import AsyncGenerator
@@ -60,6 +61,12 @@ def forgetful(agent: str):
     return ours(agent, ServerOptions(limits=Limits(finished_tasks=0)))
 
 
+def stored(agent: str):
+    from a2a_adapters import ServerOptions
+
+    return ours(agent, ServerOptions(storage=os.environ["STORAGE"]))
+
+
 def sleeping_runnable():
     from langchain_core.runnables import RunnableLambda
 
@@ -74,7 +81,24 @@ def crews(agent: str):
     return build_app(make_crew(0.2 if agent == "sleep" else 0))
 
 
-def sdk(agent: str):
+def sdk_stored(agent: str):
+    from contextlib import asynccontextmanager
+
+    from a2a.server.cluster import VersionedDatabaseTaskStore
+    from sqlalchemy.ext.asyncio import create_async_engine
+
+    url = os.environ["STORAGE"].replace("postgresql:", "postgresql+psycopg:")
+    store = VersionedDatabaseTaskStore(create_async_engine(url, pool_size=10))
+
+    @asynccontextmanager
+    async def lifespan(_app):
+        await store.initialize()
+        yield
+
+    return sdk(agent, store, lifespan)
+
+
+def sdk(agent: str, task_store=None, lifespan=None):
     """a2a-sdk as its documentation shows it: the default handler and the JSON-RPC routes."""
     from a2a.helpers import new_task_from_user_message
     from a2a.server.agent_execution import AgentExecutor
@@ -115,8 +139,8 @@ def sdk(agent: str):
         default_input_modes=["text/plain"],
         default_output_modes=["text/plain"],
     )
-    handler = DefaultRequestHandler(Executor(), InMemoryTaskStore(), card)
-    return Starlette(routes=create_jsonrpc_routes(handler, "/"))
+    handler = DefaultRequestHandler(Executor(), task_store or InMemoryTaskStore(), card)
+    return Starlette(routes=create_jsonrpc_routes(handler, "/"), lifespan=lifespan)
 
 
 def a2a_adapter(agent: str):
@@ -230,6 +254,8 @@ SERVERS = {
     "autogen": ours,
     "tokens": ours_with_tokens,
     "forgetful": forgetful,
+    "stored": stored,
+    "sdk-stored": sdk_stored,
     "crews": crews,
     "sdk": sdk,
     "a2a-adapter": a2a_adapter,

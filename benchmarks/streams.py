@@ -218,8 +218,8 @@ NOTES = f"""\
 Memory is the server's resident set. Where it has to come back, the server keeps no finished
 task (`Limits(finished_tasks=0)`), and it may grow by {MOST_GROWTH:.0%} at most. The reader that
 stops takes nothing off its connection while its agent sends {int(UNREAD):,} chunks; the task
-completes, its subscription ends when it is `Limits.subscriber_events` behind, and the others go
-on as before.
+completes, its stream is cut off when it is `Limits.subscriber_events` behind for a
+while, and the others go on as before.
 """
 
 

@@ -13,8 +13,7 @@ import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from a2a_adapters_langchain import OmniRouteA2A
-from a2a_adapters_omniroute import OmniRouteClient, OmniRouteProviderError
+from a2a_adapters_omniroute import OmniRouteA2A, OmniRouteClient, OmniRouteProviderError
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import PromptTemplate
 

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
 from importlib.util import find_spec
 
 import pytest
+from xdist.workermanage import NodeManager
 
-from tests.processes import UV
+from tests.processes import PATIENCE, UV
 
 # Blocks a2a-sdk's spans: they are not under test, and cost more than what is.
 os.environ.setdefault("OTEL_INSTRUMENTATION_A2A_SDK_ENABLED", "false")
 
+# What a worker measured is written last of all when it ends: xdist kills one that takes longer.
+NodeManager.EXIT_TIMEOUT = PATIENCE
+
 # crewai is large: its tests have an environment of their own, see the Makefile.
 collect_ignore = [] if find_spec("crewai") else ["plugins/crewai"]
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the files that may take longest, lest a worker is left alone with one."""
+    limits = {}
+    for item in items:
+        limit = item.get_closest_marker("timeout")
+        limits[item.path] = max(limits.get(item.path, 0), limit.args[0] if limit else 0)
+    items.sort(key=lambda item: -limits[item.path])
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +42,18 @@ def old_python(tmp_path_factory):
     install = [UV, "pip", "install", "--quiet", "--python", python, *packages]
     subprocess.run(install, check=True)
     return str(python)
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was():
+    """Undo what a server that a test ran in this process has set up for the package's loggers."""
+    loggers = [logging.getLogger(), logging.getLogger("a2a_adapters")]
+    before = [(each.propagate, each.disabled, each.level, each.handlers[:]) for each in loggers]
+    yield
+    for logger, (propagate, disabled, level, handlers) in zip(loggers, before, strict=True):
+        logger.propagate, logger.disabled = propagate, disabled
+        logger.setLevel(level)
+        logger.handlers[:] = handlers
+    for name, logger in logging.root.manager.loggerDict.items():
+        if name.startswith("a2a_adapters.") and isinstance(logger, logging.Logger):
+            logger.disabled = False

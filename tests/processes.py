@@ -5,19 +5,23 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.warm import warm
+
 UV = Path(sys.executable).with_name("uv")
 """The installer, which the test group brings."""
+
+PATIENCE = 100.0
+"""How many seconds a process may take to end: what it does in one, a busy machine does in many."""
 
 
 @contextmanager
 def serving(target: str, environment: dict[str, str], *options: str) -> Iterator[str]:
     """Run `a2a-adapters serve` on a free port and yield its address."""
-    command = [sys.executable, "-m", "a2a_adapters", "serve", target, "--port", "0", *options]
+    command = warm("-m", "a2a_adapters", "serve", target, "--port", "0", *options)
     with started(command, environment) as url:
         yield url
 
@@ -39,14 +43,17 @@ def launched(
         yield server, _address(server)
     finally:
         server.terminate()
-        server.communicate(timeout=20)
+        try:
+            server.communicate(timeout=PATIENCE)
+        finally:
+            server.kill()
 
 
 def _address(server: subprocess.Popen[str]) -> str:
+    """Read what a server says until it says where it is, or ends."""
     assert server.stderr is not None
     seen = []
-    deadline = time.monotonic() + 40
-    while time.monotonic() < deadline and (line := server.stderr.readline()):
+    for line in server.stderr:
         seen.append(line)
         if found := re.search(r"A2A agent at (http://\S+)/,", line):
             return found[1]

@@ -53,6 +53,24 @@ async def test_each_answers_in_its_place():
                 assert answer_of(await send(client, user_message("hi"))) == "HI"
 
 
+async def test_an_agents_address_may_lack_its_slash():
+    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
+    tokens = ServerOptions(authentication=BearerTokens({"secret": "ann"}))
+    headers = {"A2A-Version": "1.0"}
+    async with (
+        running(build_app({"loud": shout}, options=tokens)) as url,
+        httpx.AsyncClient(base_url=url, headers=headers) as http,
+    ):
+        for path in ("/agents/loud", "/agents/loud/"):
+            refused = await http.post(path, json=call)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (401, -32000)
+            answer = await http.post(path, json=call, headers={"Authorization": "Bearer secret"})
+            [artifact] = answer.json()["result"]["task"]["artifacts"]
+            assert artifact["parts"] == [{"text": "HI"}]
+        assert (await http.post("/agents/quiet", json=call)).status_code == 404
+
+
 @pytest.mark.parametrize("store", [None, InMemoryTaskStore])
 async def test_nothing_of_one_is_seen_by_another(store):
     options = ServerOptions(task_store=store() if store else None)

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from a2a_adapters import AgentDescription, ServerOptions, Skill, build_app
-from a2a_adapters.card import build_card
+from a2a_adapters.protocol.card import build_card
 from a2a_adapters.testing import running
 
 PATHS = ["/.well-known/agent-card.json", "/.well-known/agent.json"]
@@ -74,6 +74,35 @@ async def test_it_can_be_cached():
         assert "GMT" in first.headers["last-modified"]
         again = await http.get(PATHS[0], headers={"if-none-match": first.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
+
+
+async def test_conditions_are_understood():
+    async with running(build_app(hello)) as url, httpx.AsyncClient(base_url=url) as http:
+        first = (await http.get(PATHS[0])).headers
+        etag, changed = first["etag"], first["last-modified"]
+        past, future = "Thu, 01 Jan 2015 00:00:00 GMT", "Thu, 01 Jan 2099 00:00:00 GMT"
+        for headers, status in (
+            ({"If-None-Match": "*"}, 304),
+            ({"If-None-Match": f'"other", W/{etag}'}, 304),
+            ({"If-None-Match": '"other"'}, 200),
+            ({"If-None-Match": etag[1:-1]}, 200),
+            ({"If-Modified-Since": changed}, 304),
+            ({"If-Modified-Since": future}, 304),
+            ({"If-Modified-Since": past}, 200),
+            ({"If-Modified-Since": "yesterday"}, 200),
+            ({"If-Modified-Since": "Thu, 01 Jan 2099 00:00:00 -0000"}, 200),
+            ({"If-None-Match": '"other"', "If-Modified-Since": future}, 200),
+        ):
+            for verb in ("GET", "HEAD"):
+                answer = await http.request(verb, PATHS[0], headers=headers)
+                assert answer.status_code == status, headers
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_its_options(path):
+    async with running(build_app(hello)) as url, httpx.AsyncClient(base_url=url) as http:
+        answer = await http.options(path)
+    assert (answer.status_code, answer.headers["allow"]) == (204, "GET, HEAD, OPTIONS")
 
 
 def test_skills_are_listed():

@@ -15,6 +15,9 @@ import pytest
 from a2a_adapters import AgentRequest, File, InputRequired, Rejected, ToolCall, build_app
 from a2a_adapters.testing import running
 from tests.remote.servers.guarded import api_key
+from tests.warm import warm
+
+pytestmark = pytest.mark.timeout(5 * 60)
 
 
 async def weather(request: AgentRequest):
@@ -41,7 +44,7 @@ async def url():
 
 
 def command(*arguments):
-    return [sys.executable, "-m", "a2a_adapters", "call", *map(str, arguments)]
+    return warm("-m", "a2a_adapters", "call", *map(str, arguments))
 
 
 async def call(*arguments, text=None):
@@ -62,6 +65,47 @@ async def test_the_answer_is_printed(url, how):
 
 async def test_text_from_standard_input(url):
     assert (await call(url, "-", text="Oslo")).stdout == "It rains in Oslo[2J.\n"
+    assert (await call(url, text="Oslo")).stdout == "It rains in Oslo[2J.\n"
+
+
+async def test_an_address_of_this_machine_needs_no_scheme(url):
+    for address in (url.removeprefix("http://"), url.replace("http://127.0.0.1", "localhost")):
+        assert (await call(address, "Rome")).stdout == "It rains in Rome[2J.\n"
+
+
+@pytest.mark.parametrize("how", ["--stream", "--no-stream", "--json"])
+async def test_a_failure_is_said_once(url, how):
+    async def fails(text: str):
+        raise RuntimeError("secret")
+
+    async with running(build_app(fails)) as broken:
+        done = await call(broken, "x", how)
+    assert done.stdout == ""
+    assert done.stderr.count("The agent failed") == 1
+    assert (await call(url, "refuse", how)).stderr.count("Not today") == 1
+
+
+async def test_a_failure_within_the_answer_begins_a_line():
+    async def fails(text: str):
+        yield "half"
+        raise RuntimeError("secret")
+
+    async with running(build_app(fails)) as broken:
+        done = await call(broken, "x")
+    assert done.stdout == "half\n"
+    assert done.stderr.startswith("a2a-adapters: the agent's task failed: ")
+
+
+async def test_a_server_with_several_agents_names_them():
+    async with running(build_app({"rain": weather, "sun": weather})) as url:
+        done = await call(url, "Rome")
+        assert (await call(f"{url}/agents/sun", "Rome")).returncode == 0
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        f"a2a-adapters: there are several agents at {url}, call one of them:",
+        f"  {url}/agents/rain/  Tell the weather.",
+        f"  {url}/agents/sun/  Tell the weather.",
+    ]
 
 
 async def test_files_and_data_go_along_and_come_back(url, tmp_path):
@@ -126,9 +170,9 @@ async def test_a_question_is_asked_in_the_terminal(url):
         (["http://xn--a/", "x"], 2, "is not a URL"),
         (["{url}", "x", "--file", "nowhere.png"], 2, "cannot be read"),
         (["{url}", "x", "--header", "secret"], 2, "'Name: value'"),
-        (["127.0.0.1:8000", "x"], 2, "is not of the form"),
+        (["agents.example.org", "x"], 2, "is not of the form"),
         (["http://127.0.0.1:9", "x"], 3, "cannot be reached"),
-        (["{url}", "refuse"], 1, "rejected: Not today [2J."),
+        (["{url}", "refuse"], 1, "rejected the task: Not today [2J."),
         (["{url}", "x", "--task", "unknown"], 1, "refused"),
     ],
 )
@@ -161,11 +205,12 @@ async def test_ctrl_c_cancels_the_task():
 
     async with running(build_app(endless)) as url:
         process = await asyncio.create_subprocess_exec(
-            *command(url, "go"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            *[sys.executable, "-m", "a2a_adapters", "call", url, "go"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
         assert await process.stdout.readexactly(5) == b"more "
         process.send_signal(signal.SIGINT)
         await process.communicate()
-        async with asyncio.timeout(5):
-            await cancelled.wait()
+        await cancelled.wait()
     assert process.returncode not in (0, None)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from a2a_adapters.testing import answer_of, connect, send, user_message
 from tests.processes import UV, serving
+from tests.warm import warm
 
 ROOT = Path(__file__).parents[1]
 
@@ -27,10 +27,10 @@ def environment(tmp_path_factory):
 
 
 def test_it_is_listed(environment):
-    command = [sys.executable, "-m", "a2a_adapters", "plugins"]
+    command = warm("-m", "a2a_adapters", "plugins")
     listed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     rows = [line.split("\t") for line in listed.stdout.splitlines()]
-    assert ["echo", "0.1.0", "a2a_adapters_echo", "a2a_adapt", "loaded"] in rows
+    assert ["echo", "0.1.0", "a2a_adapters_echo", "a2a_adapt", "", "loaded"] in rows
 
 
 async def test_it_serves(environment):

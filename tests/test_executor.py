@@ -21,7 +21,7 @@ from a2a_adapters import (
     TextDelta,
     as_executor,
 )
-from a2a_adapters.card import build_card
+from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import Runtime
 from a2a_adapters.testing import answer_of, user_message
 

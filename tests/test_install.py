@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import UV
+from tests.test_docs import RUNNABLE, installs
 
 ROOT = Path(__file__).parents[1]
 
@@ -18,10 +19,20 @@ CORE = """
 import importlib, importlib.util, pkgutil
 import a2a_adapters
 assert not importlib.util.find_spec("langchain_core")
+SQL = (
+    "commit database deliveries engine lease records retention schema sql sql_push tasks upsert "
+    "migrations.versions.0001_first"
+)
 NEEDED = {
     "a2a_adapters.bindings.grpc": "grpc",
+    "a2a_adapters.calling.channel": "grpc",
+    "a2a_adapters.calling.counted": "grpc",
+    "a2a_adapters.calling.grpc": "grpc",
     "a2a_adapters.observability.metrics": "prometheus_client",
     "a2a_adapters.security.jwks": "jwt",
+    "a2a_adapters.storage.migrate": "alembic",
+    "a2a_adapters.storage.migrations.env": "alembic",
+    **dict.fromkeys((f"a2a_adapters.storage.{name}" for name in SQL.split()), "sqlalchemy"),
 }
 for module in pkgutil.walk_packages(a2a_adapters.__path__, "a2a_adapters."):
     if module.name.endswith("__main__"):
@@ -94,10 +105,39 @@ def test_it_works_alone(wheel, extra, check, tmp_path):
 
 def check_alone(wheel, extra, check, folder):
     """Run a check where nothing but the wheel with an extra is installed."""
-    python = folder / "venv" / "bin" / "python"
-    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, folder / "venv"], check=True)
-    requirement = f"a2a-adapters{extra} @ {wheel.as_uri()}"
-    constraints = ROOT / "constraints.txt"
-    install = [UV, "pip", "install", "--quiet", "--python", python, "-c", constraints, requirement]
-    subprocess.run(install, check=True)
+    python = environment(folder / "venv", wheel, [f"a2a-adapters{extra}"])
     subprocess.run([python, "-c", check], check=True, cwd=folder)
+
+
+def environment(folder, wheel, requirements):
+    """Make an environment of requirements, ours from the wheel; return its Python."""
+    python = folder / "bin" / "python"
+    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, folder], check=True)
+    ours = [each for each in requirements if each.startswith("a2a-adapters")]
+    others = [each for each in requirements if each not in ours]
+    install = [UV, "pip", "install", "--quiet", "--python", python, "-c", ROOT / "constraints.txt"]
+    ours = [f"{each} @ {wheel.as_uri()}" for each in ours]
+    subprocess.run([*install, *ours, *others], check=True)
+    return python
+
+
+def pages_by_requirements():
+    pages = {}
+    for page in RUNNABLE:
+        if requirements := installs(page):
+            pages.setdefault(requirements, []).append(page.name)
+    return pages
+
+
+@pytest.mark.timeout(15 * 60)
+@pytest.mark.parametrize(
+    ("requirements", "pages"),
+    pages_by_requirements().items(),
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_pages_run_with_what_their_first_command_installs(wheel, requirements, pages, tmp_path):
+    runners = ["pytest", "pytest-asyncio", "pytest-timeout"]
+    python = environment(tmp_path / "venv", wheel, [*requirements, *runners])
+    command = [python, "-m", "pytest", "-q", "--noconftest", "-p", "no:cacheprovider"]
+    tests = [f"{ROOT / 'tests' / 'test_docs.py'}::test_snippets[{page}]" for page in pages]
+    subprocess.run([*command, "--rootdir", ROOT, *tests], check=True, cwd=ROOT)

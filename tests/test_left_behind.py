@@ -20,7 +20,7 @@ from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from a2a_adapters import Limits, as_executor
-from a2a_adapters.card import build_card
+from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import Runtime
 from a2a_adapters.testing import user_message
 

@@ -33,9 +33,10 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.observability.logs import JsonFormatter
-from a2a_adapters.observability.record import CURRENT
+from a2a_adapters.observability.requests import CURRENT
 from a2a_adapters.testing import connect, running, send, stream, user_message
 from tests.bindings.support import grpc_port
+from tests.warm import warm
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 TRACEPARENT = f"00-{TRACE}-00f067aa0ba902b7-01"
@@ -140,7 +141,7 @@ def test_json_lines_hold_everything_and_stay_lines():
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_the_command_line_shows_the_lines(form, tmp_path):
     tmp_path.joinpath("agents.py").write_text("def echo(text: str) -> str:\n    return text\n")
-    command = [sys.executable, "-m", "a2a_adapters", "serve", "agents:echo", "--port", "0"]
+    command = warm("-m", "a2a_adapters", "serve", "agents:echo", "--port", "0")
     server = subprocess.Popen(
         [*command, "--log-format", form], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     )

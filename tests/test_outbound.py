@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 
 import httpx
@@ -36,6 +39,51 @@ class Names:
 
 def policy(*addresses, **settings):
     return OutboundPolicy(resolver=Names(list(addresses)), **settings)
+
+
+class System:
+    """What the system knows of names: slow ones until they may end, none of anybody else."""
+
+    def __init__(self, monkeypatch):
+        self.may_end = threading.Event()
+        self.asked = []
+        self._real = socket.getaddrinfo
+        monkeypatch.setattr(socket, "getaddrinfo", self.look_up)
+
+    def look_up(self, host, port, *args, **options):
+        if not str(host).endswith(".example"):
+            return self._real(host, port, *args, **options)
+        self.asked.append(host)
+        if str(host).startswith("slow"):
+            self.may_end.wait()
+        raise socket.gaierror(socket.EAI_NONAME, "unknown")
+
+
+async def test_slow_names_hold_up_nothing_else(monkeypatch):
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+    system = System(monkeypatch)
+    own = OutboundPolicy(resolve_seconds=0.01)
+    try:
+        for number in range(20):
+            await own.check(f"http://slow{number}.example/")
+            await own.check(f"http://slow{number}.example/")
+        assert await asyncio.to_thread(lambda: "free") == "free"
+        assert len(system.asked) == len(set(system.asked)) <= 8
+    finally:
+        system.may_end.set()
+
+
+async def test_a_name_that_failed_is_not_looked_up_again_at_once(monkeypatch):
+    system = System(monkeypatch)
+    for _ in range(3):
+        await OutboundPolicy().check("http://nobody.example/")
+    assert system.asked == ["nobody.example"]
+
+
+@pytest.mark.parametrize("host", ["a..b", "xn--a", "x" * 64 + ".example", ".example"])
+async def test_what_cannot_be_a_name_is_refused(host):
+    with pytest.raises(ForbiddenUrlError):
+        await OutboundPolicy().check(f"http://{host}/")
 
 
 async def hello(request):

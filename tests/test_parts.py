@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from a2a_adapters import Data, File, Text
-from a2a_adapters.conversion import from_protocol, from_value, to_protocol, to_value
+from a2a_adapters.protocol.conversion import from_protocol, from_value, to_protocol, to_value
 
 JSON_VALUES = st.recursive(
     st.none()

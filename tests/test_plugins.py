@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from importlib import metadata
 from types import SimpleNamespace
 
@@ -12,8 +13,10 @@ from a2a_adapters import (
     Adapter,
     AgentDescription,
     ConfigurationError,
+    Factory,
     NoAdapterError,
     Plugins,
+    TargetError,
     hookimpl,
     installed_plugins,
 )
@@ -80,6 +83,76 @@ def test_third_parties_win_over_bundled_ones_wherever_they_stand(discover):
     )
     assert plugins.adapt(Target()).name == "third"
     assert [status.name for status in plugins.statuses()] == ["z_bundled", "a_third"]
+
+
+def make_target():
+    return Target()
+
+
+class Factories:
+    """Makes a new target for every run."""
+
+    @hookimpl
+    def a2a_adapt(self, target):
+        if isinstance(target, Factory) and isinstance(target.example, Target):
+            return TargetAdapter(type(target()).__name__)
+        return None
+
+
+def test_what_a_function_makes_is_looked_at_once():
+    plugins, made = Plugins(), []
+    plugins.register(plugin("one for all"))
+
+    def make(count=1):
+        made.append(count)
+        return Target()
+
+    assert plugins.adapt(make).name == "one for all"
+    assert plugins.adapt(partial(make, 2)).name == "one for all"
+    assert made == [1, 2]
+    plugins.register(Factories())
+    assert plugins.adapt(make_target).name == "Target"
+    assert plugins.adapt(partial(TargetAdapter, "its own")).name == "its own"
+
+
+def test_a_function_that_makes_nothing_of_use_is_named():
+    plugins = Plugins()
+    with pytest.raises(NoAdapterError, match=r"builtins.int, which make\(\) returned"):
+        plugins.adapt(partial(make, 3))
+    with pytest.raises(TargetError, match=r"make\(\) could not be called: TypeError"):
+        plugins.adapt(partial(make, "no_number"))
+
+
+def make(number):
+    return number + 1
+
+
+def takes_text(text=""):
+    raise AssertionError(text)
+
+
+def takes_a_request(request=None):
+    raise AssertionError(request)
+
+
+def needs_something(number):
+    raise AssertionError(number)
+
+
+def yields():
+    yield
+
+
+async def yields_later():
+    yield
+
+
+@pytest.mark.parametrize(
+    "function", [takes_text, takes_a_request, needs_something, yields, yields_later, str.upper]
+)
+def test_what_takes_a_message_or_yields_is_no_factory(function):
+    with pytest.raises(NoAdapterError, match=r"builtins\..*(function|method_descriptor); asked"):
+        Plugins().adapt(function)
 
 
 def test_a_broken_plugin_is_skipped_and_shown(discover, caplog):

@@ -37,7 +37,7 @@ from a2a_adapters import (
     as_executor,
     build_app,
 )
-from a2a_adapters.card import build_card
+from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import Runtime
 from a2a_adapters.testing import answer_of, running, user_message
 
@@ -396,7 +396,7 @@ async def test_busy_conversations_do_not_keep_the_others():
     )
     for n in range(10):
         await runtime.on_message_send(user_message("x", context_id=f"c{n}"), CALLER)
-    assert len(runtime._executor._conversations._idle) == 2
+    assert len(runtime._executor._history._turns) == 2
     release.set()
     await waiting
 

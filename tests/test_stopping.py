@@ -6,14 +6,14 @@ import asyncio
 import json
 import signal
 import socket
-import sys
 import time
 
 import httpx
 import pytest
 from a2a.types import TaskState
 
-from tests.processes import launched
+from tests.processes import PATIENCE, launched
+from tests.warm import warm
 
 V1 = {"A2A-Version": "1.0"}
 APP = '''
@@ -70,7 +70,7 @@ def server(tmp_path, monkeypatch):
     """Run the server; yield its process and its address."""
     (tmp_path / "app.py").write_text(APP)
     monkeypatch.chdir(tmp_path)
-    with launched([sys.executable, "app.py"]) as (process, url):
+    with launched(warm("app.py")) as (process, url):
         yield process, url.removesuffix("/agents/steady")
 
 
@@ -134,6 +134,108 @@ async def test_running_tasks_get_their_time_and_then_a_reason(server, sent):
     assert "Traceback" not in errors.partition("Finished server process")[0]
 
 
+HANGING = '''
+"""A server of which one part never ends."""
+import asyncio
+import sys
+import threading
+from contextlib import asynccontextmanager
+
+from a2a.server.tasks import InMemoryTaskStore
+from a2a.types import TaskState
+
+from a2a_adapters import Adapter, AgentDescription, Limits, ServerOptions, TextDelta, serve
+
+HANGS = sys.argv[1]
+
+
+async def never():
+    if HANGS == "thread":
+        await asyncio.to_thread(threading.Event().wait)
+    await asyncio.Event().wait()
+
+
+async def deaf():
+    while True:
+        try:
+            await never()
+        except asyncio.CancelledError:
+            pass
+
+
+class Store(InMemoryTaskStore):
+    async def save(self, task, context):
+        if HANGS in ("store", "thread") or (
+            HANGS == "last write" and task.status.state == TaskState.TASK_STATE_FAILED
+        ):
+            await never()
+        await super().save(task, context)
+
+
+class Agent(Adapter):
+    def describe(self):
+        return AgentDescription(name="hanging", description="Never ends.")
+
+    async def stream(self, request):
+        print("running", file=sys.stderr, flush=True)
+        try:
+            yield TextDelta("begun")
+            await asyncio.Event().wait()
+        finally:
+            if HANGS == "clean-up":
+                await deaf()
+
+    async def aclose(self):
+        if HANGS == "aclose":
+            await never()
+        if HANGS == "deaf aclose":
+            await deaf()
+
+
+@asynccontextmanager
+async def target():
+    try:
+        yield Agent()
+    finally:
+        if HANGS == "target":
+            await never()
+
+
+limits = Limits(shutdown_seconds=0.5)
+serve(target, port=0, options=ServerOptions(limits=limits, task_store=Store()))
+'''
+
+
+@pytest.mark.parametrize(
+    "hangs",
+    ["store", "thread", "last write", "clean-up", "aclose", "deaf aclose", "target", "nothing"],
+)
+async def test_whatever_hangs_the_server_ends(tmp_path, monkeypatch, hangs):
+    (tmp_path / "app.py").write_text(HANGING)
+    monkeypatch.chdir(tmp_path)
+    with launched(warm("app.py", hangs)) as (process, url):
+        async with httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http:
+            reading = asyncio.ensure_future(http.post("/", json=call("x")))
+            if hangs not in {"store", "thread"}:  # there the agent waits for the store
+                await asyncio.to_thread(_until, process, "running")
+            else:
+                while (await http.get("/healthz")).status_code != 200:
+                    pass
+            process.send_signal(signal.SIGTERM)
+            _, errors = await asyncio.to_thread(process.communicate, timeout=PATIENCE)
+            reading.cancel()
+            await asyncio.wait({reading})
+    assert process.returncode == -signal.SIGTERM
+    assert ("left behind" in errors) == (hangs != "nothing"), errors
+
+
+def _until(process, word):
+    for line in process.stderr:
+        if word in line:
+            return
+    raise AssertionError("the server has ended")
+
+
 async def test_a_reader_that_has_stopped_does_not_keep_the_server(server):
     process, url = server
     port = int(url.rpartition(":")[2])
@@ -160,7 +262,7 @@ async def test_tasks_of_a_killed_server_have_failed_when_it_is_back(server):
         process.wait(timeout=10)
         with pytest.raises(httpx.TransportError):
             await reader.last_status()
-    with launched([sys.executable, "app.py"]) as (_, url):
+    with launched(warm("app.py")) as (_, url):
         get = {"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": task_id}}
         async with httpx.AsyncClient(headers=V1) as http:
             task = (await http.post(f"{url}/", json=get)).json()["result"]

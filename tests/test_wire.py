@@ -292,7 +292,7 @@ async def test_a_reader_that_leaves_is_forgotten():
             await begun.wait()
         [live] = [live for agent in app.state.agents for live in agent.runtime._live.all()]
         async with asyncio.timeout(10):
-            while live._subscribers:  # noqa: ASYNC110 - nothing tells when one leaves
+            while live.subscribers:  # noqa: ASYNC110 - nothing tells when one leaves
                 await asyncio.sleep(0.01)
         left.set()
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from a2a.types import Message, SendMessageRequest, Task
+from a2a.types import Message, SendMessageRequest, Task, TaskArtifactUpdateEvent
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_adapters.wire import message_to_dict, parse_send, task_to_dict
+from a2a_adapters.protocol.wire import (
+    artifact_update_to_dict,
+    message_to_dict,
+    parse_send,
+    task_to_dict,
+)
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 STRUCT = st.dictionaries(TEXT, st.none() | st.booleans() | st.integers(-9, 9) | TEXT, max_size=2)
@@ -69,6 +74,24 @@ TASK = st.fixed_dictionaries(
 def test_tasks(content):
     task = ParseDict(content, Task())
     assert task_to_dict(task) == MessageToDict(task)
+
+
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "taskId": TEXT,
+            "contextId": TEXT,
+            "artifact": ARTIFACT,
+            "append": st.booleans(),
+            "lastChunk": st.booleans(),
+            "metadata": STRUCT,
+        },
+    )
+)
+def test_artifact_updates(content):
+    update = ParseDict(content, TaskArtifactUpdateEvent())
+    assert artifact_update_to_dict(update) == MessageToDict(update)
 
 
 @given(MESSAGE)

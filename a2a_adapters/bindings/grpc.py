@@ -16,7 +16,7 @@ from a2a.extensions.common import get_requested_extensions
 from a2a.server.context import ServerCallContext
 from a2a.server.routes.common import StarletteUser
 from a2a.utils.error_handlers import A2A_DOMAIN
-from a2a.utils.errors import A2AError, ErrorMapping
+from a2a.utils.errors import A2AError, ErrorMapping, InvalidParamsError
 from a2a.utils.grpc_status import status_to_grpc
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo  # type: ignore[import-untyped]
@@ -24,24 +24,37 @@ from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 from starlette.authentication import SimpleUser
 from starlette.datastructures import URL
 
-from a2a_adapters.bindings import failures
-from a2a_adapters.bindings.caller import EXTENSION_HEADERS
+from a2a_adapters.bindings.http import EXTENSION_HEADERS
 from a2a_adapters.bindings.methods import parsed
 from a2a_adapters.bindings.rpcs import OLD_SERVICE, SERVICE, Rpc, Service
-from a2a_adapters.bindings.versions import VERSION_HEADER, VERSION_STATE, supported, unsupported
-from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
+from a2a_adapters.errors import ListenError
+from a2a_adapters.net.headers import joined
+from a2a_adapters.net.listening import listen
 from a2a_adapters.observability.requests import Observer
+from a2a_adapters.protocol import errors as failures
+from a2a_adapters.protocol.errors import DOMAIN
+from a2a_adapters.protocol.values import has_more_fields
+from a2a_adapters.protocol.versions import (
+    V03,
+    VERSION_HEADER,
+    VERSION_STATE,
+    supported,
+    unsupported,
+)
 from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 from a2a_adapters.security.gate import admit
-from a2a_adapters.security.refusals import DOMAIN, Refusal
+from a2a_adapters.security.refusals import Refusal
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from google.protobuf.message import Message
 
-    from a2a_adapters.observability.record import RequestRecord
+    from a2a_adapters.limits import Limits
+    from a2a_adapters.observability.requests import RequestRecord
     from a2a_adapters.runtime import Runtime
+    from a2a_adapters.runtime.updates import AnyUpdate
     from a2a_adapters.security import Authenticator
 
 _SHOWN_CHARACTERS = 500
@@ -60,7 +73,7 @@ class GrpcServer:
         port: Where to listen; 0 takes a free port.
         public_url: Its address in the card.
         authentication: Who may call; by default everybody.
-        message_bytes: How large a request may be.
+        limits: How large a request and its metadata may be.
     """
 
     def __init__(
@@ -71,41 +84,47 @@ class GrpcServer:
         public_url: str | None = None,
         *,
         authentication: Authenticator | None = None,
-        message_bytes: int = 4 * 1024 * 1024,
+        limits: Limits,
     ) -> None:
         self._runtime = runtime
-        self._address = f"[{host}]" if ":" in host else host
+        self._host = host
         self._server: grpc.aio.Server | None = None
         self._public_url = public_url
         self._observer = Observer()
         self._authentication = authentication
+        self._limits = limits
         self._options = [
             ("grpc.so_reuseport", 0),
-            ("grpc.max_receive_message_length", message_bytes),
+            ("grpc.max_receive_message_length", limits.body_bytes),
+            ("grpc.max_metadata_size", limits.header_bytes),
+            ("grpc.absolute_max_metadata_size", limits.header_bytes),
         ]
         self.port = port
 
     def url(self, http_url: str) -> str:
-        """Return the address for the card of an agent that is at `http_url` otherwise."""
-        address = URL(http_url).replace(scheme="http", port=self.port, path="", query="")
-        return self._public_url or str(address)
+        """Return the address for the card of an agent that is at `http_url`, if that is known."""
+        host = (URL(http_url).hostname or "") if http_url else self._host
+        return self._public_url or f"{_bracketed(host)}:{self.port}"
 
     async def start(self) -> None:
         """Start listening.
 
         Raises:
-            ConfigurationError: The port is taken.
+            ListenError: The port is taken, or the host is not this machine's.
         """
         server = grpc.aio.server(options=self._options)
         for service in (SERVICE, OLD_SERVICE):
             handlers = {name: self._handler(service, rpc) for name, rpc in service.calls.items()}
             generic = grpc.method_handlers_generic_handler(service.name, handlers)
             server.add_generic_rpc_handlers((generic,))
-        address = f"{self._address}:{self.port}"
+        if self.port:
+            for each in listen(self._host, self.port):  # of a failure gRPC writes a log of its own
+                each.close()
+        host = _bracketed(self._host)
         try:
-            self.port = server.add_insecure_port(address)
+            self.port = server.add_insecure_port(f"{host}:{self.port}")
         except RuntimeError as error:
-            raise ConfigurationError(f"gRPC cannot listen at {address}: {error}") from error
+            raise ListenError(f"gRPC cannot listen at {host}:{self.port}: {error}") from error
         await server.start()
         self._server = server
 
@@ -126,8 +145,11 @@ class GrpcServer:
         with self._observed(service, rpc, context) as record:
             try:
                 with UnexpectedErrorsHidden(rpc.operation.name):
-                    result = await self._run(service, rpc, request, context)
-                    return rpc.to_wire(result).SerializeToString()
+                    result, caller = await self._run(service, rpc, request, context)
+                    await self._name_extensions(service, caller, context)
+                    if result is None or result.ByteSize() <= LARGE_BYTES:
+                        return _wire(rpc, result)
+                    return await computed(_wire, rpc, result)
             except A2AError as error:
                 await _abort(context, error, record)
                 raise
@@ -138,11 +160,12 @@ class GrpcServer:
         with self._observed(service, rpc, context) as record:
             try:
                 with UnexpectedErrorsHidden(rpc.operation.name):
-                    subscription = await self._run(service, rpc, request, context)
+                    subscription, caller = await self._run(service, rpc, request, context)
                     try:
+                        await self._name_extensions(service, caller, context)
                         while updates := await subscription.take():
                             for update in updates:
-                                await context.write(rpc.to_wire(update.event).SerializeToString())
+                                await context.write(await _encoded(update, rpc))
                     finally:
                         subscription.close()
             except A2AError as error:
@@ -156,12 +179,15 @@ class GrpcServer:
 
     async def _run(
         self, service: Service, rpc: Rpc, request: bytes, context: _ServicerContext
-    ) -> Any:
+    ) -> tuple[Any, ServerCallContext]:
         headers = _headers(context)
         user = await self._user(headers)
         if supported(headers.get(VERSION_HEADER, "")) != service.version:
             raise unsupported(f"the service {service.name} is of A2A {service.version}")
-        params = parsed(rpc.to_core, parsed(rpc.request.FromString, request))
+        if len(request) <= LARGE_BYTES:
+            params = self._parsed(rpc, request)
+        else:
+            params = await computed(self._parsed, rpc, request)
         caller = ServerCallContext(
             state={"headers": headers, VERSION_STATE: service.version},
             user=user,
@@ -170,7 +196,29 @@ class GrpcServer:
                 [headers[name] for name in EXTENSION_HEADERS if name in headers]
             ),
         )
-        return await rpc.operation.run(self._runtime, params, caller)
+        return await rpc.operation.run(self._runtime, params, caller), caller
+
+    async def _name_extensions(
+        self, service: Service, caller: ServerCallContext, context: _ServicerContext
+    ) -> None:
+        """Tell a client which of the extensions it asked for are active."""
+        activated = self._runtime.admission.activated(caller.requested_extensions)
+        if activated:
+            name = EXTENSION_HEADERS[service.version == V03]
+            await context.send_initial_metadata(((name, ", ".join(activated)),))
+
+    def _parsed(self, rpc: Rpc, request: bytes) -> Any:
+        """Return the request of a call.
+
+        Raises:
+            InvalidParamsError: It is none, or holds too many values.
+        """
+        # A value of JSON is one field, and one or two more around it.
+        if has_more_fields(request, rpc.request, 4 * self._limits.values):
+            raise InvalidParamsError(
+                f"a request to this agent holds {self._limits.values} values at most"
+            )
+        return parsed(rpc.to_core, parsed(rpc.request.FromString, request))
 
     async def _user(self, headers: dict[str, str]) -> User:
         if self._authentication is None:
@@ -179,6 +227,20 @@ class GrpcServer:
         if isinstance(admitted, Refusal):
             raise _RefusedError(admitted)
         return StarletteUser(SimpleUser(admitted))
+
+
+async def _encoded(update: AnyUpdate, rpc: Rpc) -> bytes:
+    if update.size <= LARGE_BYTES:
+        return update.once(rpc.streamed)
+    return await computed(update.once, rpc.streamed)
+
+
+def _wire(rpc: Rpc, result: Any) -> bytes:
+    return rpc.to_wire(result).SerializeToString()
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 class _RefusedError(A2AError):
@@ -194,11 +256,8 @@ _ServicerContext = grpc.aio.ServicerContext[bytes, bytes]
 
 def _headers(context: _ServicerContext) -> dict[str, str]:
     """Return the metadata of a call, values of the same name joined as in HTTP."""
-    headers: dict[str, str] = {}
-    for name, value in context.invocation_metadata() or ():
-        if isinstance(value, str):
-            headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return headers
+    metadata = context.invocation_metadata() or ()
+    return joined([(name, value) for name, value in metadata if isinstance(value, str)])
 
 
 async def _abort(context: _ServicerContext, error: A2AError, record: RequestRecord) -> None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from a2a.extensions.common import HTTP_EXTENSION_HEADER
+from a2a.auth.user import UnauthenticatedUser
+from a2a.extensions.common import HTTP_EXTENSION_HEADER, get_requested_extensions
+from a2a.server.context import ServerCallContext
+from a2a.server.routes.common import ServerCallContextBuilder, StarletteUser
 from a2a.utils.errors import ContentTypeNotSupportedError, JSONParseError
 from pydantic_core import from_json
 
-from a2a_adapters.bindings.caller import OLD_EXTENSION_HEADER
-from a2a_adapters.bindings.versions import V03, VERSION_STATE
-from a2a_adapters.headers import headers_of
+from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
+from a2a_adapters.net.headers import headers_of
+from a2a_adapters.protocol.versions import V03, VERSION_STATE
+from a2a_adapters.security.body import release_body, whole_body
 
 if TYPE_CHECKING:
-    from a2a.server.context import ServerCallContext
+    from collections.abc import Mapping
+
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -25,29 +31,43 @@ A2A_JSON = "application/a2a+json"
 
 def name_extensions(response: Response, runtime: Runtime, context: ServerCallContext) -> None:
     """Tell a client which of the extensions it asked for are active."""
-    if context.requested_extensions:
-        activated = runtime.extensions.activated(context.requested_extensions)
+    if activated := runtime.admission.activated(context.requested_extensions):
         is_old = context.state[VERSION_STATE] == V03
         name = OLD_EXTENSION_HEADER if is_old else HTTP_EXTENSION_HEADER
-        if activated:
-            response.headers[name] = ", ".join(activated)
+        response.headers[name] = ", ".join(activated)
 
 
-async def read_json(request: Request) -> object:
-    """Return the request's body.
+async def read_json(request: Request, *, may_be_empty: bool = False) -> tuple[object, int]:
+    """Return what the request's body says, an empty object if it is empty and may be, and its size.
+
+    The request does not keep it.
 
     Raises:
         ContentTypeNotSupportedError: It is not labelled as JSON.
         JSONParseError: It is not JSON.
     """
-    check_content_type(request)
+    check_content_type(headers_of(request.scope))
+    return await body_as_json(request, may_be_empty=may_be_empty)
+
+
+async def body_as_json(request: Request, *, may_be_empty: bool = False) -> tuple[object, int]:
+    """Do the same, whatever the body is labelled as."""
+    body = await whole_body(request)
+    size = len(body)
+    if may_be_empty and not body:
+        return {}, 0
     try:
-        return from_json(await request.body(), allow_inf_nan=False)
+        return _parse(body) if size <= LARGE_BYTES else await computed(_parse, body), size
     except ValueError as error:
         raise JSONParseError from error
+    finally:
+        release_body(request)
 
 
-def check_content_type(request: Request) -> None:
+_parse = partial(from_json, allow_inf_nan=False)
+
+
+def check_content_type(headers: Mapping[str, str]) -> None:
     """Refuse a body that is not JSON.
 
     Any page in a user's browser can send a form or plain text to this server, or a body without
@@ -57,7 +77,6 @@ def check_content_type(request: Request) -> None:
     Raises:
         ContentTypeNotSupportedError: The body is something else.
     """
-    headers = headers_of(request.scope)
     value = headers.get("content-type")
     if value == JSON:
         return
@@ -65,3 +84,33 @@ def check_content_type(request: Request) -> None:
     if media_type in (JSON, A2A_JSON) or (not value and "origin" not in headers):
         return
     raise ContentTypeNotSupportedError("the Content-Type of a request is application/json")
+
+
+OLD_EXTENSION_HEADER = "X-A2A-Extensions"
+"""The header of A2A 0.3 that names extensions."""
+
+EXTENSION_HEADERS = (HTTP_EXTENSION_HEADER.lower(), OLD_EXTENSION_HEADER.lower())
+"""The headers of A2A 1.0 and 0.3 that name the extensions a client activates."""
+
+_ANONYMOUS = UnauthenticatedUser()
+
+
+class CallerContextBuilder(ServerCallContextBuilder):
+    """Makes the same of a request as a2a-sdk's default builder, in half the time."""
+
+    def build(self, request: Request) -> ServerCallContext:
+        """Return the context of a call."""
+        scope = request.scope
+        headers = headers_of(scope)
+        state: dict[str, object] = {"headers": headers, "scope": scope}
+        if "auth" in scope:
+            state["auth"] = scope["auth"]
+        return ServerCallContext(
+            state=state,
+            user=StarletteUser(scope["user"]) if "user" in scope else _ANONYMOUS,
+            requested_extensions=set()
+            if headers.keys().isdisjoint(EXTENSION_HEADERS)
+            else get_requested_extensions(
+                [headers[name] for name in EXTENSION_HEADERS if name in headers]
+            ),
+        )

@@ -1,4 +1,7 @@
-"""What a JSON binding knows of an operation: how it is called, and how it answers."""
+"""The operations of A2A 1.0 in JSON: how their requests are read, and their results written.
+
+What they are, and how the runtime carries them out, is in `operations`, for gRPC and A2A 0.3 too.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from a2a.types import ListTasksResponse, Task
 from a2a.utils.errors import InvalidParamsError
-from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+from google.protobuf.json_format import ParseDict, ParseError
 from pydantic_core import ValidationError, to_json
 
 from a2a_adapters.bindings import operations
-from a2a_adapters.wire import message_to_dict, parse_send, task_to_dict
+from a2a_adapters.protocol.wire import message_to_dict, parse_send, task_to_dict, to_dict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +83,7 @@ def _parse_list(params: Params) -> Message:
 
 
 def _encode(result: Message | None) -> bytes:
-    return to_json({} if result is None else MessageToDict(result))
+    return to_json({} if result is None else to_dict(result))
 
 
 def _encode_task(task: Task) -> bytes:

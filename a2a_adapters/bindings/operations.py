@@ -1,4 +1,7 @@
-"""The operations of A2A, whatever binding they are called by (A2A 1.0, section 3.1)."""
+"""The operations of A2A, whatever binding they are called by (A2A 1.0, section 3.1).
+
+How one is read from JSON and answered in it is in `methods`; gRPC needs neither.
+"""
 
 from __future__ import annotations
 
@@ -36,48 +39,75 @@ class Operation:
         params: What it takes, in the types of A2A 1.0.
         run: Carries it out; one that streams returns a `Subscription`.
         streams: Whether it does.
+        large_bytes: How large its answer may be, if it is made for one caller alone.
     """
 
     name: str
     params: type[Message]
     run: Callable[[Runtime, Any, ServerCallContext], Awaitable[Any]]
     streams: bool = False
+    large_bytes: int = 0
 
 
-def _calling(name: str) -> Callable[[Runtime, Any, ServerCallContext], Awaitable[Any]]:
-    return lambda runtime, params, context: getattr(runtime, name)(params, context)
-
-
-SEND = Operation("SendMessage", SendMessageRequest, _calling("on_message_send"))
-STREAM = Operation(
-    "SendStreamingMessage", SendMessageRequest, _calling("open_stream"), streams=True
+SEND = Operation(
+    "SendMessage",
+    SendMessageRequest,
+    lambda runtime, params, context: runtime.on_message_send(params, context),
 )
-GET = Operation("GetTask", GetTaskRequest, _calling("on_get_task"))
-LIST = Operation("ListTasks", ListTasksRequest, _calling("on_list_tasks"))
-CANCEL = Operation("CancelTask", CancelTaskRequest, _calling("on_cancel_task"))
+STREAM = Operation(
+    "SendStreamingMessage",
+    SendMessageRequest,
+    lambda runtime, params, context: runtime.open_stream(params, context),
+    streams=True,
+)
+GET = Operation(
+    "GetTask", GetTaskRequest, lambda runtime, params, context: runtime.on_get_task(params, context)
+)
+LIST = Operation(
+    "ListTasks",
+    ListTasksRequest,
+    lambda runtime, params, context: runtime.on_list_tasks(params, context),
+    large_bytes=8 * 1024 * 1024,
+)
+CANCEL = Operation(
+    "CancelTask",
+    CancelTaskRequest,
+    lambda runtime, params, context: runtime.on_cancel_task(params, context),
+)
 SUBSCRIBE = Operation(
-    "SubscribeToTask", SubscribeToTaskRequest, _calling("open_subscription"), streams=True
+    "SubscribeToTask",
+    SubscribeToTaskRequest,
+    lambda runtime, params, context: runtime.open_subscription(params, context),
+    streams=True,
 )
 CREATE_PUSH = Operation(
     "CreateTaskPushNotificationConfig",
     TaskPushNotificationConfig,
-    _calling("on_create_task_push_notification_config"),
+    lambda runtime, params, context: runtime.on_create_task_push_notification_config(
+        params, context
+    ),
 )
 GET_PUSH = Operation(
     "GetTaskPushNotificationConfig",
     GetTaskPushNotificationConfigRequest,
-    _calling("on_get_task_push_notification_config"),
+    lambda runtime, params, context: runtime.on_get_task_push_notification_config(params, context),
 )
 LIST_PUSH = Operation(
     "ListTaskPushNotificationConfigs",
     ListTaskPushNotificationConfigsRequest,
-    _calling("on_list_task_push_notification_configs"),
+    lambda runtime, params, context: runtime.on_list_task_push_notification_configs(
+        params, context
+    ),
 )
 DELETE_PUSH = Operation(
     "DeleteTaskPushNotificationConfig",
     DeleteTaskPushNotificationConfigRequest,
-    _calling("on_delete_task_push_notification_config"),
+    lambda runtime, params, context: runtime.on_delete_task_push_notification_config(
+        params, context
+    ),
 )
 EXTENDED_CARD = Operation(
-    "GetExtendedAgentCard", GetExtendedAgentCardRequest, _calling("on_get_extended_agent_card")
+    "GetExtendedAgentCard",
+    GetExtendedAgentCardRequest,
+    lambda runtime, params, context: runtime.on_get_extended_agent_card(params, context),
 )

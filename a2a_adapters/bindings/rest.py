@@ -17,25 +17,26 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from a2a_adapters.bindings import failures, v03_rest
+from a2a_adapters.bindings import v03_rest
 from a2a_adapters.bindings.http import (
     A2A_JSON,
     JSON,
-    check_content_type,
     name_extensions,
     read_json,
 )
 from a2a_adapters.bindings.methods import METHODS, Method, Params, parsed
-from a2a_adapters.bindings.sse import EventStream
-from a2a_adapters.bindings.versions import (
+from a2a_adapters.bindings.sse import EventStream, Frame
+from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
+from a2a_adapters.protocol import errors as failures
+from a2a_adapters.protocol.versions import (
     V03,
     V1,
     VERSION_STATE,
     requested_version,
     unsupported,
 )
-from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
-from a2a_adapters.runtime.updates import one_line
+from a2a_adapters.protocol.wire import one_line
+from a2a_adapters.runtime.guard import hidden
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,9 +44,10 @@ if TYPE_CHECKING:
     from a2a.server.routes.common import ServerCallContextBuilder
     from starlette.types import Receive, Scope, Send
 
+    from a2a_adapters.bindings.answers import Answers
+    from a2a_adapters.bindings.intake import Intake
     from a2a_adapters.bindings.operations import Operation
     from a2a_adapters.runtime import Runtime
-    from a2a_adapters.runtime.updates import AnyUpdate
 
 _CONFIGS = "/tasks/{taskId}/pushNotificationConfigs"
 
@@ -73,6 +75,7 @@ _V1: Calls = {
 _V03: Calls = {
     "/message:send": {"POST": v03_rest.SEND},
     "/message:stream": {"POST": v03_rest.STREAM},
+    "/tasks": {"GET": v03_rest.LIST},
     "/tasks/{id}:cancel": {"POST": v03_rest.CANCEL},
     "/tasks/{id}:subscribe": dict.fromkeys(("GET", "POST"), v03_rest.SUBSCRIBE),
     "/tasks/{id}": {"GET": v03_rest.GET},
@@ -82,19 +85,26 @@ _V03: Calls = {
 }
 
 
-def rest_routes(runtime: Runtime, context_builder: ServerCallContextBuilder) -> list[BaseRoute]:
+def rest_routes(
+    runtime: Runtime,
+    context_builder: ServerCallContextBuilder,
+    intake: Intake,
+    answers: Answers,
+) -> list[BaseRoute]:
     """Return the routes of both versions; those of 1.0 also for tenants.
 
     Args:
         runtime: What carries out the operations.
         context_builder: Tells who is calling.
+        intake: Lets requests be read.
+        answers: Makes the answers.
     """
     new, old = RestVersion(V1, A2A_JSON), RestVersion(V03, JSON)
     groups = (("", _V1, new), ("/v1", _V03, old), ("/{tenant}", _V1, new))
     routes: list[BaseRoute] = []
     for prefix, calls, version in groups:
         for path, verbs in calls.items():
-            endpoint = RestEndpoint(verbs, version, runtime, context_builder)
+            endpoint = RestEndpoint(verbs, version, runtime, context_builder, intake, answers)
             routes += [Route(f"{prefix}{path}{slash}", endpoint) for slash in ("", "/")]
     return routes
 
@@ -108,7 +118,16 @@ class RestVersion:
 
 
 class RestEndpoint:
-    """Answers the calls of one path."""
+    """Answers the calls of one path.
+
+    Args:
+        verbs: The calls by the verb of HTTP.
+        version: Which version of the protocol they are of.
+        runtime: What carries out the operations.
+        context_builder: Tells who is calling.
+        intake: Lets requests be read.
+        answers: Makes the answers.
+    """
 
     def __init__(
         self,
@@ -116,7 +135,11 @@ class RestEndpoint:
         version: RestVersion,
         runtime: Runtime,
         context_builder: ServerCallContextBuilder,
+        intake: Intake,
+        answers: Answers,
     ) -> None:
+        self._intake = intake
+        self._answers = answers
         self._verbs = verbs
         self._version = version
         self._runtime = runtime
@@ -127,40 +150,43 @@ class RestEndpoint:
         request = Request(scope, receive, send)
         method = self._verbs.get(request.method)
         try:
-            if method is None:
-                response = self._wrong_verb()
-            else:
-                params = await self._params(method, request)
-                with UnexpectedErrorsHidden(method.operation.name):
-                    response = await self._answer(method, params, request)
+            response = await self._handle(method, request) if method else self._wrong_verb()
         except ClientDisconnect:
             return
-        except A2AError as error:
-            response = self._refusal(error)
         await response(scope, receive, send)
+
+    async def _handle(self, method: Method, request: Request) -> Response:
+        try:
+            return await self._answer(method, await self._params(method, request), request)
+        except ClientDisconnect:
+            raise
+        except Exception as error:
+            return self._refusal(hidden(error, method.operation.name))
 
     async def _params(self, method: Method, request: Request) -> Any:
         if requested_version(request) != self._version.name:
             raise unsupported(f"this address serves A2A {self._version.name}")
-        return parsed(method.parse, await _params(method.operation, request))
+        async with self._intake.turn(request):
+            params, size = await _params(method.operation, request)
+            if size <= LARGE_BYTES:
+                return parsed(method.parse, params)
+            return await computed(parsed, method.parse, params)
 
     async def _answer(self, method: Method, params: Any, request: Request) -> Response:
         context = self._context_builder.build(request)
         context.tenant = params.tenant
         context.state[VERSION_STATE] = self._version.name
+        self._answers.check_room(method.operation.large_bytes)
         result = await method.operation.run(self._runtime, params, context)
         response = await self._respond(method, result)
-        name_extensions(response, self._runtime, context)
+        if context.requested_extensions:
+            name_extensions(response, self._runtime, context)
         return response
 
     async def _respond(self, method: Method, result: Any) -> Response:
         if not method.operation.streams:
-            return Response(method.encode(result), media_type=self._version.media_type)
-        encode = method.encode
-
-        def frame(update: AnyUpdate) -> bytes:
-            return b"data: " + encode(update) + b"\n\n"
-
+            return await self._answers.respond(method.encode, result, self._version.media_type)
+        frame = Frame(b"data: ", method.encode, b"\n\n")
         return await EventStream.open(result, frame, _frame_error)
 
     def _refusal(self, error: A2AError) -> Response:
@@ -177,23 +203,15 @@ class RestEndpoint:
         return Response(to_json(body), 405, {"Allow": allowed}, media_type=self._version.media_type)
 
 
-async def _params(operation: Operation, request: Request) -> Params:
-    """Return all that a request tells, in its path, its query or its body, as JSON."""
+async def _params(operation: Operation, request: Request) -> tuple[Params, int]:
+    """Return all that a request tells, in its path, its query or its body, and how large it is."""
     if request.method == "POST":
-        params = await _body(request)
+        params, size = await read_json(request, may_be_empty=True)
+        if not isinstance(params, dict):
+            raise InvalidParamsError("the body must be an object")
     else:
-        params = _query(operation, request)
-    return params | request.path_params
-
-
-async def _body(request: Request) -> Params:
-    if not await request.body():
-        check_content_type(request)
-        return {}
-    body = await read_json(request)
-    if not isinstance(body, dict):
-        raise InvalidParamsError("the body must be an object")
-    return body
+        params, size = _query(operation, request), 0
+    return params | request.path_params, size
 
 
 def _query(operation: Operation, request: Request) -> Params:

@@ -22,8 +22,9 @@ from a2a.utils.errors import InvalidParamsError
 from a2a.utils.proto_utils import to_stream_response
 from google.protobuf.empty_pb2 import Empty
 
-from a2a_adapters.bindings import operations, v03, v03_proto
-from a2a_adapters.bindings.versions import V03, V1
+from a2a_adapters.bindings import operations, v03
+from a2a_adapters.bindings import v03 as v03_proto
+from a2a_adapters.protocol.versions import V03, V1
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,6 +49,10 @@ class Rpc:
     request: type[Message]
     to_core: Callable[[Any], Any]
     to_wire: Callable[[Any], Message]
+
+    def streamed(self, event: Any) -> bytes:
+        """Return an event of a stream as it goes over the wire."""
+        return self.to_wire(event).SerializeToString()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from a2a.utils.errors import A2AError
 from starlette.responses import Response
 
-from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
+from a2a_adapters.bindings.answers import slices
+from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
+from a2a_adapters.runtime.guard import hidden
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from starlette.types import Receive, Scope, Send
 
@@ -23,6 +26,32 @@ _HEARTBEAT = b": keep-alive\n\n"
 
 _REFUSAL_SECONDS = 3.0
 """How long a stream without updates may still be answered by an error instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """How updates become events of a stream.
+
+    Attributes:
+        head: What goes before the JSON of each.
+        encode: Makes that JSON, the same bytes for all readers.
+        tail: What goes after it.
+    """
+
+    head: bytes
+    encode: Callable[[AnyUpdate], bytes]
+    tail: bytes
+
+    async def pieces(self, updates: Sequence[AnyUpdate]) -> list[bytes]:
+        """Return the bytes of the updates, in pieces that may be shared."""
+        head, encode, tail = self.head, self.encode, self.tail
+        pieces = []
+        for update in updates:
+            if update.size > LARGE_BYTES:
+                pieces += [head, await computed(encode, update), tail]
+            else:
+                pieces.append(head + encode(update) + tail)
+        return pieces
 
 
 class EventStream(Response):
@@ -45,7 +74,7 @@ class EventStream(Response):
         self,
         subscription: Subscription,
         first: list[AnyUpdate] | None,
-        frame: Callable[[AnyUpdate], bytes],
+        frame: Frame,
         frame_error: Callable[[A2AError], bytes],
     ) -> None:
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
@@ -59,7 +88,7 @@ class EventStream(Response):
     async def open(
         cls,
         subscription: Subscription,
-        frame: Callable[[AnyUpdate], bytes],
+        frame: Frame,
         frame_error: Callable[[A2AError], bytes],
     ) -> EventStream:
         """Wait a moment for the first update.
@@ -100,9 +129,13 @@ class EventStream(Response):
                 await send({"type": "http.response.body", "body": _HEARTBEAT, "more_body": True})
                 updates = await self._subscription.take()
             while updates:
-                with UnexpectedErrorsHidden("a stream"):
-                    body = b"".join(map(self._frame, updates))
-                await send({"type": "http.response.body", "body": body, "more_body": True})
+                try:
+                    pieces = await self._frame.pieces(updates)
+                except Exception as error:
+                    raise hidden(error, "a stream") from error
+                for body in slices(pieces):
+                    await send({"type": "http.response.body", "body": body, "more_body": True})
+                del pieces
                 updates = await self._subscription.take()
         except A2AError as error:
             body = self._frame_error(error)

@@ -7,25 +7,29 @@ from typing import TYPE_CHECKING, Any
 from a2a.compat.v0_3 import conversions, types
 from a2a.utils.errors import A2AError, InvalidParamsError
 
-from a2a_adapters.bindings import failures, operations, v03
+from a2a_adapters.bindings import operations, v03
 from a2a_adapters.bindings.methods import Method, Params
-from a2a_adapters.bindings.v03 import is_base64
-from a2a_adapters.runtime.updates import AnyUpdate, escaped
+from a2a_adapters.protocol import errors as failures
+from a2a_adapters.protocol.binary import standard_base64
+from a2a_adapters.protocol.wire import escaped, model_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from a2a.server.events import Event
     from a2a.types import ListTaskPushNotificationConfigsResponse
     from google.protobuf.message import Message
-    from pydantic import BaseModel
+
+    from a2a_adapters.protocol.errors import CallId
+    from a2a_adapters.runtime.updates import AnyUpdate
 
 _PART_KINDS = ("text", "file", "data")
 
 
-def rpc_error(call_id: str | int | None, error: A2AError) -> dict[str, Any]:
+def rpc_error(call_id: CallId, error: A2AError) -> dict[str, Any]:
     """Return the answer to a call that failed (0.3, section 8)."""
     body: dict[str, Any] = {"code": failures.rpc_code(error), "message": error.message}
-    if violations := failures.field_violations(error):
+    if violations := failures.json_violations(error):
         body["data"] = dict(violations)
     elif metadata := failures.error_metadata(error):
         body["data"] = metadata
@@ -48,38 +52,50 @@ def _parse_send(params: Params) -> Message:
     message = params.get("message")
     parts = message.get("parts") if isinstance(message, dict) else None
     for part in parts if isinstance(parts, list) else ():
-        _check_part(part)
+        _prepare_part(part)
     return _parse_message(params)
 
 
-def _check_part(part: object) -> None:
+def _prepare_part(part: object) -> None:
     """Refuse what the models of a2a-sdk 1.3 take for whatever it looks like."""
-    if not isinstance(part, dict) or part.get("kind") not in _PART_KINDS:
+    if not isinstance(part, dict) or _kind(part) not in _PART_KINDS:
         raise InvalidParamsError("a part has one of the kinds text, file, data")
+    part["kind"] = _kind(part)
     file = part.get("file")
-    content = file.get("bytes") if isinstance(file, dict) else None
-    if isinstance(content, str) and not is_base64(content):
-        raise InvalidParamsError("the bytes of a file are not base64")
+    if isinstance(file, dict) and isinstance(content := file.get("bytes"), str):
+        try:
+            file["bytes"] = standard_base64(content)
+        except ValueError as error:
+            raise InvalidParamsError("the bytes of a file are not base64") from error
+
+
+def _kind(part: dict[str, object]) -> object:
+    """Return the kind of a part, also of one that does not tell it, or tells it as 0.2 did."""
+    if "kind" in part:
+        return part["kind"]
+    told = [kind for kind in _PART_KINDS if kind in part]
+    is_clear = len(told) == 1 and part.get("type", told[0]) == told[0]
+    return told[0] if is_clear else None
 
 
 def _parse_card(_params: Params) -> Message:
     return operations.EXTENDED_CARD.params()
 
 
-def _dump(model: BaseModel) -> bytes:
-    return model.model_dump_json(by_alias=True, exclude_none=True).encode()
-
-
 def _encode_event(event: Any) -> bytes:
-    return _dump(v03.to_old(event))
+    return model_to_json(v03.to_old(event))
+
+
+def _encode_streamed(event: Event) -> bytes:
+    return escaped(model_to_json(v03.to_old(event)))
 
 
 def _encode_update(update: AnyUpdate) -> bytes:
-    return escaped(_dump(v03.to_old(update.event)))
+    return update.once(_encode_streamed)
 
 
 def _encode_push(config: Any) -> bytes:
-    return _dump(conversions.to_compat_task_push_notification_config(config))
+    return model_to_json(conversions.to_compat_task_push_notification_config(config))
 
 
 def _encode_pushes(found: ListTaskPushNotificationConfigsResponse) -> bytes:
@@ -92,7 +108,7 @@ def _encode_nothing(_result: object) -> bytes:
 
 def encode_card(card: Any) -> bytes:
     """Return the JSON of a card."""
-    return _dump(conversions.to_compat_agent_card(card))
+    return model_to_json(conversions.to_compat_agent_card(card))
 
 
 METHODS = {

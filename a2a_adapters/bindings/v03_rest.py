@@ -5,22 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from a2a.compat.v0_3 import a2a_v0_3_pb2 as pb
-from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.json_format import ParseDict
 from pydantic_core import to_json
 
-from a2a_adapters.bindings import operations, v03, v03_jsonrpc, v03_proto
+from a2a_adapters.bindings import operations, v03, v03_jsonrpc
+from a2a_adapters.bindings import v03 as v03_proto
 from a2a_adapters.bindings.methods import METHODS, Method, Params
-from a2a_adapters.runtime.updates import AnyUpdate, one_line
+from a2a_adapters.protocol.binary import check_bytes
+from a2a_adapters.protocol.wire import one_line, to_dict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from a2a.server.events import Event
+    from a2a.types import ListTasksResponse
     from google.protobuf.message import Message
 
     from a2a_adapters.bindings.operations import Operation
+    from a2a_adapters.runtime.updates import AnyUpdate
 
 
 def _parse_send(params: Params) -> Message:
+    for field in ("fileWithBytes", "file_with_bytes"):
+        check_bytes(params, field)
     request = ParseDict(params, pb.SendMessageRequest(), ignore_unknown_fields=True)
     return v03_proto.to_core_send(request)
 
@@ -41,16 +48,31 @@ def _parse_push(params: Params) -> Message:
 
 
 def _encoder(to_wire: Callable[[Any], Message]) -> Callable[[Any], bytes]:
-    return lambda result: to_json(MessageToDict(to_wire(result)))
+    return lambda result: to_json(to_dict(to_wire(result)))
+
+
+def _encode_streamed(event: Event) -> bytes:
+    return one_line(to_dict(v03_proto.from_event(event)))
 
 
 def _encode_update(update: AnyUpdate) -> bytes:
-    return one_line(MessageToDict(v03_proto.from_event(update.event)))
+    return update.once(_encode_streamed)
 
 
 def _by_path(operation: Operation, encode: Callable[[Any], bytes]) -> Method:
     """All that such a call tells is in its path, and called as in 1.0."""
     return Method(operation, METHODS[operation.name].parse, encode)
+
+
+def _parse_list(params: Params) -> Message:
+    if params.get("status") == "TASK_STATE_CANCELLED":  # as 0.3 spells it
+        params["status"] = "TASK_STATE_CANCELED"
+    return METHODS["ListTasks"].parse(params)
+
+
+def _encode_page(page: ListTasksResponse) -> bytes:
+    tasks = [to_dict(v03_proto.from_task(task)) for task in page.tasks]
+    return to_json({"tasks": tasks, "nextPageToken": page.next_page_token})
 
 
 def _encode_nothing(_result: object) -> bytes:
@@ -60,6 +82,7 @@ def _encode_nothing(_result: object) -> bytes:
 SEND = Method(operations.SEND, _parse_send, _encoder(v03_proto.from_sent))
 STREAM = Method(operations.STREAM, _parse_send, _encode_update)
 GET = Method(operations.GET, _parse_get, _encoder(v03_proto.from_task))
+LIST = Method(operations.LIST, _parse_list, _encode_page)
 CANCEL = _by_path(operations.CANCEL, _encoder(v03_proto.from_task))
 SUBSCRIBE = _by_path(operations.SUBSCRIBE, _encode_update)
 CREATE_PUSH = Method(operations.CREATE_PUSH, _parse_push, _encoder(v03_proto.from_push))

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import typer
 from pydantic_core import to_json
 
+from a2a_adapters.calling import AgentReply
 from a2a_adapters.events import Progress, ProgressEvent, TextDelta, ToolCall, ToolResult
-from a2a_adapters.remote import AgentReply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from a2a_adapters.calling import RemoteEvent
     from a2a_adapters.parts import File
-    from a2a_adapters.remote import RemoteEvent
 
 
 class AnswerPrinter:
@@ -33,6 +33,7 @@ class AnswerPrinter:
         self._stream = stream and not as_json
         self._as_json = as_json
         self._folder = folder
+        self._is_within_line = False
 
     async def show(self, events: AsyncGenerator[RemoteEvent]) -> AgentReply:
         """Print events as they come; return the whole answer."""
@@ -43,6 +44,7 @@ class AnswerPrinter:
                     reply = event
                 case TextDelta():
                     if self._stream:
+                        self._is_within_line = True
                         typer.echo(_printable(event.text), nl=False)
                 case _:
                     typer.secho(f"· {_printable(_line(event))}", err=True, dim=True)
@@ -54,9 +56,16 @@ class AnswerPrinter:
             _save(reply, self._folder)
         return reply
 
+    def end_line(self) -> None:
+        """End the line of an answer that broke off."""
+        if self._is_within_line:
+            self._is_within_line = False
+            typer.echo()
+
     def _show_rest(self, reply: AgentReply) -> None:
-        if reply.text:
-            typer.echo("" if self._stream else _printable(reply.text))
+        self.end_line()
+        if reply.text and not self._stream:
+            typer.echo(_printable(reply.text))
         for value in reply.data:
             typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
         for file in reply.files:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from a2a_adapters.cli.addresses import as_url
+from a2a_adapters.cli.options import Verbose
 from a2a_adapters.errors import ConfigurationError
 from a2a_adapters.parts import Data, File, Part, Text
 
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 
 def call(
     url: Annotated[str, typer.Argument(help="The agent's URL, or its card's.")],
-    text: Annotated[str, typer.Argument(help="What to say; - reads it from standard input.")] = "",
+    text: Annotated[
+        str, typer.Argument(help="What to say; by default, and by -, what is piped in.")
+    ] = "",
     stream: Annotated[bool, typer.Option(help="Print the answer as it comes.")] = True,
     context: Annotated[str, typer.Option(help="The conversation to go on with.")] = "",
     task: Annotated[str, typer.Option(help="The task whose question this answers.")] = "",
@@ -37,16 +41,17 @@ def call(
     timeout: Annotated[
         float, typer.Option(min=0.1, help="How many seconds the answer may take.")
     ] = 900,
+    _verbose: Verbose = False,
 ) -> None:
     """Send a message to an agent and print its answer."""
     if save is not None and save.exists() and not save.is_dir():
         raise ConfigurationError(f"{save} is no folder")
     # The client costs a second that --help need not wait.
     from a2a_adapters.cli.answer import AnswerPrinter  # noqa: PLC0415
-    from a2a_adapters.cli.talk import make_agent, talk  # noqa: PLC0415
+    from a2a_adapters.cli.conversation import converse, make_agent  # noqa: PLC0415
 
-    talk(
-        make_agent(url, _headers(header or []), timeout),
+    converse(
+        make_agent(as_url(url), _headers(header or []), timeout),
         _parts(text, file or [], data or []),
         AnswerPrinter(stream=stream, as_json=as_json, folder=save),
         context_id=context,
@@ -56,7 +61,8 @@ def call(
 
 def _parts(text: str, files: Sequence[Path], data: Sequence[str]) -> list[Part]:
     parts: list[Part] = []
-    if said := _standard_input() if text == "-" else text:
+    is_piped = not (text or files or data) and not sys.stdin.isatty()
+    if said := _standard_input() if is_piped or text == "-" else text:
         parts.append(Text(said))
     for path in files:
         media_type, _ = mimetypes.guess_type(path.name)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Set as AbstractSet
 from typing import Protocol
+
+from a2a.types import TaskState
+
+from a2a_adapters.observability.tracing import trace_id
 
 BOUNDS = (0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0)
 """Upper bounds of a histogram's buckets, in seconds."""
@@ -40,6 +46,9 @@ class Message(Protocol):
 class Figures:
     """The figures of one agent.
 
+    Args:
+        messages: Those that are being answered or wait for that; whoever answers keeps them.
+
     Attributes:
         tasks: Tasks that have ended, by their last state.
         run_seconds: How long the agent took for a message, until its task ended or asked.
@@ -51,17 +60,16 @@ class Figures:
 
     __slots__ = ("messages", "open_streams", "pushes", "refusals", "run_seconds", "tasks")
 
-    def __init__(self) -> None:
+    def __init__(self, messages: AbstractSet[Message]) -> None:
         self.tasks: Counter[str] = Counter()
         self.run_seconds = Histogram()
         self.refusals: Counter[str] = Counter()
         self.pushes: Counter[str] = Counter()
-        self.messages: set[Message] = set()
+        self.messages = messages
         self.open_streams = 0
 
     def end(self, message: Message) -> None:
         """Count a message that has been answered."""
-        self.messages.discard(message)
         if message.error is not None:
             self.refusals[type(message.error).__name__] += 1
         elif message.began_at:
@@ -76,3 +84,42 @@ class Figures:
     def running(self) -> int:
         """How many messages are being answered."""
         return len(self.messages) - self.queued
+
+
+_NAMES = {value: name.removeprefix("TASK_STATE_").lower() for name, value in TaskState.items()}
+
+logger = logging.getLogger("a2a_adapters.tasks")
+
+
+class Ended(Protocol):
+    """A task that has ended."""
+
+    task_id: str
+    context_id: str
+    owner: str
+    state: TaskState
+    known_since: float
+
+
+def report_end(figures: Figures, live: Ended) -> None:
+    """Count and log that a task has ended, and how long this process has known it."""
+    state = _NAMES[live.state]
+    figures.tasks[state] += 1
+    if not logger.isEnabledFor(logging.INFO):
+        return
+    milliseconds = round((time.monotonic() - live.known_since) * 1000, 3)
+    fields = {
+        "task_id": live.task_id,
+        "context_id": live.context_id,
+        "owner": live.owner,
+        "state": state,
+        "duration_ms": milliseconds,
+        "trace_id": trace_id(),
+    }
+    logger.info(
+        "task %s %s after %s ms",
+        live.task_id,
+        state,
+        milliseconds,
+        extra={name: value for name, value in fields.items() if value != ""},
+    )

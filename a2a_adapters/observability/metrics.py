@@ -34,11 +34,12 @@ class MetricsEndpoint:
 
     Args:
         agents: The figures.
+        outliving: Tells how many blocking calls work for tasks that were stopped.
     """
 
-    def __init__(self, agents: Mapping[str, Figures]) -> None:
+    def __init__(self, agents: Mapping[str, Figures], outliving: Callable[[], int]) -> None:
         self._registry = CollectorRegistry()
-        self._registry.register(_Agents(agents))
+        self._registry.register(_Agents(agents, outliving))
         ProcessCollector(registry=self._registry)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -51,8 +52,9 @@ class MetricsEndpoint:
 class _Agents(Collector):
     """Reads the figures when they are asked for."""
 
-    def __init__(self, agents: Mapping[str, Figures]) -> None:
+    def __init__(self, agents: Mapping[str, Figures], outliving: Callable[[], int]) -> None:
         self._agents = agents
+        self._outliving = outliving
 
     def collect(self) -> Iterable[Metric]:
         """Return every figure of every agent."""
@@ -68,6 +70,11 @@ class _Agents(Collector):
         for name, figures in self._agents.items():
             runs.add_metric([name], _buckets(figures.run_seconds), figures.run_seconds.total)
         yield runs
+        yield GaugeMetricFamily(
+            "a2a_outliving_calls",
+            "Blocking calls and agents that work for tasks that were stopped.",
+            value=self._outliving(),
+        )
 
     def _counter(
         self, name: str, text: str, label: str, read: Callable[[Figures], Counter[str]]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from a2a_adapters.headers import headers_of
-from a2a_adapters.observability.record import CURRENT, RequestRecord
+from a2a_adapters.observability.clip import clipped
 from a2a_adapters.observability.tracing import (
     IS_INSTALLED,
     find_tracer,
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from opentelemetry.trace import Span, Tracer
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 logger = logging.getLogger("a2a_adapters.requests")
 
@@ -37,9 +37,13 @@ class Observer:
     def _tracer(self) -> Tracer | None:
         return find_tracer()
 
-    def is_needed(self) -> bool:
-        """Tell whether requests are logged or traced here."""
-        return self._tracer is not None or logger.isEnabledFor(logging.INFO)
+    def is_needed(self, headers: Mapping[str, str]) -> bool:
+        """Tell whether requests are logged or traced here, or one of these headers traces it."""
+        return (
+            self._tracer is not None
+            or logger.isEnabledFor(logging.INFO)
+            or (IS_INSTALLED and "traceparent" in headers)
+        )
 
     @contextmanager
     def request(
@@ -54,6 +58,7 @@ class Observer:
             status: What is noted as its status if nothing else is.
         """
         record = RequestRecord(status=status)
+        path = clipped(path)
         token = CURRENT.set(record)
         began_at = time.perf_counter()
         try:
@@ -66,40 +71,6 @@ class Observer:
                     _log(verb, path, record, time.perf_counter() - began_at)
         finally:
             CURRENT.reset(token)
-
-
-class RequestObserver:
-    """ASGI middleware: observes requests if need be, else stands aside.
-
-    Args:
-        app: What answers.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._observer = Observer()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request (ASGI)."""
-        if scope["type"] == "http" and (self._observer.is_needed() or _brings_trace(scope)):
-            await self._observe(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
-
-    async def _observe(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = headers_of(scope)
-        with self._observer.request(scope["method"], scope["path"], headers) as record:
-
-            async def noting_status(message: Message) -> None:
-                if message["type"] == "http.response.start":
-                    record.status = message["status"]
-                await send(message)
-
-            await self._app(scope, receive, noting_status)
-
-
-def _brings_trace(scope: Scope) -> bool:
-    return IS_INSTALLED and "traceparent" in headers_of(scope)
 
 
 def _log(verb: str, path: str, record: RequestRecord, seconds: float) -> None:
@@ -141,3 +112,42 @@ def _describe(span: Span, verb: str, path: str, record: RequestRecord) -> None:
         mark_failed(span)
     for name, value in record.fields().items():
         span.set_attribute("error.type" if name == "error" else f"a2a.{name}", value)
+
+
+@dataclass(slots=True)
+class RequestRecord:
+    """Filled while a request is answered, logged when it has been.
+
+    Attributes:
+        operation: The operation's name in the specification; empty if it is none of A2A.
+        task_id: The task it is about.
+        context_id: The task's conversation.
+        owner: The authenticated user's name.
+        error: The kind of error it was refused with.
+        status: The status of the HTTP answer, the name of gRPC's; 0 if there was no answer.
+    """
+
+    operation: str = ""
+    task_id: str = ""
+    context_id: str = ""
+    owner: str = ""
+    error: str = ""
+    status: int | str = 0
+
+    def note_task(self, task_id: str, context_id: str, owner: str) -> None:
+        """Note which task the request is about."""
+        self.task_id, self.context_id, self.owner = task_id, context_id, owner
+
+    def fields(self) -> dict[str, str]:
+        """Return what is known, without the status."""
+        return {name: value for name, value in asdict(self).items() if value and name != "status"}
+
+
+CURRENT: ContextVar[RequestRecord | None] = ContextVar("a2a_request", default=None)
+"""The record of this request; None if nobody wants to know."""
+
+
+def note_error(error: BaseException) -> None:
+    """Note why the request is refused."""
+    if (record := CURRENT.get()) is not None:
+        record.error = type(error).__name__

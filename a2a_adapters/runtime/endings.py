@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,16 @@ from a2a.server.agent_execution import RequestContext
 from a2a.server.context import ServerCallContext
 from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
 
-from a2a_adapters import states
-from a2a_adapters.runtime.run import DeafQueue, RunQueue, status_event
+from a2a_adapters.protocol import states
+from a2a_adapters.runtime.run import CancelQueue, DeafQueue
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from a2a.server.agent_execution import AgentExecutor
 
     from a2a_adapters.runtime.live import LiveTask
+    from a2a_adapters.runtime.registry import LiveTasks
 
 _NO_ANSWER = "The task ended because no answer came in time."
 
@@ -39,11 +43,11 @@ class Endings:
             TaskNotCancelableError: The executor cannot be stopped.
         """
         try:
-            await self._executor.cancel(_request(live, context), RunQueue(live))
+            await self._executor.cancel(_request(live, context), CancelQueue(live))
         except UnsupportedOperationError as error:
             raise TaskNotCancelableError from error
         if not live.is_over:
-            await live.apply(status_event(live, states.CANCELED))
+            await live.set_state(states.CANCELED)
         for run in live.runs:
             run.cancel()
 
@@ -57,8 +61,47 @@ class Endings:
                 await self._executor.cancel(request, DeafQueue())
             except Exception:  # the task ends all the same
                 logger.exception("task %s could not be given up", live.task_id)
-            await live.apply(status_event(live, states.FAILED, _NO_ANSWER))
+            await live.set_state(states.FAILED, _NO_ANSWER)
 
 
 def _request(live: LiveTask, context: ServerCallContext) -> RequestContext:
     return RequestContext(context, task_id=live.task_id, context_id=live.context_id, task=live.task)
+
+
+STOPPED = "The server was stopped."
+
+_STORE_SECONDS = 3.0
+"""How long the store may take to write the last states."""
+
+_LAST_SECONDS = 1.0
+"""How long cancelled runs may take to end."""
+
+logger = logging.getLogger(__name__)
+
+
+async def end_runs(
+    tasks: LiveTasks, grace_seconds: float, leave: Callable[[LiveTask], bool]
+) -> None:
+    """Let everything that runs go on for so long, then end it; its readers are told.
+
+    What `leave` says yes to is only saved: another process goes on with it.
+    """
+    running = {run: live for live in tasks.all() for run in live.runs}
+    if running:
+        await asyncio.wait(running, timeout=grace_seconds)
+    endings = {}
+    for run, live in running.items():
+        if not run.done() and not live.is_over and live.task is not None:
+            end = live.save() if leave(live) else live.set_state(states.FAILED, STOPPED)
+            endings[asyncio.ensure_future(end)] = live
+    if endings:  # a store that hangs does not keep the server from stopping
+        _, unwritten = await asyncio.wait(endings, timeout=_STORE_SECONDS)
+        for ending in unwritten:
+            logger.error("task %s: its end is not stored, left behind", endings[ending].task_id)
+    for run in running:
+        run.cancel()
+    if running:
+        _, stuck = await asyncio.wait(running, timeout=_LAST_SECONDS)
+        for run in stuck:
+            logger.error("task %s does not end, left behind", running[run].task_id)
+    tasks.close()

@@ -7,13 +7,25 @@ from typing import TYPE_CHECKING
 
 from a2a.utils.errors import A2AError, InternalError
 
-from a2a_adapters.ids import new_id
-from a2a_adapters.observability.record import note_error, note_operation
+from a2a_adapters.observability.failures import log_failure
+from a2a_adapters.observability.requests import CURRENT, note_error
 
 if TYPE_CHECKING:
     from types import TracebackType
 
 logger = logging.getLogger(__name__)
+
+
+def hidden(error: Exception, what: str) -> A2AError:
+    """Return what callers are told of an error: itself if it is A2A's, else an internal one.
+
+    Anything but an `A2AError` is logged, and its text stays there.
+    """
+    note_error(error)
+    if isinstance(error, A2AError):
+        return error
+    error_id = log_failure(f"{what} failed", error)
+    return InternalError(f"Internal error. Error id: {error_id}")
 
 
 class UnexpectedErrorsHidden:
@@ -36,13 +48,8 @@ class UnexpectedErrorsHidden:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if error is None:
-            return
-        note_error(error)
-        if isinstance(error, Exception) and not isinstance(error, A2AError):
-            error_id = new_id()
-            logger.error("%s failed, error id %s", self._operation, error_id, exc_info=error)
-            raise InternalError(f"Internal error. Error id: {error_id}") from error
+        if isinstance(error, Exception) and (told := hidden(error, self._operation)) is not error:
+            raise told from error
 
 
 class OperationGuard(UnexpectedErrorsHidden):
@@ -51,4 +58,5 @@ class OperationGuard(UnexpectedErrorsHidden):
     __slots__ = ()
 
     def __enter__(self) -> None:
-        note_operation(self._operation)
+        if (record := CURRENT.get()) is not None:
+            record.operation = self._operation

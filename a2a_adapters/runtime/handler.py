@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
+import time
 from functools import partial
 from typing import TYPE_CHECKING
 
 from a2a.server.request_handlers.request_handler import validate_request_params
-from a2a.types import ListTasksResponse, Task
+from a2a.types import Task
 from a2a.utils.errors import (
     A2AError,
     InvalidParamsError,
@@ -15,26 +15,32 @@ from a2a.utils.errors import (
 )
 from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
 
-from a2a_adapters import states
 from a2a_adapters.events import PROGRESS_EXTENSION
+from a2a_adapters.executor.executor import AdapterExecutor
 from a2a_adapters.limits import Limits
-from a2a_adapters.observability.figures import Figures
-from a2a_adapters.observability.tasks import report_end
-from a2a_adapters.runtime.busy import ServerBusyError
-from a2a_adapters.runtime.closing import STOPPED, end_runs
-from a2a_adapters.runtime.context import MessageContext
-from a2a_adapters.runtime.endings import Endings
-from a2a_adapters.runtime.extensions import Extensions
+from a2a_adapters.observability.figures import Figures, report_end
+from a2a_adapters.protocol import states
+from a2a_adapters.protocol.errors import ServerBusyError, StorageUnavailableError
+from a2a_adapters.runtime.admission import Admission
+from a2a_adapters.runtime.backlog import Backlog
+from a2a_adapters.runtime.endings import STOPPED, Endings, end_runs
+from a2a_adapters.runtime.executions import Executions
 from a2a_adapters.runtime.guard import OperationGuard
 from a2a_adapters.runtime.journal import Journal
+from a2a_adapters.runtime.messages import AcceptedMessages, Repeated, has_message
 from a2a_adapters.runtime.optional import OptionalOperations
 from a2a_adapters.runtime.push import PushNotifier
 from a2a_adapters.runtime.registry import LiveTasks
-from a2a_adapters.runtime.requests import check_send
-from a2a_adapters.runtime.run import Run, over_error
+from a2a_adapters.runtime.repeats import Repeats
+from a2a_adapters.runtime.run import Run, busy_error, over_error
+from a2a_adapters.runtime.runs import Runs
+from a2a_adapters.runtime.sent import SentRequests
 from a2a_adapters.runtime.store import MemoryTaskStore
 from a2a_adapters.runtime.subscriber import Subscriber
 from a2a_adapters.runtime.subscription import Subscription
+from a2a_adapters.runtime.takeover import Takeover
+from a2a_adapters.runtime.upkeep import PRUNE_SECONDS, Upkeep
+from a2a_adapters.storage.memory import MemoryAgentStorage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -49,14 +55,20 @@ if TYPE_CHECKING:
         CancelTaskRequest,
         GetTaskRequest,
         ListTasksRequest,
+        ListTasksResponse,
         Message,
+        SendMessageConfiguration,
         SendMessageRequest,
         SubscribeToTaskRequest,
     )
 
-    from a2a_adapters.push import PushOptions
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.optional import MakeExtendedCard
+    from a2a_adapters.runtime.push.options import PushOptions
+    from a2a_adapters.storage.interface import AgentStorage
+
+SWEEP_SECONDS = 5.0
+"""How often tasks of processes that are gone, and runs that do not end, are looked for."""
 
 
 class Runtime(OptionalOperations):
@@ -72,6 +84,7 @@ class Runtime(OptionalOperations):
         push: How push notifications are sent; None offers none.
         extended_card: What authenticated callers are told; by default nothing more.
         namespace: Keeps the tasks apart from those of other runtimes with the same store.
+        storage: Where tasks and everything else are kept, in place of `task_store`.
     """
 
     def __init__(
@@ -84,16 +97,24 @@ class Runtime(OptionalOperations):
         push: PushOptions | None = None,
         extended_card: MakeExtendedCard | None = None,
         namespace: str = "",
+        storage: AgentStorage | None = None,
     ) -> None:
         self._executor = executor
         self._endings = Endings(executor)
-        self._card = card
         self._extended_card = extended_card
-        self.extensions = Extensions(card)
         self._limits = limits or Limits()
-        self._journal = Journal(task_store or MemoryTaskStore(self._limits), namespace)
-        self.figures = Figures()
-        self._push = PushNotifier(push, self._limits, self.figures.pushes) if push else None
+        self.admission = Admission(card, self._limits)
+        own = storage or MemoryAgentStorage(self._limits, MemoryTaskStore(self._limits))
+        self._storage = own
+        self._journal = Journal(task_store or own.tasks, namespace)
+        adapter = executor.adapter if isinstance(executor, AdapterExecutor) else None
+        may_reply = adapter is None or adapter.may_reply
+        self._messages = AcceptedMessages(own, may_reply=may_reply)
+        self._sent = SentRequests(own, adapter if self._journal.knows_owners else None)
+        self._executions = Executions()
+        self._upkeep = Upkeep()
+        self.figures = Figures(self._executions.runs)
+        self._push = PushNotifier(push, own, self.figures.pushes) if push else None
         attach = self._push.attach if self._push else None
         self._live = LiveTasks(
             self._journal,
@@ -102,7 +123,20 @@ class Runtime(OptionalOperations):
             partial(report_end, self.figures),
             attach,
         )
+        self._repeats = Repeats(self._live, self._messages, self.figures)
+        self._runs = Runs(
+            executor,
+            self._executions,
+            self._live,
+            self._journal,
+            self._messages,
+            self._sent,
+            self.figures,
+            self._push,
+        )
+        self._takeover = Takeover(own, self._live, self._runs, executor, self._limits)
         self._is_closing = False
+        self._backlog = Backlog(self._limits.subscribers_bytes)
 
     async def on_message_send(
         self, params: SendMessageRequest, context: ServerCallContext
@@ -110,7 +144,12 @@ class Runtime(OptionalOperations):
         """Answer a message: wait until its task ends or waits, unless told not to."""
         with OperationGuard("SendMessage"):
             run = await self._start(params, context)
-            result = await run.wait(until_begun=params.configuration.return_immediately)
+            until_begun = params.configuration.return_immediately
+            if isinstance(run, Repeated):
+                message = params.message
+                result = await self._repeats.answer(run, message, context, until_begun=until_begun)
+            else:
+                result = await run.wait(until_begun=until_begun)
             if isinstance(result, Task):
                 return apply_history_length(result, params.configuration)
             return result
@@ -122,10 +161,7 @@ class Runtime(OptionalOperations):
         with OperationGuard("SendStreamingMessage"):
             subscription = await self.open_stream(params, context)
             async for event in subscription.events():
-                if isinstance(event, Task):
-                    yield apply_history_length(event, params.configuration)
-                else:
-                    yield event
+                yield event
 
     async def on_subscribe_to_task(
         self, params: SubscribeToTaskRequest, context: ServerCallContext
@@ -146,8 +182,12 @@ class Runtime(OptionalOperations):
                 raised where the subscription is read.
         """
         with OperationGuard("SendStreamingMessage"):
-            subscriber = self._subscriber(context)
+            if params.configuration.return_immediately:  # of no effect here (section 3.2.2)
+                params.configuration.return_immediately = False
+            subscriber = self._subscriber(context, params.configuration)
             run = await self._start(params, context, subscriber)
+            if isinstance(run, Repeated):
+                return await self._repeats.read(run, params.message, context, subscriber)
             return Subscription(subscriber, run.live, self.figures, run)
 
     async def open_subscription(
@@ -177,8 +217,8 @@ class Runtime(OptionalOperations):
         with OperationGuard("GetTask"):
             validate_history_length(params)
             live = await self._live.find(params.id, context)
-            assert live.task is not None  # noqa: S101 - tasks are found once announced
-            return apply_history_length(live.task, params)
+            assert live.shown is not None  # noqa: S101 - tasks are found once announced
+            return apply_history_length(live.shown, params)
 
     @validate_request_params
     async def on_list_tasks(
@@ -189,20 +229,16 @@ class Runtime(OptionalOperations):
             validate_history_length(params)
             if params.HasField("page_size"):
                 validate_page_size(params.page_size)
-            for live in self._live.of(context.user.user_name):
-                if live.page.is_dirty:
-                    await live.save()
+            await self._live.save_dirty(context.user.user_name)
             listed = await self._journal.list(params, context)
             if await self._live.end_left_behind(listed.tasks, context):
                 listed = await self._journal.list(params, context)
-            page = ListTasksResponse()
-            page.CopyFrom(listed)
-            for task in page.tasks:
+            for task in listed.tasks:
                 if not params.include_artifacts:
                     task.ClearField("artifacts")
                 if (shown := apply_history_length(task, params)) is not task:
                     task.CopyFrom(shown)
-            return page
+            return listed
 
     @validate_request_params
     async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task:
@@ -230,8 +266,8 @@ class Runtime(OptionalOperations):
         params: SendMessageRequest,
         context: ServerCallContext,
         subscriber: Subscriber | None = None,
-    ) -> Run:
-        """Begin to answer a message."""
+    ) -> Run | Repeated:
+        """Begin to answer a message, or find what it began when it came first."""
         try:
             return await self._admit(params, context, subscriber)
         except A2AError as error:
@@ -243,53 +279,78 @@ class Runtime(OptionalOperations):
         params: SendMessageRequest,
         context: ServerCallContext,
         subscriber: Subscriber | None,
-    ) -> Run:
+    ) -> Run | Repeated:
         if self._is_closing:
             raise ServerBusyError(STOPPED)
-        self.extensions.check(context.requested_extensions, params.message)
-        check_send(params, self._card, self._limits)
-        if len(self.figures.messages) >= self._limits.runs + self._limits.queued_runs:
+        self.admission.check(params, context.requested_extensions)
+        if len(self._executions.runs) >= self._limits.runs + self._limits.queued_runs:
             raise ServerBusyError
-        live = await self._live_for(params.message, context)
-        request = MessageContext(context, params, live)
-        if self._push and params.configuration.HasField("task_push_notification_config"):
-            with self._live.released_if_it_fails(live):
-                config = params.configuration.task_push_notification_config
-                await self._push.set(live, config, context)
-        run = Run(live, params.message, subscriber)
-        execute = run.execute(self._executor, request)
-        if self._push and live.receivers:
-            execute = self._push.during(execute, live, context)
-        execution = asyncio.create_task(execute)
-        live.runs.add(execution)
-        self.figures.messages.add(run)
-        execution.add_done_callback(lambda done: self._ended(run, done))
+        # A stream tells of a late refusal, and so does an answer that is waited for.
+        is_deaf = params.configuration.return_immediately and subscriber is None
+        live = await self._live_for(params.message, context, is_deaf=is_deaf)
+        try:
+            await self._sent.keep(live, params, context)
+            make = partial(self._runs.begin, params, context, subscriber)
+            run = await self._messages.begin(params.message, live, make)
+        except BaseException:
+            self._live.release(live)
+            raise
+        if isinstance(run, Repeated):
+            self._live.release(live)
         return run
 
-    async def _live_for(self, message: Message, context: ServerCallContext) -> LiveTask:
+    async def _live_for(
+        self, message: Message, context: ServerCallContext, *, is_deaf: bool
+    ) -> LiveTask:
         if not message.task_id:
-            return self._live.begin(message.context_id, context)
+            return self._live.begin(message, context)
         live = await self._live.find(message.task_id, context)
-        if live.is_over:
+        if live.is_over and not has_message(live, message):
             raise over_error(live)
         if message.context_id and message.context_id != live.context_id:
             raise InvalidParamsError(f"Task {live.task_id} belongs to another context")
+        if is_deaf and live.unanswered:
+            raise busy_error(live)
         self._live.hold(live)
         return live
 
-    def _ended(self, run: Run, execution: asyncio.Task[None]) -> None:
-        run.finish()
-        self.figures.end(run)
-        run.live.runs.discard(execution)
-        self._live.release(run.live)
+    def _subscriber(
+        self, context: ServerCallContext, asked: SendMessageConfiguration | None = None
+    ) -> Subscriber:
+        is_bounded = asked is not None and asked.HasField("history_length")
+        return Subscriber(
+            self._limits,
+            self._backlog,
+            wants_progress=PROGRESS_EXTENSION in context.requested_extensions,
+            history_length=asked.history_length if asked is not None and is_bounded else None,
+        )
 
-    def _subscriber(self, context: ServerCallContext) -> Subscriber:
-        wants_progress = PROGRESS_EXTENSION in context.requested_extensions
-        return Subscriber(self._limits.subscriber_events, wants_progress=wants_progress)
+    async def start(self) -> None:
+        """Go on with, or end, what processes that are gone have left behind; now and later."""
+        await self._sweep()
+        self._upkeep.every(SWEEP_SECONDS, "a sweep", self._sweep)
+        self._upkeep.every(SWEEP_SECONDS, "leaving runs behind", self._executions.leave_behind)
+        self._upkeep.every(PRUNE_SECONDS, "pruning", self._prune)
+        if self._push:
+            resume = partial(self._push.resume, self._live.find)
+            self._upkeep.every(SWEEP_SECONDS, "a delivery", resume)
+
+    async def _sweep(self) -> None:
+        await self._takeover.sweep()
+
+    async def _prune(self) -> None:
+        limits = self._limits
+        await self._storage.prune(time.time() - limits.stored_seconds, limits.stored_tasks)
+
+    def on_storage_trouble(self) -> None:
+        """Refuse those who wait for something to be stored; what runs goes on."""
+        for run in tuple(self._executions.runs):
+            run.give_up_waiting(StorageUnavailableError())
 
     async def aclose(self) -> None:
         """Refuse new messages, give running tasks their time, then end them."""
         self._is_closing = True
-        await end_runs(self._live, self._limits.shutdown_seconds)
+        self._upkeep.close()
+        await end_runs(self._live, self._limits.shutdown_seconds, self._takeover.leave)
         if self._push:
             await self._push.aclose(self._limits.shutdown_seconds)

@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import logging
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from a2a.auth.user import User
-from a2a.server.cluster.task_store import LegacyTaskStoreAdapter, VersionedTaskStore
+from a2a.server.cluster.task_store import (
+    ConcurrentTaskModificationError,
+    LegacyTaskStoreAdapter,
+    VersionedTaskStore,
+)
 from a2a.server.cluster.version import TaskVersion
+from a2a.types import TaskArtifactUpdateEvent
 
+from a2a_adapters.concurrency import in_background
+from a2a_adapters.protocol import states
+from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.store import MemoryTaskStore
+from a2a_adapters.storage.health import PATIENCE_SECONDS
+from a2a_adapters.storage.interface import PatientTaskStore, number_of
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection
+
     from a2a.server.cluster.task_store import StoredTask
     from a2a.server.context import ServerCallContext
     from a2a.server.events import Event
     from a2a.server.tasks import TaskStore
-    from a2a.types import ListTasksRequest, ListTasksResponse, Task
+    from a2a.types import ListTasksRequest, ListTasksResponse, Task, TaskState
 
 SAVE_INTERVAL = 1.0
 """Seconds within which chunks of artifacts are saved together."""
+
+_PAUSES = (0.1, 0.4, 1.0)
+"""Seconds between attempts to save a task in a store that is in trouble."""
+
+_ACTIVE = frozenset({states.SUBMITTED, states.WORKING})
+
+logger = logging.getLogger(__name__)
 
 
 class Journal:
@@ -39,6 +58,11 @@ class Journal:
             store if isinstance(store, VersionedTaskStore) else LegacyTaskStoreAdapter(store)
         )
 
+    @property
+    def knows_owners(self) -> bool:
+        """Whether the store itself tells which process works on a task."""
+        return isinstance(self._store, PatientTaskStore)
+
     async def load(self, task_id: str, context: ServerCallContext) -> StoredTask | None:
         """Return the caller's task, or None if the caller has no such task."""
         return await self._store.get(task_id, self._within(context))
@@ -52,6 +76,9 @@ class Journal:
         if self._memory is not None:
             return MemoryPage(self._memory, self._within(context).user.user_name)
         version = stored.version if stored else TaskVersion.MISSING
+        if isinstance(self._store, PatientTaskStore):
+            state = stored.task.status.state if stored else states.UNSPECIFIED
+            return PatientPage(self._store, self._within(context), version, state)
         return StoredPage(self._store, self._within(context), version)
 
     def _within(self, context: ServerCallContext) -> ServerCallContext:
@@ -76,19 +103,64 @@ class _Owner(User):
         return f"{self._namespace}/{self._user.user_name}"
 
 
+class Caller(User):
+    """Somebody whose task comes out of a storage."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def is_authenticated(self) -> bool:
+        """Whether it is somebody known."""
+        return bool(self._name)
+
+    @property
+    def user_name(self) -> str:
+        """The name; empty for anonymous callers."""
+        return self._name
+
+
 class Page(ABC):
     """The place of one task in the journal."""
 
     is_dirty = False
     """Whether there are changes that were not saved yet."""
+    is_saving = False
+    """Whether a save is under way."""
+    is_lost = False
+    """Whether another process has the task now: nothing more may be told of it."""
+
+    def waits_for(self, event: Event, state: TaskState) -> bool:  # noqa: ARG002
+        """Tell whether an event that led to `state` has to be saved before it is told."""
+        return not isinstance(event, TaskArtifactUpdateEvent)
+
+    def mark(self, save: Callable[[], Awaitable[None]]) -> None:  # noqa: ARG002
+        """Note that there are changes, which `save` saves when it is due."""
+        self.is_dirty = True
 
     @abstractmethod
-    def is_due(self) -> bool:
-        """Tell whether changes have waited long enough to be saved."""
+    async def save(self, task: Task, event: Event | None, receivers: Collection[str] = ()) -> int:
+        """Write the task as it is now.
 
-    @abstractmethod
-    async def save(self, task: Task, event: Event | None) -> None:
-        """Write the task as it is now; `event` is what changed it."""
+        Args:
+            task: The task.
+            event: What changed it.
+            receivers: The ids of the push notification configs that are told of that.
+
+        Returns:
+            The version of the task that owes it to the receivers until they have got it, 0 if
+            none does.
+        """
+
+    async def written(self) -> None:  # noqa: B027 - most tell what they could not save
+        """Wait until what is being saved may be told.
+
+        Raises:
+            StorageUnavailableError: It could not be saved in time.
+        """
+
+    def accepted(self, version: TaskVersion, state: TaskState) -> None:  # noqa: B027
+        """Note that the task was stored with the message that began it."""
 
 
 class MemoryPage(Page):
@@ -98,18 +170,23 @@ class MemoryPage(Page):
         self._store = store
         self._owner = owner
 
-    def is_due(self) -> bool:
-        """Never: changes of the live task are in the store at once."""
-        return False
-
-    async def save(self, task: Task, event: Event | None) -> None:  # noqa: ARG002
+    async def save(
+        self,
+        task: Task,
+        event: Event | None,  # noqa: ARG002
+        receivers: Collection[str] = (),  # noqa: ARG002
+    ) -> int:
         """Put the task into the store."""
         self.is_dirty = False
         self._store.put(task, self._owner)
+        return 0
 
 
 class StoredPage(Page):
-    """A place in a store that takes its time, so saves come one after the other."""
+    """A place in a store that takes its time, so saves come one after the other.
+
+    Changes that nobody waits for are saved together, `SAVE_INTERVAL` after the first of them.
+    """
 
     def __init__(
         self, store: VersionedTaskStore, context: ServerCallContext, version: TaskVersion
@@ -118,30 +195,124 @@ class StoredPage(Page):
         self._context = context
         self._version = version
         self._lock = asyncio.Lock()
-        self._saved_at = 0.0
+        self._due: asyncio.TimerHandle | None = None
 
-    def is_due(self) -> bool:
-        """Tell whether `SAVE_INTERVAL` has passed since the last save."""
-        return time.monotonic() - self._saved_at > SAVE_INTERVAL
+    def mark(self, save: Callable[[], Awaitable[None]]) -> None:
+        """Note that there are changes, which `save` saves within `SAVE_INTERVAL`."""
+        self.is_dirty = True
+        if self._due is None:
+            loop = asyncio.get_running_loop()
+            self._due = loop.call_later(SAVE_INTERVAL, self._save_due, save)
 
-    async def save(self, task: Task, event: Event | None) -> None:
+    def _save_due(self, save: Callable[[], Awaitable[None]]) -> None:
+        self._due = None
+        if self.is_dirty:
+            in_background(self._tried(save))
+
+    async def _tried(self, save: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await save()
+        except Exception as error:  # it is tried again when the task next changes or ends
+            logger.warning("a task could not be saved: %s", type(error).__name__)
+
+    async def save(self, task: Task, event: Event | None, receivers: Collection[str] = ()) -> int:
         """Write the task, under the version it was read at.
 
         A cancelled caller does not stop the write: the version it results in must be known.
         """
         self.is_dirty = True
-        await asyncio.shield(self._write(task, event))
+        owed = receivers if self._owes(task, event) else ()
+        return await asyncio.shield(self._write(task, event, owed))
 
-    async def _write(self, task: Task, event: Event | None) -> None:
+    def _owes(self, task: Task, event: Event | None) -> bool:  # noqa: ARG002
+        """Tell whether the store keeps in mind who has to be told."""
+        return False
+
+    async def _write(self, task: Task, event: Event | None, receivers: Collection[str]) -> int:
         async with self._lock:
             if event is None and not self.is_dirty:
-                return  # an earlier writer has saved this as well
-            self._saved_at = time.monotonic()
-            self._version = await self._store.save(
-                task,
-                event=event,
-                prev=None,
-                prev_version=self._version,
-                context=self._context,
-            )
+                return 0  # an earlier writer has saved this as well
+            self.is_saving = True
             self.is_dirty = False
+            try:
+                self._version = await self._store_task(task, event, receivers)
+                return number_of(self._version) if receivers else 0
+            except ConcurrentTaskModificationError:
+                self.is_lost = True
+                raise
+            except BaseException:
+                self.is_dirty = True
+                raise
+            finally:
+                self.is_saving = False
+
+    async def _store_task(
+        self,
+        task: Task,
+        event: Event | None,
+        receivers: Collection[str],  # noqa: ARG002
+    ) -> TaskVersion:
+        """Write the task; a store that is in passing trouble is tried again."""
+        for pause in _PAUSES:
+            try:
+                return await self._store_once(task, event)
+            except ConcurrentTaskModificationError:
+                raise
+            except Exception as error:
+                logger.warning("task %s could not be saved: %s", task.id, type(error).__name__)
+                await asyncio.sleep(pause)
+        return await self._store_once(task, event)
+
+    async def _store_once(self, task: Task, event: Event | None) -> TaskVersion:
+        return await self._store.save(
+            task, event=event, prev=None, prev_version=self._version, context=self._context
+        )
+
+
+class PatientPage(StoredPage):
+    """A place in a storage of ours: what is told is stored, and what is due is written together."""
+
+    def __init__(
+        self,
+        store: PatientTaskStore,
+        context: ServerCallContext,
+        version: TaskVersion,
+        state: TaskState,
+    ) -> None:
+        super().__init__(store, context, version)
+        self._patient = store
+        self._stored_state = state
+
+    def accepted(self, version: TaskVersion, state: TaskState) -> None:
+        """Note that the task was stored with the message that began it."""
+        self._version = version
+        self._stored_state = state
+
+    async def written(self) -> None:
+        """Wait until what is being saved is stored."""
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS), self._lock:
+                return
+        except TimeoutError as error:
+            raise StorageUnavailableError from error
+
+    def waits_for(self, event: Event, state: TaskState) -> bool:
+        """Tell whether the stored task would say something else of who has to act next."""
+        if isinstance(event, TaskArtifactUpdateEvent):
+            return False
+        return state in states.SETTLED or self._stored_state not in _ACTIVE
+
+    def _owes(self, task: Task, event: Event | None) -> bool:
+        return event is not None and task.status.state in states.SETTLED
+
+    async def _store_task(
+        self,
+        task: Task,
+        event: Event | None,  # noqa: ARG002
+        receivers: Collection[str],
+    ) -> TaskVersion:
+        state = task.status.state
+        owner = self._context.user.user_name
+        version = await self._patient.put(task, owner, self._version, receivers)
+        self._stored_state = state
+        return version

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from a2a.types import (
-    Artifact,
     Message,
     Task,
     TaskArtifactUpdateEvent,
@@ -18,10 +17,11 @@ from a2a.types import (
 )
 from a2a.utils.errors import InvalidAgentResponseError
 
-from a2a_adapters import states
 from a2a_adapters.events import PROGRESS_EXTENSION
+from a2a_adapters.protocol import states
+from a2a_adapters.protocol.messages import ANSWER, status_event
+from a2a_adapters.runtime.artifacts import Artifacts
 from a2a_adapters.runtime.updates import AnyUpdate, TextStream, Update
-from a2a_adapters.writer import ANSWER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,12 +30,18 @@ if TYPE_CHECKING:
     from a2a.server.events import Event
 
     from a2a_adapters.runtime.journal import Page
-    from a2a_adapters.runtime.push.receiver import Receiver
     from a2a_adapters.runtime.subscriber import Subscriber
 
 _UPDATES_PER_TURN = 32
 
 logger = logging.getLogger(__name__)
+
+
+class Receiver(Protocol):
+    """Who gets a task's updates as push notifications."""
+
+    def push(self, update: AnyUpdate, live: LiveTask) -> None:
+        """Send an update of `live` when its turn comes."""
 
 
 class LiveTask:
@@ -70,6 +76,8 @@ class LiveTask:
         """Held by the message that is being answered: messages are answered in order."""
         self.runs: set[asyncio.Task[None]] = set()
         """Messages being answered or waiting for their turn."""
+        self.unanswered = 0
+        """How many of them may still end the task."""
         self.reply: Message | None = None
         self.state: TaskState = task.status.state if task else states.UNSPECIFIED
         """The state of the task; unspecified before it was announced."""
@@ -77,10 +85,15 @@ class LiveTask:
         """Whether no event can follow."""
         self.receivers: dict[str, Receiver] = {}
         """Who is sent push notifications, by the id of the config."""
+        self.draft: Task | None = None
+        """The task as its first message begins it, before it is announced."""
         self._task = task
+        self._artifacts = Artifacts(task) if task else None
         self._text: TextStream | None = None
-        self._subscribers: list[Subscriber] = []
+        self.subscribers: list[Subscriber] = []
+        """Who reads the task's updates."""
         self._updates = 0
+        self._snapshot: Update | None = None
 
     @property
     def task(self) -> Task | None:
@@ -89,9 +102,17 @@ class LiveTask:
             self._text.settle()
         return self._task
 
+    @property
+    def shown(self) -> Task | None:
+        """The task as it is now, in an object that does not change with it."""
+        if self.is_over:
+            return self.task
+        snapshot = self.snapshot()
+        return snapshot.event if snapshot is not None else None  # type: ignore[return-value]
+
     def subscribe(self, subscriber: Subscriber) -> None:
         """Send the current task, if there is one, and then every update."""
-        self._subscribers.append(subscriber)
+        self.subscribers.append(subscriber)
 
     def show(self, subscriber: Subscriber) -> None:
         """Send the task as it is now."""
@@ -100,19 +121,26 @@ class LiveTask:
             subscriber.push(snapshot)
 
     def snapshot(self) -> Update | None:
-        """Return the task as it is now, None before it was announced."""
-        return None if (task := self.task) is None else Update(_copy(task))
+        """Return the task as it is now, None before it was announced; the same to all readers."""
+        if self._snapshot is None and (task := self.task) is not None:
+            self._snapshot = Update(task if self.is_over else _copy(task))
+        return self._snapshot
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
         """Forget a subscriber."""
-        if subscriber in self._subscribers:
-            self._subscribers.remove(subscriber)
+        if subscriber in self.subscribers:
+            self.subscribers.remove(subscriber)
 
     def add_message(self, message: Message) -> None:
         """Add the caller's follow-up to the history (A2A 1.0, section 3.4.3)."""
+        self._snapshot = None
         if self._task is not None:
             self._retire_status_message(self._task)
             self._task.history.append(message)
+
+    async def set_state(self, state: TaskState, text: str = "") -> None:
+        """Change the state, with `text` as the agent's message if there is any."""
+        await self.apply(status_event(self.task_id, self.context_id, state, text))
 
     async def apply(self, event: Event) -> None:
         """Fold an event into the task, save it and publish it.
@@ -126,57 +154,91 @@ class LiveTask:
         if isinstance(event, Message):
             self._answer_by(event)
             return
-        self._check_ids(event)
+        task_id = event.id if isinstance(event, Task) else event.task_id
+        if task_id != self.task_id or event.context_id != self.context_id:
+            raise InvalidAgentResponseError("the agent sent an event of another task or context")
         if isinstance(event, TaskStatusUpdateEvent) and _is_progress(event.status):
-            self._publish(Update(event, is_progress=True), self._subscribers)
-            await self._let_others_run()
+            self._publish(Update(event, is_progress=True), self.subscribers)
+            self._updates += 1
+            if self._updates % _UPDATES_PER_TURN == 0:
+                await self._let_others_run()
             return
         if self._text is not None and _ends_task(event):
-            self._publish(self._text.next("", last=True), self._subscribers)
+            self._publish(self._text.next("", last=True), self.subscribers)
             self._end_text()
+        self._snapshot = None
         self._fold(event)
+        await self._tell(event)
+        self._updates += 1
+        if self._updates % _UPDATES_PER_TURN == 0:
+            await self._let_others_run()
+
+    async def _tell(self, event: Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent) -> None:
+        """Save what an event has changed, and hand it to every reader."""
+        task = self._task if self._text is None else self.task
+        assert task is not None  # noqa: S101 - folding has made it
         # Who subscribes while this is saved is shown a task that holds the event already.
-        readers = tuple(self._subscribers)
+        readers = tuple(self.subscribers)
+        version = 0
         try:
-            await self._save(event)
+            if self.page.waits_for(event, self.state):
+                version = await self.page.save(task, event, self.receivers)
+            elif not self.page.is_dirty:
+                self.page.mark(self.save)
         finally:  # readers are told what is the case now, also when it could not be saved
-            if readers or self.receivers:
-                self._publish(Update(event), readers)
-            if self.state in states.SETTLED and not isinstance(event, TaskArtifactUpdateEvent):
+            if (readers or self.receivers) and not self.page.is_lost:
+                shown = _copy(task) if event is task else event
+                self._publish(Update(shown, version=version), readers)
+            is_settled = self.state in states.SETTLED
+            if is_settled and self.subscribers and not isinstance(event, TaskArtifactUpdateEvent):
                 self.close_subscribers()
             if self.is_over:
                 self._on_end(self)
-        await self._let_others_run()
 
     async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
         """Append to a text artifact, creating it with its first chunk."""
-        if self.is_over or self._task is None:
+        if self.is_over or self._artifacts is None:
             return
         stream = self._text
         update: AnyUpdate
         if stream is None or stream.artifact_id != artifact_id:
             self._end_text()
-            artifact = self._task.artifacts.add(artifact_id=artifact_id, name=ANSWER)
+            artifact = self._artifacts.add(artifact_id, ANSWER)
             stream = self._text = TextStream(artifact, self.task_id, self.context_id)
             update = stream.first(text)
         else:
             update = stream.next(text, last=last)
         if last:
             self._end_text()
-        self.page.is_dirty = True
-        self._publish(update, self._subscribers)
-        await self._let_others_run()
+        if not self.page.is_dirty:
+            self.page.mark(self.save)
+        self._snapshot = None
+        self._publish(update, self.subscribers)
+        self._updates += 1
+        if self._updates % _UPDATES_PER_TURN == 0:
+            await self._let_others_run()
+
+    async def take_back(self, artifacts: int) -> None:
+        """Drop all artifacts but the first ones, and show the task anew."""
+        if self._task is None or len(self._task.artifacts) <= artifacts:
+            return
+        self._end_text()
+        del self._task.artifacts[artifacts:]
+        self._artifacts = Artifacts(self._task)
+        self._snapshot = None
+        if not self.page.is_dirty:
+            self.page.mark(self.save)
+        if (snapshot := self.snapshot()) is not None:
+            self._publish(snapshot, tuple(self.subscribers))
 
     async def _let_others_run(self) -> None:
-        """Now and then give up the loop, and save what is due.
+        """Give up the loop, and wait for slow readers.
 
         A generator that never waits would otherwise keep its readers from reading.
         """
-        self._updates += 1
-        if self._updates % _UPDATES_PER_TURN == 0:
-            await asyncio.sleep(0)
-            if self.page.is_dirty and self.page.is_due():
-                await self.save()
+        await asyncio.sleep(0)
+        if behind := [reader for reader in self.subscribers if reader.is_behind]:
+            await asyncio.gather(*(reader.caught_up() for reader in behind))
 
     async def save(self) -> None:
         """Save the task as it is now."""
@@ -185,50 +247,50 @@ class LiveTask:
 
     def close_subscribers(self) -> None:
         """Let every reader finish."""
-        for subscriber in self._subscribers:
+        for subscriber in self.subscribers:
             subscriber.close()
-        self._subscribers.clear()
+        self.subscribers.clear()
 
     def _answer_by(self, message: Message) -> None:
         if self._task is not None:
             raise InvalidAgentResponseError("the agent sent a message after it began a task")
         self.reply = message
         self.is_over = True
-        self._publish(Update(message), self._subscribers)
+        self._publish(Update(message), self.subscribers)
         self.close_subscribers()
-
-    def _check_ids(self, event: Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent) -> None:
-        task_id = event.id if isinstance(event, Task) else event.task_id
-        if (task_id, event.context_id) != (self.task_id, self.context_id):
-            raise InvalidAgentResponseError("the agent sent an event of another task or context")
 
     def _fold(self, event: Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent) -> None:
         match event:
             case Task():
                 self._end_text()
-                self._task = _copy(event)
+                self._begin(event if event is self.draft else _copy(event))
             case TaskStatusUpdateEvent():
                 self._fold_status(self._existing(), event)
             case TaskArtifactUpdateEvent():
                 if self._text is not None and self._text.artifact_id == event.artifact.artifact_id:
                     self._end_text()
-                _fold_artifact(self._existing(), event)
+                self._existing()
+                assert self._artifacts is not None  # noqa: S101 - they come with the task
+                self._artifacts.fold(event)
                 return
         self.state = event.status.state
         self.is_over = self.state in states.TERMINAL
 
     def _existing(self) -> Task:
         if self._task is None:
-            self._task = Task(
-                id=self.task_id,
-                context_id=self.context_id,
-                status=TaskStatus(state=states.SUBMITTED),
-            )
+            known = TaskStatus(state=states.SUBMITTED)
+            return self._begin(Task(id=self.task_id, context_id=self.context_id, status=known))
         return self._task
+
+    def _begin(self, task: Task) -> Task:
+        self.draft = None
+        self._task = task
+        self._artifacts = Artifacts(task)
+        return task
 
     def _fold_status(self, task: Task, event: TaskStatusUpdateEvent) -> None:
         self._retire_status_message(task)
-        if event.metadata.fields:
+        if event.HasField("metadata"):
             task.metadata.MergeFrom(event.metadata)
         task.status.CopyFrom(event.status)
         if not task.status.HasField("timestamp"):
@@ -244,14 +306,6 @@ class LiveTask:
         if self._text is not None:
             self._text.settle()
             self._text = None
-
-    async def _save(self, event: Event) -> None:
-        task = self.task
-        assert task is not None  # noqa: S101 - folding has made it
-        if isinstance(event, TaskArtifactUpdateEvent) and not self.page.is_due():
-            self.page.is_dirty = True
-        else:
-            await self.page.save(task, event)
 
     def _publish(self, update: AnyUpdate, readers: Iterable[Subscriber]) -> None:
         for subscriber in readers:
@@ -277,21 +331,3 @@ def _copy(task: Task) -> Task:
     copy = Task()
     copy.CopyFrom(task)
     return copy
-
-
-def _fold_artifact(task: Task, event: TaskArtifactUpdateEvent) -> None:
-    artifact = _find(task, event.artifact.artifact_id)
-    if not event.append:
-        if artifact is None:
-            task.artifacts.append(event.artifact)
-        else:
-            artifact.CopyFrom(event.artifact)
-    elif artifact is None:
-        raise InvalidAgentResponseError("the agent appended to an artifact it had not begun")
-    else:
-        artifact.parts.extend(event.artifact.parts)
-        artifact.metadata.MergeFrom(event.artifact.metadata)
-
-
-def _find(task: Task, artifact_id: str) -> Artifact | None:
-    return next((a for a in task.artifacts if a.artifact_id == artifact_id), None)

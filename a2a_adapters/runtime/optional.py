@@ -13,8 +13,8 @@ from a2a.utils.errors import (
 )
 from a2a.utils.proto_utils import validate_proto_required_fields
 
+from a2a_adapters.runtime.admission import speaks_v03
 from a2a_adapters.runtime.guard import OperationGuard
-from a2a_adapters.runtime.requests import speaks_v03
 
 if TYPE_CHECKING:
     from collections.abc import Callable

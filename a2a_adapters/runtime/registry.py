@@ -5,29 +5,36 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from a2a.server.context import ServerCallContext
+from a2a.types import Task
 from a2a.utils.errors import TaskNotFoundError
 
-from a2a_adapters import states
-from a2a_adapters.ids import new_uuid
-from a2a_adapters.observability.record import note_task
+from a2a_adapters.observability.requests import CURRENT
+from a2a_adapters.protocol import states
+from a2a_adapters.protocol.ids import new_uuid
+from a2a_adapters.protocol.messages import status
+from a2a_adapters.runtime.journal import Caller
 from a2a_adapters.runtime.live import LiveTask
-from a2a_adapters.runtime.run import status_event
+from a2a_adapters.runtime.room import Room
+from a2a_adapters.runtime.weight import weight
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable
 
     from a2a.server.cluster.task_store import StoredTask
-    from a2a.server.context import ServerCallContext
-    from a2a.types import Task
+    from a2a.types import Message
 
     from a2a_adapters.limits import Limits
     from a2a_adapters.runtime.journal import Journal
+    from a2a_adapters.storage.interface import LeftTask
 
 _PAUSES = (0.1, 1.0, 5.0, 30.0)
 """Seconds between attempts to save the last state of a task."""
+
+_SAVE_SECONDS = 4.0
+"""How long a list of tasks waits for what is not saved yet."""
 
 _LEFT_BEHIND = "The server was stopped while it worked on this task; please start a new one."
 
@@ -61,17 +68,33 @@ class LiveTasks:
         self._started_at = time.time()
         self._on_end = on_end
         self._attach = attach
+        self.room = Room(limits.running_bytes)
+        """What messages that are being answered and tasks that wait take."""
+        self._waiting: dict[str, tuple[str, int]] = {}
         self._by_id: dict[str, LiveTask] = {}
         self._expiries: dict[str, asyncio.TimerHandle] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._loading: dict[tuple[str, str], asyncio.Task[LiveTask | None]] = {}
 
-    def begin(self, context_id: str, context: ServerCallContext) -> LiveTask:
-        """Make room for a new task, in the given conversation or in one of its own."""
+    def begin(self, message: Message, context: ServerCallContext) -> LiveTask:
+        """Make room for the task that a message begins, in its conversation or in one of its own.
+
+        The message is told the ids.
+        """
         page = self._journal.page(context)
-        live = LiveTask(new_uuid(), context_id or new_uuid(), context.user, page, self._on_end)
+        message.task_id = new_uuid()
+        if not message.context_id:
+            message.context_id = new_uuid()
+        live = LiveTask(message.task_id, message.context_id, context.user, page, self._on_end)
+        if (record := CURRENT.get()) is not None:
+            record.note_task(live.task_id, live.context_id, live.owner)
+        live.draft = Task(
+            id=live.task_id,
+            context_id=live.context_id,
+            status=status(states.SUBMITTED),
+            history=[message],
+        )
         self._by_id[live.task_id] = live
-        note_task(live)
         return live
 
     async def find(self, task_id: str, context: ServerCallContext) -> LiveTask:
@@ -79,6 +102,7 @@ class LiveTasks:
 
         Raises:
             TaskNotFoundError: The caller has no such task.
+            StorageUnavailableError: Its state cannot be read, or stored, in time.
         """
         if task_id not in self._by_id:
             live = await self._loaded(task_id, context)
@@ -86,7 +110,10 @@ class LiveTasks:
             live = self._by_id[task_id]
         if live is None or live.task is None or live.owner != context.user.user_name:
             raise TaskNotFoundError(f"Task {task_id} not found")
-        note_task(live)
+        if (record := CURRENT.get()) is not None:
+            record.note_task(live.task_id, live.context_id, live.owner)
+        if live.page.is_saving and live.state in states.SETTLED:
+            await live.page.written()
         return live
 
     async def _loaded(self, task_id: str, context: ServerCallContext) -> LiveTask | None:
@@ -119,6 +146,33 @@ class LiveTasks:
             await self._attach(live)
         return live
 
+    async def adopt(self, left: LeftTask) -> LiveTask:
+        """Return a task that a process which is gone has left, held until it is released."""
+        context = ServerCallContext(user=Caller(left.owner))
+        live = await self._revived(left.stored, context)
+        self._by_id[live.task_id] = live
+        return live
+
+    async def end_late(self, left: LeftTask) -> None:
+        """End a stored task that has waited too long for its caller, unless it lives here."""
+        if left.stored.task.id in self._by_id:
+            return
+        live = await self.adopt(left)
+        try:
+            await self._give_up(live)
+        finally:
+            self.release(live)
+
+    async def save_dirty(self, owner: str) -> None:
+        """Save what is due of an owner's tasks; what cannot be saved keeps nobody waiting."""
+        dirty = [live for live in self.of(owner) if live.page.is_dirty]
+        if dirty:
+            saves = [asyncio.ensure_future(live.save()) for live in dirty]
+            done, _ = await asyncio.wait(saves, timeout=_SAVE_SECONDS)
+            for save in done:
+                if not save.cancelled() and (error := save.exception()) is not None:
+                    logger.warning("a task could not be saved: %s", type(error).__name__)
+
     def _is_left_behind(self, task: Task) -> bool:
         """Tell whether a stored task was running, or has waited too long, in an earlier process.
 
@@ -129,13 +183,13 @@ class LiveTasks:
         changed_at = task.status.timestamp.ToMicroseconds() / 1e6
         if task.status.state in states.INTERRUPTED:
             return changed_at + self._limits.input_seconds < time.time()
-        return changed_at < self._started_at
+        return not self._journal.knows_owners and changed_at < self._started_at
 
     async def _end_left_behind(self, live: LiveTask) -> LiveTask:
         if live.state in states.INTERRUPTED:
             await self._give_up(live)
         else:
-            await live.apply(status_event(live, states.FAILED, _LEFT_BEHIND))
+            await live.set_state(states.FAILED, _LEFT_BEHIND)
         return live
 
     async def end_left_behind(self, tasks: Iterable[Task], context: ServerCallContext) -> bool:
@@ -155,6 +209,7 @@ class LiveTasks:
         self._by_id[live.task_id] = live
         if expiry := self._expiries.pop(live.task_id, None):
             expiry.cancel()
+        self._wait_no_more(live.task_id)
 
     def release(self, live: LiveTask) -> None:
         """Let a task go once nothing runs on it and it does not wait for its caller."""
@@ -163,20 +218,12 @@ class LiveTasks:
         if live.state in states.INTERRUPTED:
             self._expire_later(live)
             return
-        live.close_subscribers()
+        if live.subscribers:
+            live.close_subscribers()
         if live.is_over and live.page.is_dirty:
             self._in_background(self._save_again(live))
         else:
             self._by_id.pop(live.task_id, None)
-
-    @contextmanager
-    def released_if_it_fails(self, live: LiveTask) -> Iterator[None]:
-        """Let a task go that a message was to hold, if something is raised inside."""
-        try:
-            yield
-        except BaseException:
-            self.release(live)
-            raise
 
     async def _save_again(self, live: LiveTask) -> None:
         """Save what could not be saved when the task ended; until then it stays in memory."""
@@ -190,6 +237,7 @@ class LiveTasks:
                 self._by_id.pop(live.task_id, None)
                 return
         logger.error("task %s was never saved in its last state", live.task_id)
+        self._by_id.pop(live.task_id, None)
 
     def of(self, owner: str) -> list[LiveTask]:
         """Return the live tasks of one owner."""
@@ -215,10 +263,30 @@ class LiveTasks:
             loop = asyncio.get_running_loop()
             expiry = loop.call_later(self._limits.input_seconds, self._expire, live)
             self._expiries[live.task_id] = expiry
-        if len(self._expiries) > self._limits.waiting_tasks:
-            oldest = next(iter(self._expiries))
-            self._expiries.pop(oldest).cancel()
-            self._expire(self._by_id[oldest])
+            assert live.task is not None  # noqa: S101 - it waits
+            size = weight(live.task)
+            self._waiting[live.task_id] = live.owner, size
+            self.room.take(live.owner, size)
+        if len(self._expiries) > self._limits.waiting_tasks or not self.room.has(live.owner):
+            self.end_oldest_waiting(live.owner)
+
+    def end_oldest_waiting(self, owner: str) -> None:
+        """End the task that has waited longest for its caller, to make room for the owner.
+
+        It is one of the owner's own if these take too much.
+        """
+        is_own = self.room.is_full_for(owner)
+        for task_id in self._expiries:
+            if not is_own or self._by_id[task_id].owner == owner:
+                self._expiries.pop(task_id).cancel()
+                self._wait_no_more(task_id)
+                self._expire(self._by_id[task_id])
+                return
+
+    def _wait_no_more(self, task_id: str) -> None:
+        if waiting := self._waiting.pop(task_id, None):
+            owner, size = waiting
+            self.room.take(owner, -size)
 
     def _expire(self, live: LiveTask) -> None:
         self._in_background(self._end_waiting(live))
@@ -230,5 +298,6 @@ class LiveTasks:
 
     async def _end_waiting(self, live: LiveTask) -> None:
         self._expiries.pop(live.task_id, None)
+        self._wait_no_more(live.task_id)
         await self._give_up(live)
         self.release(live)

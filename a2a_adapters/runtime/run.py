@@ -10,57 +10,77 @@ from typing import TYPE_CHECKING
 from a2a.server.events import EventQueue
 from a2a.types import (
     Message,
-    Role,
     Task,
     TaskArtifactUpdateEvent,
     TaskState,
-    TaskStatusUpdateEvent,
 )
-from a2a.types import Part as ProtocolPart
 from a2a.utils.errors import A2AError, UnsupportedOperationError
 
-from a2a_adapters import states
-from a2a_adapters.ids import new_id
-from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
-from a2a_adapters.writer import TextQueue, status
+from a2a_adapters.concurrency.holding import Hold, runs_now
+from a2a_adapters.executor.queue import TextQueue
+from a2a_adapters.observability.failures import log_failure
+from a2a_adapters.protocol import states
+from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.runtime.guard import hidden
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from a2a.server.agent_execution import AgentExecutor, RequestContext
     from a2a.server.events import Event
+    from a2a.types import TaskStatus
 
+    from a2a_adapters.runtime.accepted import Accepted
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.subscriber import Subscriber
 
 logger = logging.getLogger(__name__)
 
 
-class Run:
+class Run(TextQueue):
     """Executes one message on a live task and tells when it has begun and settled.
 
+    It is the event queue that the executor writes to.
+
     Args:
-        live: The task.
+        accepted: The message as the storage knows it, and the task.
         message: The caller's message.
         subscriber: Who reads the events of this run from its first one on.
+        is_resumed: Whether a process that is gone has begun to answer the message.
     """
 
     def __init__(
-        self, live: LiveTask, message: Message, subscriber: Subscriber | None = None
+        self,
+        accepted: Accepted,
+        message: Message,
+        subscriber: Subscriber | None = None,
+        *,
+        is_resumed: bool = False,
     ) -> None:
-        loop = asyncio.get_running_loop()
-        self.live = live
+        self.accepted = accepted
+        self.live = accepted.live
         self.error: A2AError | None = None
+        self._unavailable: A2AError | None = None
         self.is_waiting = True
         """Whether this message still waits for its turn."""
         self.began_at = 0.0
         """When its turn came; 0 if it never did."""
         self._message = message
         self._subscriber = subscriber
-        self._has_events = False
+        self._has_events = is_resumed
         self._asks = False
-        self._begun: asyncio.Future[None] = loop.create_future()
-        if live.runs:  # a message that has to wait for its turn finds a task that has begun
-            self._begun.set_result(None)
-        self._settled: asyncio.Future[None] = loop.create_future()
+        self.on_end: Callable[[Run], None]
+        """Told that the run has ended."""
+        self._turn = Hold(self.live.turn)
+        self.lingers = False
+        """Whether it was seen to go on although it has answered."""
+        self.is_left = False
+        """Whether it was left behind: nothing that it says counts."""
+        self._begun = asyncio.Event()
+        self._settled = asyncio.Event()
+        self.live.unanswered += 1
+        if is_resumed:
+            self._begun.set()
 
     async def wait(self, *, until_begun: bool) -> Task | Message:
         """Wait for the first event or until the task ends or waits; return the result.
@@ -68,32 +88,61 @@ class Run:
         Raises:
             A2AError: The message was refused.
         """
-        await (self._begun if until_begun else self._settled)
-        if self.error is not None:
-            raise self.error
-        result = self.live.reply or self.live.task
+        await (self._begun if until_begun else self._settled).wait()
+        if (error := self.error or self._unavailable) is not None:
+            raise error
+        if self.live.page.is_lost:  # another process has the task now, and what becomes of it
+            raise StorageUnavailableError
+        result = self.live.reply or self.live.shown
         assert result is not None  # noqa: S101 - a run without error leaves one of the two
         return result
 
     async def execute(self, executor: AgentExecutor, context: RequestContext) -> None:
         """Run the executor when it is this message's turn."""
         try:
-            with UnexpectedErrorsHidden("a run"):
-                async with self.live.turn:
-                    await self._execute(executor, context)
-        except A2AError as error:
-            self.error = error
+            async with self._turn:
+                await self._execute(executor, context)
+        except Exception as error:
+            self.error = hidden(error, "a run")
+        if self.error is not None and self.live.draft is not None:
+            await self._retract()
+        self.on_end(self)  # who waits goes on after this
+
+    async def _retract(self) -> None:
+        try:
+            await self.accepted.retract()
+        except Exception as error:  # it will not be known as one that may be sent again
+            hidden(error, "a refusal")
+
+    def give_up_waiting(self, error: A2AError) -> None:
+        """Refuse those who wait for what cannot be stored now; the run itself goes on."""
+        if self.live.page.is_saving and not self._settled.is_set():
+            self._unavailable = error
+            self._release()
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether its task has ended or asks: there is nothing to wait for."""
+        return self.live.is_over or self._asks
+
+    def leave(self) -> None:
+        """Let others have the turn, although this run goes on."""
+        self.is_left = True
+        self._turn.release()
 
     def finish(self) -> None:
         """Release everyone who still waits for this run, which has ended or will not begin."""
-        for future in (self._begun, self._settled):
-            if not future.done():
-                future.set_result(None)
+        self._unavailable = None
+        self._release()
         if self._subscriber:
             if not self._subscriber.has_begun and self.error is None:
                 self.live.show(self._subscriber)  # cancelled while it waited for its turn
             self.live.unsubscribe(self._subscriber)
             self._subscriber.close()
+
+    def _release(self) -> None:
+        self._begun.set()
+        self._settle()
 
     async def _execute(self, executor: AgentExecutor, context: RequestContext) -> None:
         if self.live.is_over:
@@ -101,23 +150,25 @@ class Run:
             return
         if self._subscriber:
             self.live.subscribe(self._subscriber)
-        context.current_task = self.live.task
+        if self.live.draft is None:
+            context.current_task = self.live.task
+        itself = asyncio.current_task()
         self.begins()
         try:
-            await executor.execute(context, RunQueue(self.live, self))
+            await executor.execute(context, self)
             await self._complete()
         except A2AError as error:
             if self._has_events:
                 await self._fail(error)
             else:
                 self.error = error
-        except GeneratorExit:  # this coroutine itself is closed: the loop is gone
-            raise
         except asyncio.CancelledError as error:
             if not self.live.is_over:
                 await self._fail(error)
             raise
         except BaseException as error:  # whatever it is, it must neither get out nor end the server
+            if not runs_now(itself):  # this coroutine itself is closed: the loop is gone
+                raise
             await self._fail(error)
 
     def begins(self) -> None:
@@ -125,56 +176,92 @@ class Run:
         self.is_waiting = False
         self.began_at = time.monotonic()
 
-    async def prepare(self, event: Event | None) -> None:
+    def waits(self) -> None:
+        """Note that the message waits for its turn."""
+        self.is_waiting = True
+
+    async def enqueue_event(self, event: Event) -> None:
+        """Apply an event to the task; release who waits for it.
+
+        Raises:
+            InvalidAgentResponseError: The event does not fit the task.
+        """
+        live = self.live
+        if self.is_left:
+            logger.warning("task %s: dropped what a run left behind says", live.task_id)
+            return
+        if isinstance(event, Message):
+            await self.accepted.keep_reply(event)
+        if not self._has_events:
+            await self._prepare(event)
+        await live.apply(event)
+        self._begun.set()
+        if isinstance(event, TaskArtifactUpdateEvent):
+            return
+        self._asks = live.state in states.INTERRUPTED
+        if (self._asks or live.is_over) and not self._settled.is_set():
+            self._settled.set()
+            live.unanswered -= 1
+
+    async def announce(self, status: TaskStatus) -> None:
+        """Create the task, which begins with the message that is being answered."""
+        live = self.live
+        self._has_events = True
+        if live.draft is not None:
+            live.draft.status.CopyFrom(status)
+            await live.apply(live.draft)
+            self._begun.set()
+
+    async def take_back(self, artifacts: int) -> None:
+        """Drop all of the task's artifacts but the first ones."""
+        if not self.is_left:
+            await self.live.take_back(artifacts)
+
+    async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
+        """Append `text` to the text artifact, which the first chunk creates."""
+        if not self.is_left:
+            await self.live.append_text(artifact_id, text, last=last)
+
+    async def _prepare(self, event: Event | None) -> None:
         """Make the task ready for the first event of this run, or for the lack of one."""
         if self._has_events or self.live.is_over:
             return
         self._has_events = True
-        if self.live.task is not None:
+        if self.live.draft is None:
             self.live.add_message(self._message)
         elif not isinstance(event, Task | Message):
-            await self.live.apply(self._new_task())
+            await self.live.apply(self.live.draft)
 
-    def advance(self, event: Event) -> None:
-        """Release who waits for the first event, or for this run to end the task or ask."""
-        if not self._begun.done():
-            self._begun.set_result(None)
-        if isinstance(event, TaskArtifactUpdateEvent):
-            return
-        self._asks = self.live.state in states.INTERRUPTED
-        if (self._asks or self.live.is_over) and not self._settled.done():
-            self._settled.set_result(None)
+    def _settle(self) -> None:
+        if not self._settled.is_set():
+            self._settled.set()
+            self.live.unanswered -= 1
 
     async def _complete(self) -> None:
         """End what the executor left open."""
-        await self.prepare(None)
         live = self.live
+        if self.is_left:
+            return
+        if not self._has_events:
+            await self._prepare(None)
         if not live.is_over and not self._asks:
-            await live.apply(status_event(live, states.COMPLETED))
+            await live.set_state(states.COMPLETED)
 
     async def _fail(self, error: BaseException) -> None:
-        error_id = new_id()
-        logger.error("task %s failed, error id %s", self.live.task_id, error_id, exc_info=error)
-        await self.prepare(None)
+        if self.is_left:
+            return
+        error_id = log_failure(f"task {self.live.task_id} failed", error)
+        await self._prepare(None)
         if not self.live.is_over:
             text = f"The agent failed. Error id: {error_id}"
-            await self.live.apply(status_event(self.live, states.FAILED, text))
-
-    def _new_task(self) -> Task:
-        return Task(
-            id=self.live.task_id,
-            context_id=self.live.context_id,
-            status=status(states.SUBMITTED),
-            history=[self._message],
-        )
+            await self.live.set_state(states.FAILED, text)
 
 
-class RunQueue(TextQueue):
-    """The event queue an executor writes to. Without a run, it writes for a cancellation."""
+class CancelQueue(TextQueue):
+    """The event queue an executor writes a cancellation to."""
 
-    def __init__(self, live: LiveTask, run: Run | None = None) -> None:
+    def __init__(self, live: LiveTask) -> None:
         self._live = live
-        self._run = run
 
     async def enqueue_event(self, event: Event) -> None:
         """Apply an event to the task.
@@ -182,26 +269,24 @@ class RunQueue(TextQueue):
         Raises:
             InvalidAgentResponseError: The event does not fit the task.
         """
-        if self._run is None:
-            await self._live.apply(event)
-            return
-        await self._run.prepare(event)
         await self._live.apply(event)
-        self._run.advance(event)
 
-    def waits(self) -> None:
-        """Note that the message waits for its turn."""
-        if self._run is not None:
-            self._run.is_waiting = True
+    async def announce(self, status: TaskStatus) -> None:
+        """Do nothing: what is cancelled was announced."""
 
-    def begins(self) -> None:
-        """Note that the message's turn has come."""
-        if self._run is not None:
-            self._run.begins()
+    async def take_back(self, artifacts: int) -> None:
+        """Drop all of the task's artifacts but the first ones."""
+        await self._live.take_back(artifacts)
 
     async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
         """Append `text` to the text artifact, which the first chunk creates."""
         await self._live.append_text(artifact_id, text, last=last)
+
+    def waits(self) -> None:
+        """Do nothing: a cancellation waits for nobody."""
+
+    def begins(self) -> None:
+        """Do nothing."""
 
 
 class DeafQueue(EventQueue):
@@ -211,23 +296,18 @@ class DeafQueue(EventQueue):
         """Drop an event."""
 
 
-def status_event(live: LiveTask, state: TaskState, text: str = "") -> TaskStatusUpdateEvent:
-    """Return a status of `live`, with `text` as the agent's message if there is any."""
-    message = None
-    if text:
-        message = Message(
-            message_id=new_id(),
-            role=Role.ROLE_AGENT,
-            parts=[ProtocolPart(text=text)],
-            task_id=live.task_id,
-            context_id=live.context_id,
-        )
-    return TaskStatusUpdateEvent(
-        task_id=live.task_id, context_id=live.context_id, status=status(state, message)
-    )
-
-
 def over_error(live: LiveTask) -> UnsupportedOperationError:
     """Return the refusal of a message to a task that has ended."""
     state = TaskState.Name(live.state)
     return UnsupportedOperationError(f"Task {live.task_id} is over ({state}); start a new task")
+
+
+def busy_error(live: LiveTask) -> UnsupportedOperationError:
+    """Return the refusal of a message that would have to wait for its turn unseen.
+
+    The task may end before that, and a caller who was told that all is well would never know.
+    """
+    return UnsupportedOperationError(
+        f"Task {live.task_id} works on an earlier message: wait for its answer, or send this one "
+        "without returnImmediately"
+    )

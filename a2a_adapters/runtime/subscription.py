@@ -39,7 +39,8 @@ class Subscription:
         """Wait for updates and return all there are; an empty list is the end.
 
         Raises:
-            A2AError: The agent refused the message; no update came before.
+            A2AError: The agent refused the message, and no update came before; or more updates
+                came than this reader took in time.
         """
         updates = await self._subscriber.take()
         if not updates and self._run is not None and self._run.error is not None:
@@ -61,7 +62,7 @@ class Subscription:
             return
         self._is_open = False
         self._figures.open_streams -= 1
-        self._subscriber.close()
+        self._subscriber.leave()
         self._live.unsubscribe(self._subscriber)
         if self._on_close is not None:
             self._on_close(self._live)

@@ -6,23 +6,28 @@ needs the protocol message, and their JSON is put together from prepared pieces.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.types import (
     Artifact,
+    GetTaskRequest,
     Message,
     Part,
     Task,
     TaskArtifactUpdateEvent,
     TaskStatusUpdateEvent,
 )
-from google.protobuf.json_format import MessageToDict
-from pydantic_core import to_json
+from a2a.utils.task import apply_history_length
+
+from a2a_adapters.protocol.wire import artifact_update_to_dict, one_line, to_dict
 
 if TYPE_CHECKING:
     from collections import deque
+    from collections.abc import Callable
 
     from a2a.server.events import Event
+
+    Encode: TypeAlias = Callable[[Event], bytes]
 
 _KEYS = {
     Task: "task",
@@ -35,17 +40,44 @@ _KEYS = {
 class Update:
     """One protocol event on its way to the subscribers of a task."""
 
-    __slots__ = ("_json", "event", "is_progress")
+    __slots__ = ("_json", "_others", "event", "is_progress", "readers", "size", "version")
 
-    def __init__(self, event: Event, *, is_progress: bool = False) -> None:
+    def __init__(self, event: Event, *, is_progress: bool = False, version: int = 0) -> None:
         self.event = event
+        self.version = version
+        """The stored version of the task that owes it to receivers; 0 if none does."""
         self.is_progress = is_progress
+        self.size = event.ByteSize()
+        """About how many bytes it takes."""
+        self.readers = 0
+        """How many subscribers hold it."""
         self._json: bytes | None = None
+        self._others: dict[Encode, bytes] | None = None
+
+    def once(self, encode: Encode) -> bytes:
+        """Return what a function makes of the event, made once for all who want that."""
+        if self._others is None:
+            self._others = {}
+        if encode not in self._others:
+            self._others[encode] = encode(self.event)
+        return self._others[encode]
+
+    def with_history(self, length: int) -> Update:
+        """Return the same with so many messages of a task's history at most, the latest."""
+        if not isinstance(self.event, Task) or len(self.event.history) <= length:
+            return self
+        return Update(apply_history_length(self.event, GetTaskRequest(history_length=length)))
 
     def json(self) -> bytes:
         """Return the event as the JSON of a `StreamResponse`."""
         if self._json is None:
-            self._json = one_line({_KEYS[type(self.event)]: MessageToDict(self.event)})
+            event = self.event
+            plain = (
+                artifact_update_to_dict(event)
+                if isinstance(event, TaskArtifactUpdateEvent)
+                else to_dict(event)
+            )
+            self._json = one_line({_KEYS[type(event)]: plain})
         return self._json
 
 
@@ -114,20 +146,32 @@ class TextStream:
 class TextUpdate:
     """A chunk of text on its way to the subscribers of a task."""
 
-    __slots__ = ("_json", "_stream", "_text", "is_last")
+    __slots__ = ("_json", "_others", "_stream", "_text", "is_last", "readers", "size")
 
     is_progress = False
+    version = 0
 
     def __init__(self, stream: TextStream, text: str, *, last: bool) -> None:
         self._stream = stream
         self._text = text
         self._json: bytes | None = None
+        self._others: dict[Encode, bytes] | None = None
         self.is_last = last
+        self.size = len(text)
+        self.readers = 0
 
     @property
     def event(self) -> TaskArtifactUpdateEvent:
         """The chunk as a protocol event."""
         return self._stream.to_event(self._text, last=self.is_last)
+
+    def once(self, encode: Encode) -> bytes:
+        """Return what a function makes of the event, made once for all who want that."""
+        if self._others is None:
+            self._others = {}
+        if encode not in self._others:
+            self._others[encode] = encode(self.event)
+        return self._others[encode]
 
     def and_then(self, later: AnyUpdate) -> TextUpdate | None:
         """Return this chunk and a later one as one, None if that is no chunk of the same text."""
@@ -139,7 +183,7 @@ class TextUpdate:
         """Return the chunk as the JSON of a `StreamResponse`."""
         if self._json is None:
             self._json = (
-                one_line({"artifactUpdate": MessageToDict(self.event)})
+                one_line({"artifactUpdate": artifact_update_to_dict(self.event)})
                 if self.is_last
                 else self._stream.to_json(self._text)
             )
@@ -159,21 +203,3 @@ def take_next(updates: deque[AnyUpdate]) -> AnyUpdate:
         update = both
         updates.popleft()
     return update
-
-
-def one_line(value: object) -> bytes:
-    """Return `value` as JSON that is one line for everyone.
-
-    Clients that read streams by lines often take Unicode's separators for line ends, as
-    Python's `str.splitlines` and so httpx do.
-    """
-    return escaped(to_json(value))
-
-
-def escaped(json: bytes) -> bytes:
-    """Return JSON with the separators escaped that some take for line ends."""
-    return (
-        json.replace(b"\xe2\x80\xa8", b"\\u2028")
-        .replace(b"\xe2\x80\xa9", b"\\u2029")
-        .replace(b"\xc2\x85", b"\\u0085")
-    )

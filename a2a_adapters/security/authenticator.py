@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from a2a_adapters.errors import ConfigurationError, UnauthenticatedError
+from a2a_adapters.errors import ConfigurationError, ForbiddenError, UnauthenticatedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,12 +66,20 @@ class AnyOf(Authenticator):
         return self._schemes
 
     async def authenticate(self, headers: Mapping[str, str]) -> str:
-        """Return the user whom the first authenticator knows that knows anyone."""
+        """Return the user whom the first authenticator knows that knows anyone.
+
+        One that forbids, or cannot tell at the moment, has its say if no other one knows the user.
+        """
         errors = []
+        refusal: Exception | None = None
         for authenticator in self._authenticators:
             try:
                 return await authenticator.authenticate(headers)
             except UnauthenticatedError as error:
                 errors.append((str(error), error.challenge or authenticator.challenge))
+            except Exception as error:  # of an identity provider, or a ForbiddenError
+                refusal = refusal if isinstance(refusal, ForbiddenError) else error
+        if refusal:
+            raise refusal
         messages, challenges = (dict.fromkeys(texts) for texts in zip(*errors, strict=True))
         raise UnauthenticatedError("; ".join(messages), challenge=", ".join(challenges))

@@ -1,4 +1,4 @@
-"""Bounds the size of requests."""
+"""Bounds the size of requests, of one and of all that come in at a time."""
 
 from __future__ import annotations
 
@@ -6,85 +6,247 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from a2a_adapters.headers import headers_of
+from starlette.requests import ClientDisconnect
+
+from a2a_adapters.concurrency.computing import computed
+from a2a_adapters.net.headers import headers_of
+from a2a_adapters.protocol.errors import RETRY_AFTER_SECONDS
+from a2a_adapters.protocol.values import has_more_values
 from a2a_adapters.security.refusals import Refusal, refuse
 
 if TYPE_CHECKING:
+    from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from a2a_adapters.limits import Limits
+
+_KEY = "a2a_adapters.security.body"
+_SMALL_BYTES = 64 * 1024
+"""Bodies of that size are always taken, so that large ones keep nobody else out."""
+
+_DISCARDED_BODIES = 32
 _DISCARDED_BYTES = 64 * 1024 * 1024
 _DISCARDING_SECONDS = 5.0
 
 
-class BodyLimit:
-    """ASGI middleware: keeps no more of a body than it may have, and refuses the rest.
+class Bodies:
+    """What all bodies that are being received hold together.
 
-    A body that tells its length is refused by that, and the server holds it to it; one of
-    unknown length is counted while it is read.
+    Args:
+        limits: How much that may be, and what one of them may be.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.held_bytes = 0
+        self._discarding = 0
+        close = {"Connection": "close"}
+        self.too_large = Refusal(
+            413,
+            "INVALID_ARGUMENT",
+            f"the request is larger than {limits.body_bytes} bytes, which is the most this agent "
+            "takes",
+            close,
+        )
+        self.too_many_values = Refusal(
+            413, "INVALID_ARGUMENT", f"a request to this agent holds {limits.values} values at most"
+        )
+        self.too_slow = Refusal(
+            408,
+            "DEADLINE_EXCEEDED",
+            f"the request did not come in within {limits.body_seconds:g} s",
+            close,
+        )
+        self.busy = Refusal(
+            503,
+            "UNAVAILABLE",
+            "The agent is busy with other large requests; try again later",
+            {"Retry-After": str(RETRY_AFTER_SECONDS), **close},
+        )
+
+    async def discard(self, receive: Receive) -> None:
+        """Read on for a while: most clients read no answer before they have sent everything.
+
+        Where too many do so at once, the rest find their connections closed.
+        """
+        if self._discarding >= _DISCARDED_BODIES:
+            return
+        self._discarding += 1
+        left = _DISCARDED_BYTES
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_DISCARDING_SECONDS):
+                    while left > 0 and (message := await receive()).get("more_body"):
+                        left -= len(message["body"])
+        finally:
+            self._discarding -= 1
+
+
+class BodyLimit:
+    """ASGI middleware: reads bodies as far as they may go, and refuses the rest.
 
     Args:
         app: What is protected.
-        limit: How many bytes a body may have.
+        bodies: The limits, and what is received besides.
     """
 
-    def __init__(self, app: ASGIApp, limit: int) -> None:
+    def __init__(self, app: ASGIApp, bodies: Bodies) -> None:
         self._app = app
-        self._limit = limit
-        message = f"the request is larger than {limit} bytes, which is the most this agent takes"
-        self._refusal = Refusal(413, "INVALID_ARGUMENT", message, {"Connection": "close"})
+        self._bodies = bodies
+        self._limits = bodies.limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request (ASGI)."""
-        length = _length(scope)
-        if length is not None and length <= self._limit:
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
-        elif length is None and (body := await _read(receive, self._limit)) is not None:
-            await self._app(scope, _replay(body, receive), send)
-        else:
-            if length is not None:
-                await _discard(receive)
-            await refuse(self._refusal, scope, receive, send)
+            return
+        body = _Body(self._bodies, receive)
+        try:
+            refusal = await self._read(body, scope, receive)
+            if refusal is not None:
+                may_read_on = refusal.headers and not body.is_whole and not _waits(scope)
+                body.release()
+                if may_read_on:
+                    await self._bodies.discard(receive)
+                await refuse(refusal, scope, receive, send)
+            else:
+                scope[_KEY] = body
+                await self._app(scope, body.replayed, send)
+        finally:
+            if body.size:
+                body.release()
+
+    async def _read(self, body: _Body, scope: Scope, receive: Receive) -> Refusal | None:
+        length = _length(scope)
+        if length is not None and length > self._limits.body_bytes:
+            return self._bodies.too_large
+        refusal = body.add(await receive())
+        if refusal is None and not body.is_whole:
+            try:
+                async with asyncio.timeout(self._limits.body_seconds):
+                    while refusal is None and not body.is_whole:
+                        refusal = body.add(await receive())
+            except TimeoutError:
+                refusal = self._bodies.too_slow
+        if refusal is not None:
+            return refusal
+        content = body.content
+        # What is so short cannot hold more.
+        if len(content) <= self._limits.values:
+            return None
+        has_too_many = await computed(has_more_values, content, self._limits.values)
+        return self._bodies.too_many_values if has_too_many else None
 
 
-async def _read(receive: Receive, limit: int) -> list[Message] | None:
-    """Return the messages of a body, None if it is too large."""
-    messages = []
-    left, more = limit, True
-    while more:
-        message = await receive()
-        left -= len(message.get("body", b""))
-        more = message.get("more_body", False)  # not so at its end, or when the client has left
-        if left < 0:
-            break
-        messages.append(message)
-    if left >= 0:
-        return messages
-    if more:
-        await _discard(receive)
-    return None
+class _Body:
+    """What has come of one body."""
+
+    __slots__ = ("_bodies", "_chunks", "_counted", "_receive", "has_left", "is_whole", "size")
+
+    def __init__(self, bodies: Bodies, receive: Receive) -> None:
+        self._bodies = bodies
+        self._receive = receive
+        self._chunks: list[bytes] = []
+        self.size = self._counted = 0
+        self.is_whole = False
+        self.has_left = False
+
+    def add(self, message: Message) -> Refusal | None:
+        """Take what has come; return why it is too much, if it is."""
+        self.has_left = message["type"] == "http.disconnect"
+        self.is_whole = not message.get("more_body", False)
+        chunk = message.get("body", b"")
+        self._chunks.append(chunk)
+        self.size += len(chunk)
+        limits = self._bodies.limits
+        if self.size > limits.body_bytes:
+            return self._bodies.too_large
+        if self.size > _SMALL_BYTES:
+            self._bodies.held_bytes += self.size - self._counted
+            self._counted = self.size
+            if self._bodies.held_bytes > limits.bodies_bytes:
+                return self._bodies.busy
+        return None
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether nobody has taken what came."""
+        return bool(self._chunks)
+
+    @property
+    def content(self) -> bytes:
+        """All that came, in one piece."""
+        if len(self._chunks) > 1:
+            self._chunks = [b"".join(self._chunks)]
+        return self._chunks[0]
+
+    async def replayed(self) -> Message:
+        """Return the whole body, and then what comes after it (ASGI)."""
+        if not self.is_unread:
+            return await self._receive()
+        content = self.content
+        self._chunks = []
+        if self.has_left:
+            return {"type": "http.disconnect"}
+        return {"type": "http.request", "body": content, "more_body": False}
+
+    async def look(self) -> None:
+        """Find out whether the client has left since."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0):
+                self.has_left = (await self._receive())["type"] == "http.disconnect"
+
+    def release(self) -> None:
+        """Count it no longer."""
+        self._chunks = []
+        self._bodies.held_bytes -= self._counted
+        self.size = self._counted = 0
 
 
-async def _discard(receive: Receive) -> None:
-    """Read on for a while: most clients read no answer before they have sent everything."""
-    left = _DISCARDED_BYTES
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_DISCARDING_SECONDS):
-            while left > 0 and (message := await receive()).get("more_body"):
-                left -= len(message["body"])
+async def whole_body(request: Request) -> bytes:
+    """Return the body of a request. It is counted as received until it is released.
+
+    Raises:
+        ClientDisconnect: The client left before it had sent everything.
+    """
+    body: _Body | None = request.scope.get(_KEY)
+    if body is None or not body.is_unread:
+        return b"".join([chunk async for chunk in request.stream()])
+    if body.has_left:
+        raise ClientDisconnect
+    return body.content
 
 
-def _replay(messages: list[Message], receive: Receive) -> Receive:
-    read = iter(messages)
+async def client_has_left(request: Request) -> bool:
+    """Tell whether the client of a request whose body has come does not wait for the answer."""
+    body: _Body | None = request.scope.get(_KEY)
+    if body is None:
+        return False
+    await body.look()
+    return body.has_left
 
-    async def replayed() -> Message:
-        message = next(read, None)
-        return await receive() if message is None else message
 
-    return replayed
+def body_size(request: Request) -> int:
+    """Return how much has come of a request's body, if that is kept; else 0."""
+    body: _Body | None = request.scope.get(_KEY)
+    return 0 if body is None else body.size
+
+
+def release_body(request: Request) -> None:
+    """Take note that the body of a request has been read, and is not kept."""
+    body: _Body | None = request.scope.get(_KEY)
+    if body is not None:
+        body.release()
+
+
+def _waits(scope: Scope) -> bool:
+    """Tell whether the client sends nothing before it is told to: reading would tell it."""
+    return headers_of(scope).get("expect", "").lower() == "100-continue"
 
 
 def _length(scope: Scope) -> int | None:
     """Return the length of the body, None if it is not told."""
     headers = headers_of(scope)
     length = headers.get("content-length", "")
-    return int(length) if length.isdecimal() and "transfer-encoding" not in headers else None
+    is_told = length.isdecimal() and len(length) < 20
+    return int(length) if is_told and "transfer-encoding" not in headers else None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import logging
+import os
+import stat
 from typing import TYPE_CHECKING
 
 from a2a_adapters.errors import ConfigurationError
@@ -11,12 +13,17 @@ from a2a_adapters.security.secrets import ApiKeys, BearerTokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from a2a_adapters.security.authenticator import Authenticator
 
 BEARER_TOKENS = "A2A_ADAPTERS_BEARER_TOKENS"
 API_KEYS = "A2A_ADAPTERS_API_KEYS"
 """Variables that hold what a file would, so that no secret is ever on a command line."""
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+logger = logging.getLogger(__name__)
 
 
 def authenticator(
@@ -43,6 +50,7 @@ def _users(
 ) -> dict[str, str] | None:
     if file is not None:
         try:
+            _look_at(file)
             return _parse(file.read_text(encoding="utf-8"), str(file))
         except OSError as error:
             raise ConfigurationError(f"{file} cannot be read: {error.strerror}") from error
@@ -51,6 +59,13 @@ def _users(
     if variable in environment:
         return _parse(environment[variable], variable)
     return None
+
+
+def _look_at(file: Path) -> None:
+    """Remark on a file that others can use, where files have such rights."""
+    mode = file.stat().st_mode
+    if os.name == "posix" and stat.S_ISREG(mode) and mode & _OTHERS:
+        logger.warning("others can read or change %s, which holds secrets: chmod 600 it", file)
 
 
 def _parse(text: str, source: str) -> dict[str, str]:

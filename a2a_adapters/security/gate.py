@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from starlette.authentication import AuthCredentials, SimpleUser
 
 from a2a_adapters.errors import AccessDeniedError, ForbiddenError
-from a2a_adapters.headers import headers_of
-from a2a_adapters.ids import new_id
+from a2a_adapters.net.headers import headers_of
+from a2a_adapters.observability.clip import clipped
+from a2a_adapters.observability.failures import log_failure
 from a2a_adapters.security.refusals import Refusal, refuse
 
 if TYPE_CHECKING:
@@ -62,16 +63,15 @@ async def admit(
     try:
         return await authenticator.authenticate(headers)
     except ForbiddenError as error:
-        logger.warning("refused %r: %s", asked, error)
+        logger.warning("refused %r: %s", clipped(asked), clipped(str(error)))
         challenge = {"WWW-Authenticate": error.challenge} if error.challenge else {}
         return Refusal(403, "PERMISSION_DENIED", str(error), challenge)
     except AccessDeniedError as error:
-        logger.warning("refused %r: %s", asked, error)
+        logger.warning("refused %r: %s", clipped(asked), clipped(str(error)))
         challenge = {"WWW-Authenticate": error.challenge or authenticator.challenge}
         return Refusal(401, "UNAUTHENTICATED", str(error), challenge)
-    except Exception:  # of the authenticator: nobody is let in, nothing is told
-        error_id = new_id()
-        logger.exception("nobody can be authenticated, error id %s", error_id)
+    except Exception as error:  # of the authenticator: nobody is let in, nothing is told
+        error_id = log_failure("nobody can be authenticated", error)
         message = f"nobody can be authenticated at the moment; error id: {error_id}"
         return Refusal(503, "UNAVAILABLE", message)
 

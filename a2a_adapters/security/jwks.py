@@ -10,9 +10,11 @@ from urllib.parse import urlsplit
 import httpx
 from jwt import PyJWK, PyJWKSet
 from jwt.exceptions import PyJWTError
+from pydantic_core import from_json
 
+from a2a_adapters.concurrency import in_background
 from a2a_adapters.errors import ConfigurationError
-from a2a_adapters.security.hosts import is_loopback
+from a2a_adapters.net.addresses import is_loopback
 
 _FRESH_SECONDS = 600.0
 """How long keys are used without asking again."""
@@ -20,7 +22,11 @@ _PAUSE_SECONDS = 30.0
 """How long a key that is not known, or a failure, does not make us ask again."""
 _FIRST_PAUSE_SECONDS = 1.0
 """The same as long as no keys are known at all."""
+_STALE_SECONDS = 24 * 3600.0
+"""How long keys are used of an issuer that does not answer."""
 _TIMEOUT_SECONDS = 5.0
+"""How long fetching them may take in all."""
+_MOST_BYTES = 256 * 1024
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +34,7 @@ logger = logging.getLogger(__name__)
 class KeySet:
     """Fetches a JWKS when it is needed, without holding up the event loop, and keeps it.
 
-    While the issuer does not answer, the keys that are known stay in use.
+    While the issuer is asked, or does not answer, the keys that are known stay in use for a day.
 
     Args:
         url: Where the issuer publishes its keys.
@@ -44,7 +50,7 @@ class KeySet:
         self._url = url
         self._keys: dict[str | None, PyJWK] = {}
         self._fetched_at = self._asked_at = float("-inf")
-        self._turn = asyncio.Lock()
+        self._fetching: asyncio.Task[None] | None = None
 
     async def find(self, key_id: str | None) -> PyJWK | None:
         """Return the key with this id; a token without one is signed with the only key.
@@ -52,26 +58,58 @@ class KeySet:
         Raises:
             ConnectionError: No keys are known, and the issuer does not send any.
         """
-        if key_id not in self._keys or time.monotonic() - self._fetched_at > _FRESH_SECONDS:
-            async with self._turn:
-                pause = _PAUSE_SECONDS if self._keys else _FIRST_PAUSE_SECONDS
-                if time.monotonic() - self._asked_at > pause:
-                    await self._fetch()
+        age = time.monotonic() - self._fetched_at
+        if age > _STALE_SECONDS:
+            self._keys = {}
+        if key_id in self._keys:
+            if age > _FRESH_SECONDS:
+                self._refresh()
+            return self._keys[key_id]
+        if refresh := self._refresh():
+            await asyncio.shield(refresh)
         if not self._keys:
             raise ConnectionError(f"there are no keys of {self._url}")
         return self._keys.get(key_id)
 
-    async def _fetch(self) -> None:
+    def _refresh(self) -> asyncio.Task[None] | None:
+        """Return what fetches the keys, begun now if need be; None if they were just asked for."""
+        if self._fetching and not self._fetching.done():
+            return self._fetching
+        pause = _PAUSE_SECONDS if self._keys else _FIRST_PAUSE_SECONDS
+        if time.monotonic() - self._asked_at <= pause:
+            return None
         self._asked_at = time.monotonic()
+        self._fetching = in_background(self._fetch())
+        return self._fetching
+
+    async def _fetch(self) -> None:
         try:
-            async with httpx.AsyncClient(timeout=_TIMEOUT_SECONDS) as http:
-                response = await http.get(self._url)
-            response.raise_for_status()
-            keys = PyJWKSet.from_dict(response.json()).keys
-        except (httpx.HTTPError, PyJWTError, ValueError, AttributeError, TypeError) as error:
+            async with asyncio.timeout(_TIMEOUT_SECONDS):
+                keys = PyJWKSet.from_dict(from_json(await self._download())).keys
+        except (
+            httpx.HTTPError,
+            OSError,
+            PyJWTError,
+            ValueError,
+            AttributeError,
+            TypeError,
+        ) as error:
             logger.warning("no keys from %s", self._url, exc_info=error)
             return
         self._keys = {key.key_id: key for key in keys if key.public_key_use in {None, "sig"}}
         if len(keys) == 1:
             self._keys[None] = keys[0]
         self._fetched_at = time.monotonic()
+
+    async def _download(self) -> bytes:
+        content = bytearray()
+        async with (
+            httpx.AsyncClient(timeout=_TIMEOUT_SECONDS) as http,
+            http.stream("GET", self._url, headers={"Accept-Encoding": "identity"}) as response,
+        ):
+            response.raise_for_status()
+            async for chunk in response.aiter_raw():
+                content += chunk
+                if len(content) > _MOST_BYTES:
+                    raise ValueError(f"there are more than {_MOST_BYTES} bytes of keys")
+        return bytes(content)

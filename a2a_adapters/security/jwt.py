@@ -109,8 +109,11 @@ class JwtTokens(Authenticator):
 
         try:
             key_id = jwt.get_unverified_header(token).get("kid")
+            issuer = jwt.decode(token, options={"verify_signature": False}).get("iss")
         except jwt.PyJWTError as error:
             raise InvalidTokenError("the bearer token is not a JWT") from error
+        if issuer != self._issuer:  # somebody else's token: our provider need not be asked
+            raise InvalidTokenError("the token is not valid here")
         key = await self._keys.find(key_id) if isinstance(key_id, str | None) else None
         if key is None:
             raise InvalidTokenError("the token is signed with a key that is not known here")

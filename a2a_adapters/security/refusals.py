@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 from pydantic_core import to_json
 from starlette.responses import Response
 
+from a2a_adapters.net.headers import headers_of
+from a2a_adapters.protocol.errors import DOMAIN, SERVER_ERROR
+from a2a_adapters.protocol.versions import V1, VERSION_HEADER
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from starlette.types import Receive, Scope, Send
 
-DOMAIN = "a2a-adapters"
-"""Whose the reasons are that A2A itself has no error for."""
 
-SERVER_ERROR = -32000
-"""JSON-RPC's code for errors of a server's own; A2A's begin at -32001 (A2A 1.0, section 9.5)."""
+_JSON = "application/json"
+_A2A_JSON = "application/a2a+json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +39,31 @@ class Refusal:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+OWN_FORM = "a2a_adapters.refusal"
+"""Where a route's scope has what makes the HTTP status and the body of a refusal, if not A2A."""
+
+
 async def refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer with a refusal (ASGI), in the form of sections 9.5 and 11.6 of A2A 1.0."""
-    content = _rpc_error(refusal) if _is_rpc(scope) else _http_error(refusal)
-    response = Response(
-        to_json(content), refusal.status, refusal.headers, media_type="application/json"
-    )
+    if own := scope.get(OWN_FORM):
+        status, body = own(refusal.status, refusal.message)
+        response = Response(to_json(body), status, refusal.headers, media_type=_JSON)
+        await response(scope, receive, send)
+        return
+    is_rpc = _is_rpc(scope)
+    content = _rpc_error(refusal) if is_rpc else _http_error(refusal)
+    media_type = _JSON if is_rpc or not _is_of_v1(scope) else _A2A_JSON
+    response = Response(to_json(content), refusal.status, refusal.headers, media_type=media_type)
     await response(scope, receive, send)
 
 
 def _is_rpc(scope: Scope) -> bool:
     """Tell whether the request is JSON-RPC's, which comes to an agent's own address."""
     return bool(scope["path"].endswith("/"))
+
+
+def _is_of_v1(scope: Scope) -> bool:
+    return headers_of(scope).get(VERSION_HEADER, "").startswith(V1)
 
 
 def _rpc_error(refusal: Refusal) -> object:

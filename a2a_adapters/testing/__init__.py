@@ -21,10 +21,12 @@ from a2a_adapters.testing.local import (
     stream,
     user_message,
 )
+from a2a_adapters.testing.resuming import ResumeContract
 
 __all__ = [
     "AdapterContract",
     "InputRequiredContract",
+    "ResumeContract",
     "answer_of",
     "as_user",
     "connect",

@@ -15,9 +15,9 @@ from a2a.utils.errors import (
     UnsupportedOperationError,
 )
 
-from a2a_adapters.app import build_app
 from a2a_adapters.limits import Limits
-from a2a_adapters.options import ServerOptions
+from a2a_adapters.serving.app import build_app
+from a2a_adapters.serving.options import ServerOptions
 from a2a_adapters.testing.local import answer_of, connect, running, send, stream, user_message
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class AdapterContract(_Served, ABC):
         async with self.client(self.echo()) as client:
             task = await send(client, user_message("hello"))
         assert task.status.state == TaskState.TASK_STATE_COMPLETED
-        assert [[part.text for part in a.parts] for a in task.artifacts] == [["hello"]]
+        assert ["".join(part.text for part in a.parts) for a in task.artifacts] == ["hello"]
         assert not task.status.HasField("message"), "the answer is sent once, as an artifact"
 
     async def test_a_stream_holds_the_whole_answer_once(self) -> None:

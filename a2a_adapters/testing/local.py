@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -22,6 +22,9 @@ from a2a.types import (
 from starlette.authentication import AuthCredentials, AuthenticationBackend, SimpleUser
 from starlette.middleware.authentication import AuthenticationMiddleware
 
+from a2a_adapters.limits import Limits
+from a2a_adapters.serving.http import http_protocol
+
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 _USER_HEADER = "x-test-user"
+_CLOSING_SECONDS = 1.0
+_LOOK_SECONDS = 0.005
 
 
 class _TestUsers(AuthenticationBackend):
@@ -50,23 +55,39 @@ async def running(app: ASGIApp) -> AsyncGenerator[str]:
     config = uvicorn.Config(
         AuthenticationMiddleware(app, backend=_TestUsers()),
         port=0,
+        http=http_protocol(Limits().header_bytes),
         log_level="warning",
         ws="none",
         proxy_headers=False,
-        timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
-    serving = asyncio.create_task(server.serve())
-    while not server.started:
-        if serving.done():
-            await serving
-        await asyncio.sleep(0.005)
+    config.load()
+    server.lifespan = config.lifespan_class(config)
+    await server.startup()
     try:
+        await server.on_tick(0)  # sets the date of the answers
         host, port = server.servers[0].sockets[0].getsockname()[:2]
         yield f"http://{host}:{port}"
     finally:
-        server.should_exit = True
-        await serving
+        await _close(server)
+
+
+async def _close(server: uvicorn.Server) -> None:
+    """Do at once what `Server.shutdown` does, which looks around ten times a second."""
+    state = server.server_state
+    for listener in server.servers:
+        listener.close()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_CLOSING_SECONDS):
+            is_open = True
+            while is_open:
+                for connection in list(state.connections):
+                    connection.shutdown()
+                await asyncio.sleep(_LOOK_SECONDS)  # also for those that are being accepted
+                is_open = bool(state.connections or state.tasks)
+    for task in state.tasks:
+        task.cancel()
+    await server.lifespan.shutdown()
 
 
 @asynccontextmanager
@@ -109,8 +130,8 @@ def user_message(
 
 
 def answer_of(task: Task) -> str:
-    """Return all text of all artifacts, one part per line."""
-    return "\n".join(p.text for a in task.artifacts for p in a.parts if p.HasField("text"))
+    """Return all text of all artifacts, one part per line, but for empty ones that only close."""
+    return "\n".join(p.text for a in task.artifacts for p in a.parts if p.text)
 
 
 async def stream(client: Client, request: SendMessageRequest) -> list[StreamResponse]:

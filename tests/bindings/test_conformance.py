@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 
 import pytest
 
-from a2a_adapters import Extension
+from a2a_adapters import Extension, Limits, ServerOptions
 from tests.bindings.support import (
     MESSAGE,
     OLD_MESSAGE,
@@ -43,6 +43,38 @@ async def test_an_unsupported_media_type_is_refused(http):
     rest = await http.post("/message:send", json=params, headers=V1)
     refused(rest, 400, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED")
     assert await no_tasks(http)
+
+
+@pytest.mark.parametrize(
+    ("media_type", "fits"),
+    [
+        ("text/plain", True),
+        ("text/plain; charset=utf-8", True),
+        ("TEXT/PLAIN", True),
+        ("", True),
+        ("text/html", False),
+        ("text", False),
+        ("image/png; name=text/plain", False),
+    ],
+)
+async def test_media_types_are_compared_by_type_and_subtype(media_type, fits):
+    async with serving(Agent(input_modes=["Text/Plain;charset=UTF-8"])) as http:
+        params = say("", parts=[{"text": "a", "mediaType": media_type}])
+        answer = await call(http, "SendMessage", params)
+        rest = await http.post("/message:send", json=params, headers=V1)
+        assert ("result" in answer, rest.is_success) == (fits, fits)
+        if not fits:
+            assert answer["error"]["code"] == -32005
+            assert "Text/Plain" in answer["error"]["message"]
+
+
+async def test_an_agent_may_take_any_subtype():
+    picture = {"raw": "eA==", "mediaType": "image/PNG"}
+    async with serving(Agent(input_modes=["image/*"])) as http:
+        assert "result" in await call(http, "SendMessage", say("", parts=[picture]))
+        sound = {**picture, "mediaType": "audio/mpeg"}
+        answer = await call(http, "SendMessage", say("", parts=[sound]))
+        assert answer["error"]["code"] == -32005
 
 
 @pytest.mark.parametrize(
@@ -105,8 +137,9 @@ async def test_a_required_extension_is_enforced():
         assert uri in agent.seen[-1].extensions
         old = {"X-A2A-Extensions": uri}
         assert "result" in await call(http, "message/send", old_say("a"), old)
-        in_message = say("a", extensions=[uri])
+        in_message = say("a", extensions=[uri, "https://example.org/other"])
         assert "result" in await call(http, "SendMessage", in_message)
+        assert [request.extensions for request in agent.seen] == [{uri}] * 3
 
 
 async def test_the_card_may_be_cached(http):
@@ -149,7 +182,9 @@ async def test_wrong_params_of_0_3_are_invalid_params(http, params):
 @pytest.mark.parametrize(
     "part",
     [
-        {"text": "no kind"},
+        {"text": "which kind?", "data": {}},
+        {"type": "data", "text": "hello"},
+        {"metadata": {}},
         {"kind": "data", "text": "hello"},
         {"kind": "text", "data": {}},
         {"kind": "video", "text": "hello"},
@@ -160,7 +195,7 @@ async def test_wrong_params_of_0_3_are_invalid_params(http, params):
         "hello",
     ],
 )
-async def test_parts_of_0_3_need_the_right_kind(http, part):
+async def test_parts_of_0_3_have_one_kind(http, part):
     params = {"message": {**OLD_MESSAGE, "parts": [part]}}
     assert (await old_call(http, "message/send", params))["error"]["code"] == -32602
 
@@ -213,6 +248,25 @@ async def test_every_stream_has_plain_line_ends(http):
     for stream in streams:
         assert stream.headers["content-type"].startswith("text/event-stream")
         assert odd in texts(sse(stream.text))
+
+
+async def test_errors_over_rest_have_the_media_type_of_their_version():
+    options = ServerOptions(limits=Limits(body_bytes=1000))
+    async with serving(Agent(), options=options) as http:
+        large = say("x" * 2000)
+        for path, body in (
+            ("/message:send", {}),
+            ("/message:send", large),
+            ("/tasks/none:cancel", {}),
+            ("/nothing/to/see/here", {}),
+        ):
+            for prefix, headers, media_type in (
+                ("", V1, "application/a2a+json"),
+                ("/v1", {}, "application/json"),
+            ):
+                response = await http.post(f"{prefix}{path}", json=body, headers=headers)
+                assert response.headers["content-type"] == media_type
+                assert response.json()["error"]["code"] == response.status_code >= 400
 
 
 def texts(value):

@@ -31,9 +31,10 @@ from a2a.utils.grpc_status import status_from_call
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo
 
 from a2a_adapters import (
-    ConfigurationError,
+    PROGRESS_EXTENSION,
     Extension,
     Limits,
+    ListenError,
     MissingExtraError,
     ServerOptions,
     build_app,
@@ -100,7 +101,7 @@ async def test_the_card_has_its_address_for_both_versions():
     app = build_app(Agent(), options=ServerOptions(grpc_port=0))
     async with running(app) as url, httpx.AsyncClient(base_url=url) as http:
         card = (await http.get("/.well-known/agent-card.json")).json()
-        address = f"http://127.0.0.1:{grpc_port(app)}"
+        address = f"127.0.0.1:{grpc_port(app)}"
         listed = [i for i in card["supportedInterfaces"] if i["protocolBinding"] == "GRPC"]
         assert [(i["url"], i["protocolVersion"]) for i in listed] == [
             (address, "1.0"),
@@ -250,7 +251,7 @@ async def test_what_cannot_be_sent_is_an_internal_error(served, monkeypatch):
     def fail(_task):
         raise ValueError("SECRET")
 
-    monkeypatch.setattr("a2a_adapters.bindings.v03_proto.conversions.to_compat_task", fail)
+    monkeypatch.setattr("a2a_adapters.bindings.v03.conversions.to_compat_task", fail)
     code, reason, details = await fails(served.old.SendMessage(old_message("a")))
     assert (code, reason) == (grpc.StatusCode.INTERNAL, "INTERNAL_ERROR")
     assert "SECRET" not in details
@@ -265,6 +266,37 @@ async def test_extensions_are_activated_by_metadata():
         assert (await served.stub.SendMessage(message("a"), metadata=activated)).task.id
         old_header = (("x-a2a-extensions", uri),)
         assert (await served.old.SendMessage(old_message("a"), metadata=old_header)).task.id
+
+
+async def test_clients_are_told_which_extensions_are_active(served):
+    asked = f"https://example.org/unknown, {PROGRESS_EXTENSION}"
+    new = (*VERSION, ("a2a-extensions", asked))
+    old_header = (("x-a2a-extensions", asked),)
+    for name, calls in (
+        (
+            "a2a-extensions",
+            (
+                served.stub.SendMessage(message("a"), metadata=new),
+                served.stub.SendStreamingMessage(message("a"), metadata=new),
+            ),
+        ),
+        (
+            "x-a2a-extensions",
+            (
+                served.old.SendMessage(old_message("a"), metadata=old_header),
+                served.old.SendStreamingMessage(old_message("a"), metadata=old_header),
+            ),
+        ),
+    ):
+        for invocation in calls:
+            told = dict(await invocation.initial_metadata())
+            assert told[name] == PROGRESS_EXTENSION
+    plain = served.stub.SendMessage(message("a"), metadata=VERSION)
+    assert "a2a-extensions" not in dict(await plain.initial_metadata())
+    assert {tuple(request.extensions) for request in served.agent.seen} == {
+        (PROGRESS_EXTENSION,),
+        (),
+    }
 
 
 async def test_a_reader_that_leaves_is_forgotten(served):
@@ -302,7 +334,7 @@ async def test_stopping_ends_streams_with_their_tasks():
 async def test_a_port_that_is_taken(served):
     port = int(served.http.base_url.port)
     app = build_app(Agent(), options=ServerOptions(grpc_port=port))
-    with pytest.raises(ConfigurationError, match=f"gRPC cannot listen at 127.0.0.1:{port}"):
+    with pytest.raises(ListenError, match=f"port {port} of 127.0.0.1 is taken"):
         await app.state.agents.start()
 
 

@@ -10,10 +10,12 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from a2a_adapters import as_executor
-from a2a_adapters.bindings.caller import CallerContextBuilder
+from a2a_adapters.bindings.answers import Answers
+from a2a_adapters.bindings.http import CallerContextBuilder
+from a2a_adapters.bindings.intake import Intake
 from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
 from a2a_adapters.bindings.rest import rest_routes
-from a2a_adapters.bindings.versions import VERSION_STATE
+from a2a_adapters.protocol.versions import VERSION_STATE
 from a2a_adapters.runtime import Runtime
 from a2a_adapters.testing import running
 from tests.bindings.support import V1, Agent, call, old_call, refused
@@ -56,7 +58,10 @@ def runtime():
 @pytest.fixture
 async def http(runtime):
     callers = CallerContextBuilder()
-    routes = [Route("/", JsonRpcEndpoint(runtime, callers)), *rest_routes(runtime, callers)]
+    answers = Answers(1 << 20)
+    intake = Intake()
+    rpc = JsonRpcEndpoint(runtime, callers, intake, answers)
+    routes = [Route("/", rpc), *rest_routes(runtime, callers, intake, answers)]
     async with (
         running(Starlette(routes=routes)) as url,
         httpx.AsyncClient(base_url=url, timeout=20) as client,

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from a2a_adapters import AgentRequest, InputRequired, as_executor
-from a2a_adapters.card import build_card
+from a2a_adapters.protocol.card import build_card
 from a2a_adapters.testing import AdapterContract, InputRequiredContract
 
 

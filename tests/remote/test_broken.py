@@ -9,6 +9,7 @@ from a2a.types import AgentCard
 
 from a2a_adapters import (
     AgentReply,
+    InputRequired,
     Limits,
     RemoteAgent,
     RemoteAgentError,
@@ -45,6 +46,7 @@ from tests.remote.servers.malformed import (
     rpc_error,
     stranger_in_stream,
 )
+from tests.remote.servers.wire import Broken
 
 IMPATIENT = RemoteOptions(timeout=0.3, retries=0)
 
@@ -172,6 +174,80 @@ async def test_what_may_have_been_received_is_not_sent_again(refusal):
     assert list(server.times_received.values()) == [1]
 
 
+@pytest.mark.parametrize("refusal", ["closed", "lost", "502"])
+async def test_a_lost_message_is_sent_again_where_that_answers_it_once(refusal, tmp_path):
+    said = []
+
+    async def answer(text: str) -> str:
+        said.append(text)
+        return f"pong: {text}"
+
+    options = ServerOptions(storage=f"sqlite:///{tmp_path}/agents.db")
+    server = Flaky(refusal, calls=2, agent=build_app(answer, options=options))
+    async with running(server) as url, RemoteAgent(url) as agent:
+        assert (await agent.send("ping")).text == "pong: ping"
+    assert list(server.times_received.values()) == [3]
+    assert said == ["ping"]
+
+
+@pytest.mark.parametrize("resend", [False, True])
+async def test_whether_lost_messages_are_sent_again_can_be_said(resend):
+    server = Flaky("closed", calls=1)
+    options = RemoteOptions(resend=resend)
+    async with running(server) as url, RemoteAgent(url, options=options) as agent:
+        if resend:
+            assert (await agent.send("ping")).text == "pong: ping"
+        else:
+            with pytest.raises(RemoteConnectionError):
+                await agent.send("ping")
+    assert list(server.times_received.values()) == [1 + resend]
+
+
+async def test_a_message_that_is_lost_again_and_again_is_given_up():
+    server = Flaky("closed", calls=9)
+    options = RemoteOptions(resend=True, retries=1)
+    async with running(server) as url, RemoteAgent(url, options=options) as agent:
+        with pytest.raises(RemoteConnectionError):
+            await agent.send("ping")
+    assert list(server.times_received.values()) == [2]
+
+
+async def test_an_agent_without_a_storage_does_not_say_that_it_knows_messages(tmp_path):
+    async def answer(text: str) -> str:
+        return text
+
+    stored = ServerOptions(storage=f"sqlite:///{tmp_path}/agents.db")
+    for options, knows in ((ServerOptions(), False), (stored, True)):
+        async with running(build_app(answer, options=options)) as url, RemoteAgent(url) as agent:
+            extensions = (await agent.card()).capabilities.extensions
+            assert any("deduplication" in e.uri for e in extensions) is knows
+
+
+class LosingReads(Recording):
+    """Loses the first two calls that ask for a task."""
+
+    def refusal(self, request):
+        is_read = request.method == "POST" and request.body["method"] == "GetTask"
+        return Broken() if is_read and self.methods.count("GetTask") <= 2 else None
+
+
+async def test_a_task_is_asked_for_again():
+    async def ask(text: str):
+        answer = yield InputRequired("where?")
+        yield f"to {answer.text}"
+
+    for follows_up in (False, True):
+        server = LosingReads(build_app(ask))
+        async with running(server) as url, RemoteAgent(url) as agent:
+            question = await agent.send("fly")
+            if follows_up:
+                reply = await agent.send("Rome", task_id=question.task_id)
+                assert reply.text.endswith("to Rome")
+            else:
+                assert (await agent.get_task(question.task_id)).is_question
+        assert server.methods.count("GetTask") == 3
+
+
 async def test_nobody_there():
     options = RemoteOptions(retries=1)
     async with RemoteAgent("http://127.0.0.1:9", options=options) as agent:
@@ -205,6 +281,7 @@ async def test_an_error_of_the_protocol_keeps_its_code(code):
         (403, RemoteAuthError),
         (404, RemoteAnswerError),
         (500, RemoteAnswerError),
+        (502, RemoteConnectionError),
         (503, RemoteConnectionError),
     ],
 )

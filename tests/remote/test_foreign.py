@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from a2a_adapters import TextDelta
-from a2a_adapters.remote import AgentReply, RemoteAgent
+from a2a_adapters.calling import AgentReply, RemoteAgent
 from a2a_adapters.testing import running
 from tests.remote.servers import FOREIGN_AGENTS
 

@@ -8,7 +8,7 @@ import json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from a2a_adapters.remote.sse import event_data, without_false_line_ends
+from a2a_adapters.calling.sse import event_data
 
 EVENTS = [{"n": 1}, {"text": "a\u2028b\u2029c\u0085d \U0001f600"}, ["x\ny"]]
 
@@ -30,23 +30,11 @@ async def pieces(body, cuts):
 @given(
     st.sampled_from(["\n", "\r\n", "\r"]),
     st.lists(st.integers(0, 400), max_size=40),
-    st.booleans(),
 )
-@example("\r", [164], False)  # just after the line that ends the last event
-def test_events_survive_every_cut(line_end, cuts, escaped):
+@example("\r", [164])  # just after the line that ends the last event
+def test_events_survive_every_cut(line_end, cuts):
     async def read():
         chunks = pieces(written(line_end), cuts)
-        source = without_false_line_ends(chunks) if escaped else chunks
-        return [json.loads(data) async for data in event_data(source)]
+        return [json.loads(data) async for data in event_data(chunks)]
 
     assert asyncio.run(read()) == EVENTS
-
-
-@given(st.text("a\u2028\u2029\u0085\u2027\u00e2\u00c2\u0084"), st.lists(st.integers(0, 60)))
-def test_no_false_line_end_is_left_and_nothing_else_is_changed(text, cuts):
-    async def read():
-        return b"".join([c async for c in without_false_line_ends(pieces(text.encode(), cuts))])
-
-    escaped = asyncio.run(read()).decode()
-    assert len(escaped.splitlines()) <= 1
-    assert json.loads(f'"{escaped}"') == text

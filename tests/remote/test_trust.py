@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
@@ -18,6 +19,7 @@ from a2a_adapters import (
     RemoteConnectionError,
     RemoteOptions,
 )
+from a2a_adapters.calling.trust import Trust
 from a2a_adapters.testing import running
 from tests.remote.servers import FOREIGN_AGENTS
 from tests.remote.servers.cards import agent_card
@@ -72,14 +74,17 @@ async def ourselves(host, port):
     return ["127.0.0.1"]
 
 
-@pytest.mark.parametrize("is_trusted", [True, False])
-async def test_credentials_go_to_trusted_hosts_only(is_trusted):
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+@pytest.mark.parametrize("trusted", ["{host}", "{host}:{port}", "{host}:1", ""])
+async def test_credentials_go_to_trusted_servers_only(host, trusted, caplog):
     recording = Recording()
     async with running(recording) as address:
-        other = address.replace("127.0.0.1", "localhost")
+        other = address.replace("127.0.0.1", host)
+        named = trusted.format(host=host, port=address.rpartition(":")[2])
+        is_trusted = trusted in {"{host}", "{host}:{port}"}
         options = RemoteOptions(
             outbound=OutboundPolicy(allow_private=True, resolver=ourselves),
-            trusted_hosts={"localhost"} if is_trusted else (),
+            trusted_hosts={named} if named else (),
         )
         async with (
             running(pointing_to(f"{other}/")) as url,
@@ -89,6 +94,24 @@ async def test_credentials_go_to_trusted_hosts_only(is_trusted):
     assert recording.received
     sent = [received.headers.get("authorization") for received in recording.received]
     assert sent == ["Bearer s3cret" if is_trusted else None] * len(sent)
+    assert caplog.text.count("gets no credentials") == (not is_trusted)
+    assert "s3cret" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("url", "is_own"),
+    [
+        ("https://agents.example/rpc", True),
+        ("https://agents.example:443/rpc", True),
+        ("https://agents.example:8443/rpc", False),
+        ("http://agents.example/rpc", False),
+        ("http://agents.example:443/rpc", False),
+        ("https://agents.example.evil/rpc", False),
+    ],
+)
+def test_an_origin_is_scheme_host_and_port(url, is_own):
+    trust = Trust(httpx.URL("https://agents.example/card.json"), ())
+    assert trust.gets_credentials(httpx.URL(url)) is is_own
 
 
 async def test_a_card_that_is_passed_is_taken_at_its_word():

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from a2a_adapters import InputRequired, RemoteAgent, TextDelta, build_app
-from a2a_adapters.remote.turns import Turns
+from a2a_adapters.calling.conversation import Turns
 from a2a_adapters.testing import running
 
 

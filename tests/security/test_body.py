@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from a2a_adapters import Limits, ServerOptions, build_app
+from a2a_adapters.security.body import Bodies, BodyLimit
 from a2a_adapters.testing import running
 
 V1 = {"A2A-Version": "1.0"}
@@ -101,3 +102,55 @@ async def test_a_client_that_leaves_midway_is_not_answered(http):
     with pytest.raises(ConnectionError):
         await http.post("/", content=broken())
     assert (await http.post("/", json=call(1))).status_code == 200
+
+
+async def test_a_client_that_asks_first_is_refused_before_it_sends():
+    app = build_app(length, options=ServerOptions(limits=LIMITS))
+    async with running(app) as url:
+        address = httpx.URL(url)
+        reader, writer = await asyncio.open_connection(address.host, address.port)
+        head = ["POST / HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
+        head += ["Content-Length: 10001", "Expect: 100-continue", "", ""]
+        writer.write("\r\n".join(head).encode())
+        async with asyncio.timeout(20):
+            answer = await reader.read()
+        writer.close()
+    assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+async def test_what_is_refused_is_kept_by_nobody_and_read_on_for_a_few():
+    bodies = Bodies(Limits(bodies_bytes=100_000))
+    limit = BodyLimit(build_app(length), bodies)
+    gate = asyncio.Event()
+    ready = asyncio.Event()
+    reading, answered = [], []
+
+    def note():
+        if len(reading) == 32 and answered.count(503) == 68:
+            ready.set()
+
+    async def attack():
+        chunks = iter([b"x" * 90_000, b"x" * 20_000])
+
+        async def receive():
+            if (chunk := next(chunks, None)) is None:
+                reading.append(bodies.held_bytes)
+                note()
+                await gate.wait()
+                return {"type": "http.disconnect"}
+            return {"type": "http.request", "body": chunk, "more_body": True}
+
+        async def send(message):
+            answered.append(message.get("status"))
+            note()
+
+        await limit({"type": "http", "path": "/", "headers": []}, receive, send)
+
+    callers = [asyncio.create_task(attack()) for _ in range(100)]
+    async with asyncio.timeout(20):
+        await ready.wait()
+        gate.set()
+        await asyncio.gather(*callers)
+    assert set(reading) == {0}
+    assert len(reading) == 32
+    assert answered.count(503) == 100

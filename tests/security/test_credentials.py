@@ -43,3 +43,16 @@ def test_what_is_wrong_is_told_without_what_is_secret(tmp_path, content, problem
     assert "hunter2" not in str(raised.value)
     with pytest.raises(ConfigurationError, match="cannot be read"):
         authenticator(tmp_path / "none", None, {})
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o400, 0o640, 0o604, 0o620, 0o602])
+def test_a_file_that_others_can_use_is_remarked_on_once(tmp_path, caplog, mode):
+    tokens, keys = tmp_path / "tokens", tmp_path / "keys"
+    for file, secret in ((tokens, "t0ken"), (keys, "k3y")):
+        file.write_text(f"ann: {secret}\n")
+        file.chmod(0o600)
+    tokens.chmod(mode)
+    assert authenticator(tokens, keys, {}) is not None
+    assert caplog.text.count("chmod 600") == (mode & 0o077 != 0)
+    assert str(keys) not in caplog.text
+    assert "t0ken" not in caplog.text

@@ -131,7 +131,7 @@ async def test_the_extended_card():
         card = await stub.GetExtendedAgentCard(request, metadata=ANN)
         assert card.security_requirements
         assert {i.protocol_binding for i in card.supported_interfaces} == {"GRPC"}
-        assert card.supported_interfaces[0].url.startswith("http://127.0.0.1:")
+        assert card.supported_interfaces[0].url.startswith("127.0.0.1:")
         _, info, _ = await refusal(stub.GetExtendedAgentCard(request, metadata=metadata()))
         assert info.reason == "UNAUTHENTICATED"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import time
@@ -16,7 +17,10 @@ from starlette.routing import Route
 
 from a2a_adapters import (
     AgentRequest,
+    AnyOf,
+    ApiKeys,
     ConfigurationError,
+    ForbiddenError,
     JwtTokens,
     MissingExtraError,
     ServerOptions,
@@ -41,13 +45,27 @@ class Provider:
         self.keys = {"one": RSA_KEY}
         self.asked = 0
         self.is_up = True
+        self.padding = ""
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+        self._news = asyncio.Condition()
         self.app = Starlette(routes=[Route("/keys", self.publish)])
 
     async def publish(self, request):
-        self.asked += 1
+        async with self._news:
+            self.asked += 1
+            self._news.notify_all()
+        await self.may_answer.wait()
         if not self.is_up:
             return JSONResponse({}, status_code=500)
-        return JSONResponse({"keys": [public(*item) for item in self.keys.items()]})
+        return JSONResponse(
+            {"keys": [public(*item) for item in self.keys.items()]} | {"x": self.padding}
+        )
+
+    async def has_been_asked(self, times):
+        """Wait until it has been asked so often."""
+        async with self._news:
+            await self._news.wait_for(lambda: self.asked == times)
 
 
 def public(key_id, key):
@@ -178,7 +196,57 @@ async def test_a_provider_that_is_down_keeps_nobody_out_whom_its_keys_let_in(
     monkeypatch.setattr(jwks, "_FRESH_SECONDS", -1)
     monkeypatch.setattr(jwks, "_PAUSE_SECONDS", -1)
     assert (await ask(token(scope="chat"))).status_code == 200
-    assert provider.asked == 3
+    await provider.has_been_asked(3)
+
+
+async def test_a_slow_provider_keeps_nobody_waiting_whom_its_keys_let_in(
+    ask, provider, monkeypatch
+):
+    assert (await ask(token(scope="chat"))).status_code == 200
+    monkeypatch.setattr(jwks, "_FRESH_SECONDS", -1)
+    monkeypatch.setattr(jwks, "_PAUSE_SECONDS", -1)
+    provider.may_answer.clear()
+    for user in ("ann", "bob"):
+        assert owner_of(await ask(token(sub=user, scope="chat"))) == user
+    await provider.has_been_asked(2)
+    monkeypatch.setattr(jwks, "_STALE_SECONDS", -1)
+    monkeypatch.setattr(jwks, "_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(jwks, "_FIRST_PAUSE_SECONDS", -1)
+    provider.may_answer.set()
+    provider.padding = "x" * jwks._MOST_BYTES
+    assert (await ask(token(scope="chat"))).status_code == 503, "keys are not good for ever"
+
+
+async def test_a_provider_that_never_ends_its_answer_is_given_up(ask, provider, monkeypatch):
+    monkeypatch.setattr(jwks, "_TIMEOUT_SECONDS", 0.05)
+    provider.may_answer.clear()
+    assert (await ask(token(scope="chat"))).status_code == 503
+    provider.may_answer.set()
+
+
+async def test_the_absence_of_one_provider_denies_only_its_own_users(provider):
+    def tokens(path, issuer):
+        return JwtTokens(f"{provider.url}{path}", issuer=issuer, audience=AUDIENCE, scopes=["chat"])
+
+    either = AnyOf(
+        tokens("/absent", "https://absent.example"), tokens("/keys", ISSUER), ApiKeys({"k": "job"})
+    )
+
+    async def user(key="", **claims):
+        headers = {"authorization": f"Bearer {token(**claims)}"} | (
+            {"x-api-key": key} if key else {}
+        )
+        return await either.authenticate(headers)
+
+    assert await user(scope="chat") == "ann"
+    absent = {"iss": "https://absent.example", "scope": "chat"}
+    with pytest.raises(ConnectionError):
+        await user(**absent)
+    assert await user("k", **absent) == "job"
+    assert await user("k", iss="https://foreign.example") == "job"
+    assert await user("k", scope="other") == "job"
+    with pytest.raises(ForbiddenError):
+        await user(scope="other")
 
 
 async def test_a_token_without_the_name_of_its_key(ask, provider):

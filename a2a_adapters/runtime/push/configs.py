@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
     from a2a.server.tasks import PushNotificationConfigStore
 
-    from a2a_adapters.push import PushOptions
+    from a2a_adapters.runtime.push.options import PushOptions
 
 _V03 = "#a2a-0.3"
 """Ends a stored URL whose receiver came over A2A 0.3. Fragments are never sent."""
@@ -110,7 +110,7 @@ def _check_fields(config: TaskPushNotificationConfig) -> None:
     """Refuse what is too long, or cannot be a header's value."""
     authentication = config.authentication
     headers = (config.token, authentication.scheme, authentication.credentials)
-    if any(len(text) > _LONGEST for text in (config.id, config.url, *headers)):
+    if any(len(text) > _LONGEST for text in (config.id, config.url, config.tenant, *headers)):
         raise InvalidParamsError(
             f"the fields of a push notification config have {_LONGEST} characters at most"
         )

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
+from a2a.server.context import ServerCallContext
 from a2a.utils.errors import TaskNotFoundError
 
+from a2a_adapters.runtime.admission import speaks_v03
+from a2a_adapters.runtime.journal import Caller
 from a2a_adapters.runtime.push.configs import PushConfigs
+from a2a_adapters.runtime.push.ledger import Ledger
 from a2a_adapters.runtime.push.outbox import Outbox
 from a2a_adapters.runtime.push.receiver import Receiver
-from a2a_adapters.runtime.push.store import MemoryPushStore
-from a2a_adapters.runtime.requests import speaks_v03
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
 
-    from a2a.server.context import ServerCallContext
     from a2a.types import TaskPushNotificationConfig
 
-    from a2a_adapters.limits import Limits
-    from a2a_adapters.push import PushOptions
     from a2a_adapters.runtime.live import LiveTask
+    from a2a_adapters.runtime.push.options import PushOptions
     from a2a_adapters.runtime.push.target import Target
+    from a2a_adapters.storage.interface import AgentStorage, Undelivered
 
 logger = logging.getLogger(__name__)
 
@@ -34,14 +36,14 @@ class PushNotifier:
 
     Args:
         options: Where notifications may go, and how they are sent.
-        limits: Of how many tasks configs are kept in memory.
+        storage: Keeps configs, and what is still to be delivered.
         counts: Counts what becomes of the notifications.
     """
 
-    def __init__(self, options: PushOptions, limits: Limits, counts: Counter[str]) -> None:
-        store = options.store or MemoryPushStore(limits.finished_tasks)
+    def __init__(self, options: PushOptions, storage: AgentStorage, counts: Counter[str]) -> None:
         self._options = options
-        self._configs = PushConfigs(store, options)
+        self._configs = PushConfigs(options.store or storage.push_configs, options)
+        self._ledger = Ledger(storage)
         self._outbox = Outbox(options, counts)
         # Also finds those whose task has ended, as long as they have something to send.
         self._receivers: WeakValueDictionary[tuple[str, str], Receiver] = WeakValueDictionary()
@@ -59,7 +61,7 @@ class PushNotifier:
         before = self._receivers.get((live.task_id, target.config.id))
         receiver = self._add(live, target, knows_task=live.task is None)
         if before is not None and before.close():
-            receiver.tell(live)
+            receiver.tell(live, before.owed_version)
         return target.config
 
     async def get(
@@ -94,9 +96,39 @@ class PushNotifier:
         """Give a task that comes out of the store the receivers it had."""
         try:
             for target in await self._configs.of_all(live.task_id):
-                self._add(live, target, knows_task=False)
+                self._join(live, target)
         except Exception:  # a task matters more than who is told about it
             logger.exception("the receivers of task %s could not be loaded", live.task_id)
+
+    async def resume(self, find: Callable[[str, ServerCallContext], Awaitable[LiveTask]]) -> None:
+        """Go on with what processes that are gone had to deliver, and with what was put off.
+
+        Args:
+            find: Returns a caller's task.
+
+        Raises:
+            StorageUnavailableError: The storage could not be asked in time.
+        """
+        due = await self._ledger.due()
+        for number, item in enumerate(due):
+            try:
+                await self._resume(item, find)
+            except BaseException:
+                self._ledger.put_off([*due[number + 1 :], item])
+                raise
+
+    async def _resume(
+        self, item: Undelivered, find: Callable[[str, ServerCallContext], Awaitable[LiveTask]]
+    ) -> None:
+        targets = {t.config.id: t for t in await self._configs.of_all(item.task_id)}
+        with suppress(TaskNotFoundError):
+            live = await find(item.task_id, ServerCallContext(user=Caller(item.owner)))
+            if (target := targets.get(item.config_id)) is not None:
+                receiver = self._join(live, target)
+                receiver.tell(live, item.version)
+                if not receiver.is_closed:
+                    return
+        await self._ledger.settle(item)
 
     async def during(
         self, run: Awaitable[None], live: LiveTask, context: ServerCallContext
@@ -114,9 +146,17 @@ class PushNotifier:
         except Exception:  # nobody waits for this
             logger.exception("the receivers of task %s could not be forgotten", task_id)
 
+    def _join(self, live: LiveTask, target: Target) -> Receiver:
+        """Return the receiver that a task had before, if that still has something to send."""
+        known = self._receivers.get((live.task_id, target.config.id))
+        if known is None:
+            return self._add(live, target, knows_task=False)
+        live.receivers[target.config.id] = known
+        return known
+
     def _add(self, live: LiveTask, target: Target, *, knows_task: bool) -> Receiver:
         limit = self._options.waiting_updates
-        receiver = Receiver(target, self._outbox, limit, knows_task=knows_task)
+        receiver = Receiver(target, self._outbox, self._ledger, limit, knows_task=knows_task)
         live.receivers[target.config.id] = receiver
         self._receivers[live.task_id, target.config.id] = receiver
         return receiver

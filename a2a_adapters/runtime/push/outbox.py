@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Coroutine
 
-    from a2a_adapters.push import PushOptions
+    from a2a_adapters.runtime.push.options import PushOptions
     from a2a_adapters.runtime.push.target import Target
 
 _CONNECTIONS = httpx.Limits(max_connections=256, max_keepalive_connections=64, keepalive_expiry=30)

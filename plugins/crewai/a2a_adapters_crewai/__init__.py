@@ -16,22 +16,21 @@ crewai itself replaces signal handlers and reports to its makers as soon as it i
 from __future__ import annotations
 
 import sys
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from a2a_adapters import MissingExtraError, hookimpl
-from a2a_adapters_crewai._process import prepare, quiet
+from a2a_adapters import hookimpl, lazy_names
+from a2a_adapters_crewai.serving.process import prepare, quiet
 
 if TYPE_CHECKING:
     from a2a_adapters import Adapter, RemoteAgent
-    from a2a_adapters_crewai._adapt import adapt, serve_crew
-    from a2a_adapters_crewai._agent import AgentAdapter
-    from a2a_adapters_crewai._crew import CrewAdapter
-    from a2a_adapters_crewai._flow import FlowAdapter
     from a2a_adapters_crewai.calling.agent import A2AAgent
-    from a2a_adapters_crewai.calling.gateway import OmniRouteLLM
     from a2a_adapters_crewai.calling.llm import A2ALLM
     from a2a_adapters_crewai.calling.tool import A2ATool
+    from a2a_adapters_crewai.serving.adapt import adapt, serve_crew
+    from a2a_adapters_crewai.serving.agent import AgentAdapter
+    from a2a_adapters_crewai.serving.crew import CrewAdapter
+    from a2a_adapters_crewai.serving.flow import FlowAdapter
+    from a2a_adapters_crewai.serving.options import Options
 
 __all__ = [
     "A2ALLM",
@@ -40,7 +39,7 @@ __all__ = [
     "AgentAdapter",
     "CrewAdapter",
     "FlowAdapter",
-    "OmniRouteLLM",
+    "Options",
     "adapt",
     "quiet",
     "serve_crew",
@@ -49,26 +48,30 @@ __all__ = [
 _FRAMEWORK = "crewai"
 
 # Importing these imports crewai, which takes several seconds: loaded on first use.
-_LAZY = {
-    "A2ALLM": "a2a_adapters_crewai.calling.llm",
-    "A2AAgent": "a2a_adapters_crewai.calling.agent",
-    "A2ATool": "a2a_adapters_crewai.calling.tool",
-    "AgentAdapter": "a2a_adapters_crewai._agent",
-    "CrewAdapter": "a2a_adapters_crewai._crew",
-    "FlowAdapter": "a2a_adapters_crewai._flow",
-    "OmniRouteLLM": "a2a_adapters_crewai.calling.gateway",
-    "adapt": "a2a_adapters_crewai._adapt",
-    "serve_crew": "a2a_adapters_crewai._adapt",
-}
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "A2AAgent": "calling.agent",
+        "A2ALLM": "calling.llm",
+        "A2ATool": "calling.tool",
+        **dict.fromkeys(("adapt", "serve_crew"), "serving.adapt"),
+        "AgentAdapter": "serving.agent",
+        "CrewAdapter": "serving.crew",
+        "FlowAdapter": "serving.flow",
+        "Options": "serving.options",
+    },
+    frameworks=("crewai",),
+    extra="crewai",
+)
 
 
 @hookimpl
 def a2a_adapt(target: object) -> Adapter | None:
-    """Wrap a crew, a flow, an agent, a class of one, or a function annotated to return one."""
+    """Wrap a crew, a flow, an agent, a class of one, or a function that makes one."""
     # They can only exist if crewai is imported already.
     if "crewai" not in sys.modules:
         return None
-    from a2a_adapters_crewai._adapt import adapt_if_ours  # noqa: PLC0415
+    from a2a_adapters_crewai.serving.adapt import adapt_if_ours  # noqa: PLC0415
 
     return adapt_if_ours(target)
 
@@ -77,6 +80,12 @@ def a2a_adapt(target: object) -> Adapter | None:
 def a2a_prepare_process() -> None:
     """Make crewai quiet, should the target import it."""
     prepare()
+
+
+@hookimpl
+def a2a_frameworks() -> list[str]:
+    """Name what this is made for."""
+    return ["crewai"]
 
 
 @hookimpl
@@ -89,13 +98,3 @@ def a2a_remote_llm(agent: RemoteAgent, framework: str) -> object | None:
 def a2a_remote_tool(agent: RemoteAgent, framework: str) -> object | None:
     """Return a remote agent as a tool."""
     return __getattr__("A2ATool").from_url(agent) if framework == _FRAMEWORK else None
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        import_module(_FRAMEWORK)
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"{name} of a2a_adapters_crewai", _FRAMEWORK) from error
-    return getattr(import_module(_LAZY[name]), name)

@@ -7,12 +7,29 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from a2a_adapters import hookimpl
-from a2a_adapters_functions.adapter import FunctionAdapter
+from a2a_adapters_functions.serving.adapter import FunctionAdapter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from a2a_adapters import Adapter
 
-__all__ = ["FunctionAdapter"]
+__all__ = ["FunctionAdapter", "adapt"]
+
+
+def adapt(
+    function: Callable[..., object],
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    durable: bool = False,
+) -> Adapter:
+    """Wrap a function, with options; see `FunctionAdapter`.
+
+    Raises:
+        TargetError: The function does not take exactly one argument.
+    """
+    return FunctionAdapter(function, name=name, description=description, durable=durable)
 
 
 @hookimpl(trylast=True)

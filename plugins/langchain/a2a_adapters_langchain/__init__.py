@@ -7,30 +7,26 @@
     serve(adapt(graph, stream_nodes=["writer"]))
 
 The other way round, `A2AChatModel`, `A2ALLM`, `A2ATool`, `A2AToolkit` and `A2ARunnable` are remote
-agents as LangChain's own objects. `OmniRouteA2A` and `OmniRouteChatModel` are an OmniRoute gateway,
-which has a dialect of its own, as models.
+agents as LangChain's own objects.
 """
 
 from __future__ import annotations
 
 import sys
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from a2a_adapters import MissingExtraError, hookimpl
+from a2a_adapters import hookimpl, lazy_names
 
 if TYPE_CHECKING:
     from a2a_adapters import Adapter, RemoteAgent
-    from a2a_adapters_langchain._adapt import adapt
-    from a2a_adapters_langchain._graph import GraphAdapter
-    from a2a_adapters_langchain._runnable import RunnableAdapter
     from a2a_adapters_langchain.calling.chat_model import A2AChatModel
-    from a2a_adapters_langchain.calling.gateway_chat import OmniRouteChatModel
-    from a2a_adapters_langchain.calling.gateway_llm import OmniRouteA2A
     from a2a_adapters_langchain.calling.llm import A2ALLM
     from a2a_adapters_langchain.calling.runnable import A2ARunnable
     from a2a_adapters_langchain.calling.tool import A2ATool
     from a2a_adapters_langchain.calling.toolkit import A2AToolkit
+    from a2a_adapters_langchain.serving.adapt import adapt
+    from a2a_adapters_langchain.serving.graph import GraphAdapter
+    from a2a_adapters_langchain.serving.runnable import RunnableAdapter
 
 __all__ = [
     "A2ALLM",
@@ -39,8 +35,6 @@ __all__ = [
     "A2ATool",
     "A2AToolkit",
     "GraphAdapter",
-    "OmniRouteA2A",
-    "OmniRouteChatModel",
     "RunnableAdapter",
     "adapt",
 ]
@@ -48,18 +42,21 @@ __all__ = [
 _FRAMEWORK = "langchain"
 
 # Importing these imports LangChain, which takes a second: loaded on first use.
-_LAZY = {
-    "A2ALLM": ("a2a_adapters_langchain.calling.llm", "langchain_core"),
-    "A2AChatModel": ("a2a_adapters_langchain.calling.chat_model", "langchain_core"),
-    "A2ARunnable": ("a2a_adapters_langchain.calling.runnable", "langchain_core"),
-    "A2ATool": ("a2a_adapters_langchain.calling.tool", "langchain_core"),
-    "A2AToolkit": ("a2a_adapters_langchain.calling.toolkit", "langchain_core"),
-    "GraphAdapter": ("a2a_adapters_langchain._graph", "langgraph"),
-    "OmniRouteA2A": ("a2a_adapters_langchain.calling.gateway_llm", "langchain_core"),
-    "OmniRouteChatModel": ("a2a_adapters_langchain.calling.gateway_chat", "langchain_core"),
-    "RunnableAdapter": ("a2a_adapters_langchain._runnable", "langchain_core"),
-    "adapt": ("a2a_adapters_langchain._adapt", "langchain_core"),
-}
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "A2AChatModel": "calling.chat_model",
+        "A2ALLM": "calling.llm",
+        "A2ARunnable": "calling.runnable",
+        "A2ATool": "calling.tool",
+        "A2AToolkit": "calling.toolkit",
+        "adapt": "serving.adapt",
+        "GraphAdapter": "serving.graph",
+        "RunnableAdapter": "serving.runnable",
+    },
+    frameworks=("langchain_core", "langgraph"),
+    extra="langchain",
+)
 
 
 @hookimpl
@@ -68,9 +65,15 @@ def a2a_adapt(target: object) -> Adapter | None:
     # A runnable can only exist if LangChain is imported already.
     if "langchain_core.runnables" not in sys.modules:
         return None
-    from a2a_adapters_langchain._adapt import adapt_if_ours  # noqa: PLC0415
+    from a2a_adapters_langchain.serving.adapt import adapt_if_ours  # noqa: PLC0415
 
     return adapt_if_ours(target)
+
+
+@hookimpl
+def a2a_frameworks() -> list[str]:
+    """Name what this is made for."""
+    return ["langchain-core", "langgraph"]
 
 
 @hookimpl
@@ -83,14 +86,3 @@ def a2a_remote_llm(agent: RemoteAgent, framework: str) -> object | None:
 def a2a_remote_tool(agent: RemoteAgent, framework: str) -> object | None:
     """Return a remote agent as a tool."""
     return __getattr__("A2ATool").from_agent(agent) if framework == _FRAMEWORK else None
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, framework = _LAZY[name]
-    try:
-        import_module(framework)
-    except ImportError as error:
-        raise MissingExtraError(f"{name} of a2a_adapters_langchain", "langchain") from error
-    return getattr(import_module(module), name)

@@ -1,22 +1,29 @@
 """OmniRoute's dialect of A2A: calls gateways, and serves OmniRoute's clients.
 
-`OmniRouteClient` needs no framework; `a2a_adapters_langchain.OmniRouteA2A` and
-`OmniRouteChatModel` are a gateway as LangChain's own models.
+`RemoteAgent("http://localhost:20128")` calls a gateway and needs nothing from here. What else there
+is: `OmniRouteClient`, a gateway in its own words, and gateways as models, `OmniRouteA2A` and
+`OmniRouteChatModel` for LangChain, `OmniRouteLLM` for CrewAI, `OmniRouteChatCompletionClient` for
+AutoGen.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from a2a_adapters import RemoteAnswerError, hookimpl
-from a2a_adapters_omniroute.dialect import OmniRouteDialect
+from a2a_adapters import hookimpl, lazy_names
 
 if TYPE_CHECKING:
+    import httpx
+    from a2a.client.transports.base import ClientTransport
     from a2a.types import AgentCard
 
     from a2a_adapters.dialects import DialectRoutes, DialectServer
-    from a2a_adapters_omniroute.client import QUOTA_MANAGEMENT, SMART_ROUTING, OmniRouteClient
+    from a2a_adapters_omniroute.autogen import OmniRouteChatCompletionClient
+    from a2a_adapters_omniroute.calling.card import omniroute_card
+    from a2a_adapters_omniroute.calling.client import OmniRouteClient
+    from a2a_adapters_omniroute.calling.reply import OmniRouteCard, OmniRouteReply, OmniRouteTask
+    from a2a_adapters_omniroute.calling.routing import QUOTA_MANAGEMENT, SMART_ROUTING, Routing
+    from a2a_adapters_omniroute.crewai import OmniRouteLLM
     from a2a_adapters_omniroute.errors import (
         OmniRouteAnswerError,
         OmniRouteAuthError,
@@ -30,20 +37,27 @@ if TYPE_CHECKING:
         OmniRouteTaskNotFoundError,
         OmniRouteUnknownSkillError,
     )
-    from a2a_adapters_omniroute.reply import OmniRouteCard, OmniRouteReply, OmniRouteTask
-    from a2a_adapters_omniroute.routing import Routing
+    from a2a_adapters_omniroute.langchain import OmniRouteA2A, OmniRouteChatModel
+    from a2a_adapters_omniroute.serving.dialect import OmniRouteDialect
+    from a2a_adapters_omniroute.serving.refusals import NO_PROVIDER, OVER_BUDGET
 
 __all__ = [
+    "NO_PROVIDER",
+    "OVER_BUDGET",
     "QUOTA_MANAGEMENT",
     "SMART_ROUTING",
+    "OmniRouteA2A",
     "OmniRouteAnswerError",
     "OmniRouteAuthError",
     "OmniRouteBudgetError",
     "OmniRouteCancelledError",
     "OmniRouteCard",
+    "OmniRouteChatCompletionClient",
+    "OmniRouteChatModel",
     "OmniRouteClient",
     "OmniRouteDialect",
     "OmniRouteError",
+    "OmniRouteLLM",
     "OmniRouteNotEnabledError",
     "OmniRouteProviderError",
     "OmniRouteRefusedError",
@@ -53,14 +67,25 @@ __all__ = [
     "OmniRouteTaskNotFoundError",
     "OmniRouteUnknownSkillError",
     "Routing",
+    "omniroute_card",
 ]
 
-# The client imports httpx and a2a-sdk: loaded on first use.
-_MODULES = {
-    **dict.fromkeys(("QUOTA_MANAGEMENT", "SMART_ROUTING", "OmniRouteClient"), "client"),
-    **dict.fromkeys(("OmniRouteCard", "OmniRouteReply", "OmniRouteTask"), "reply"),
-    "Routing": "routing",
-}
+# These import httpx and a2a-sdk, or a framework: loaded on first use.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "OmniRouteChatCompletionClient": "autogen",
+        "omniroute_card": "calling.card",
+        "OmniRouteClient": "calling.client",
+        **dict.fromkeys(("OmniRouteCard", "OmniRouteReply", "OmniRouteTask"), "calling.reply"),
+        **dict.fromkeys(("QUOTA_MANAGEMENT", "SMART_ROUTING", "Routing"), "calling.routing"),
+        "OmniRouteLLM": "crewai",
+        **dict.fromkeys((name for name in __all__ if name.endswith("Error")), "errors"),
+        **dict.fromkeys(("OmniRouteA2A", "OmniRouteChatModel"), "langchain"),
+        "OmniRouteDialect": "serving.dialect",
+        **dict.fromkeys(("NO_PROVIDER", "OVER_BUDGET"), "serving.refusals"),
+    },
+)
 
 _DIALECT = "omniroute"
 
@@ -68,27 +93,34 @@ _DIALECT = "omniroute"
 @hookimpl
 def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
     """Return the routes for OmniRoute's clients."""
+    from a2a_adapters_omniroute.serving.dialect import OmniRouteDialect  # noqa: PLC0415
+
     if dialect == _DIALECT:
         dialect = OmniRouteDialect()
-    return dialect.routes(server) if isinstance(dialect, OmniRouteDialect) else None
+    if not isinstance(dialect, OmniRouteDialect):
+        return None
+    from a2a_adapters_omniroute.serving.routes import omniroute_routes  # noqa: PLC0415
+
+    return omniroute_routes(dialect, server)
 
 
 @hookimpl
-def a2a_transport(card: AgentCard, url: str) -> None:
-    """Refuse gateways, which no client of A2A understands: some of their answers look empty.
+def a2a_transport(
+    card: AgentCard, url: str, http: httpx.AsyncClient, address: str
+) -> ClientTransport | None:
+    """Return how a gateway is called: where it was found, for its card may name another place."""
+    from a2a_adapters_omniroute.calling.card import endpoint_of, is_gateway  # noqa: PLC0415
 
-    Raises:
-        RemoteAnswerError: The card is a gateway's.
-    """
-    # A2A requires input modes of every card.
-    if url.endswith("/a2a") and not card.default_input_modes:
-        raise RemoteAnswerError(
-            "the agent is an OmniRoute gateway, which does not speak A2A; use OmniRouteClient of "
-            "a2a_adapters_omniroute, or OmniRouteA2A of a2a_adapters_langchain"
-        )
+    if not is_gateway(card, url):
+        return None
+    from a2a_adapters_omniroute.calling.transport import OmniRouteTransport  # noqa: PLC0415
+
+    return OmniRouteTransport(http, card, endpoint_of(address or url))
 
 
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'errors')}"), name)
+@hookimpl
+def a2a_card_address(url: str) -> str | None:
+    """Return where the card is of the gateway that has its endpoint at `url`."""
+    from a2a_adapters_omniroute.calling.card import card_address  # noqa: PLC0415
+
+    return card_address(url)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from a2a_adapters import RemoteAgentError, RemoteAnswerError, RemoteAuthError
 
 if TYPE_CHECKING:
-    from a2a_adapters_omniroute.reply import OmniRouteReply
+    from a2a_adapters_omniroute.calling.reply import OmniRouteReply
 
 __all__ = [
     "OmniRouteAnswerError",

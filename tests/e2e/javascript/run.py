@@ -1,4 +1,4 @@
-"""Drive an agent by the JavaScript clients of both generations; needs node and npm."""
+"""Drive agents by JavaScript clients: of A2A, both generations, and of MCP; needs node and npm."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.processes import serving  # noqa: E402 - found only now
 def main() -> None:
     folder = ROOT / ".demo" / "javascript"
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ("package.json", "check.mjs"):
+    for name in ("package.json", "check.mjs", "mcp.mjs"):
         shutil.copy(HERE / name, folder)
     subprocess.run(["npm", "install", "--silent", "--no-audit"], cwd=folder, check=True)
     with socket.socket() as free:
@@ -34,6 +34,21 @@ def main() -> None:
                 command = ["node", "check.mjs", generation, binding, url]
                 subprocess.run(command, cwd=folder, check=True, timeout=60)
                 print(f"A2A {generation} over {binding}: as it should be")
+    use_tools(folder, environment)
+
+
+def use_tools(folder: Path, environment: dict[str, str]) -> None:
+    """Use agents as tools, at their own port and over stdio."""
+    targets = ["book=tools:book", "wait=tools:wait"]
+    with serving("echo=tools:echo", environment, *targets, "--dialect", "mcp") as url:
+        server = f"{url.partition('/agents/')[0]}/mcp"
+        command = ["node", "mcp.mjs", "http", server]
+        subprocess.run(command, cwd=folder, check=True, timeout=60)
+        print("MCP over HTTP: as it should be")
+    program = [sys.executable, "-m", "a2a_adapters", "mcp", "echo=tools:echo", *targets]
+    command = ["node", "mcp.mjs", "stdio", *program]
+    subprocess.run(command, cwd=folder, env=environment, check=True, timeout=60)
+    print("MCP over stdio: as it should be")
 
 
 if __name__ == "__main__":

@@ -54,6 +54,8 @@ async def worker(request):
         case "PARTS":
             yield "text"
             yield Output([Data({"a": 1}), File(url="https://x.example/i.png")])
+        case "DATA":
+            yield Output([Data({"a": 1})])
         case "REPLY":
             yield Reply([Text("a reply")])
         case "SEEN":
@@ -144,6 +146,18 @@ async def test_a_stream_has_the_order_of_agno():
     assert len({result["messageId"] for name, result in found if name == "Message"}) == 1
 
 
+async def test_data_alone_is_told_as_text_as_well():
+    expected = [{"kind": "text", "text": '{"a":1}'}, {"kind": "data", "data": {"a": 1}}]
+    async with serving() as http:
+        answered = await task_of(http, call("DATA"))
+        found = await streamed(http, "DATA")
+        sent = await http.post("/a2a/message/send", json=call("DATA", agentId="my-agent"))
+    assert answered["history"][0]["parts"] == expected
+    assert found[-1][1]["history"][0]["parts"] == expected
+    assert [p for name, result in found if name == "Message" for p in result["parts"]] == expected
+    assert sent.json()["result"]["task"]["history"][-1]["parts"][0] == expected[0]
+
+
 async def test_tools_are_told_in_a_stream():
     async with serving() as http:
         found = await streamed(http, "TOOL")
@@ -182,6 +196,74 @@ async def test_files_and_data_go_both_ways():
     streamed_kinds = [p["kind"] for n, result in found if n == "Message" for p in result["parts"]]
     assert streamed_kinds == kinds
     assert seen["history"][0]["parts"][0]["text"] == "['Text', 'Data'] u1"
+
+
+async def test_data_without_text_is_text_as_well():
+    async def tell(request):
+        yield Output([Data({"a": 1})])
+
+    async with serving(tell) as http:
+        task = await task_of(http, call("x"))
+        found = await streamed(http, "x")
+        sent = await http.post(ROOT["send"], json=call("x", agentId="my-agent"))
+    parts = [{"kind": "text", "text": '{"a":1}'}, {"kind": "data", "data": {"a": 1}}]
+    assert task["history"][0]["parts"] == parts
+    assert [p for name, each in found if name == "Message" for p in each["parts"]] == parts
+    assert found[-1][1]["history"][0]["parts"] == parts
+    assert sent.json()["result"]["task"]["history"][1]["parts"][0] == parts[0]
+
+
+@pytest.mark.parametrize("how", ["send", "stream"])
+async def test_an_unknown_task_at_the_root_is_told_so(how):
+    async with serving() as http:
+        body = call("x", f"message/{how}", agentId="my-agent", taskId="nope")
+        response = await http.post(ROOT[how], json=body)
+    assert (response.status_code, response.json()["error"]["code"]) == (404, -32001)
+
+
+@pytest.mark.parametrize(
+    "path", ["/a2a/message/send", "/a2a/agents/my-agent/v1/message:send", "/a2a"]
+)
+async def test_a_client_that_leaves_is_no_error(path):
+    async def leave():
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        raise AssertionError("nobody is there")
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": path,
+        "raw_path": path.encode(),
+        "root_path": "",
+        "query_string": b"",
+        "scheme": "http",
+        "http_version": "1.1",
+        "headers": [*headers, (b"content-length", b"10")],
+        "client": ("127.0.0.1", 1),
+        "server": ("localhost", 80),
+    }
+    app = build_app(worker, name="My Agent", dialects=["agno", "omniroute"])
+    await app(scope, leave, send)
+
+
+@pytest.mark.parametrize("path", ["/a2a/message/send", "/a2a/agents/my-agent/v1/message:send"])
+async def test_a_body_that_is_not_labelled_as_json_is_refused(path):
+    async with serving() as http:
+        content = json.dumps(call("x", agentId="my-agent"))
+        response = await http.post(path, content=content, headers={"Content-Type": "text/plain"})
+    assert response.status_code == 400
+
+
+async def test_who_is_not_let_in_is_told_as_by_fastapi():
+    options = ServerOptions(authentication=BearerTokens({"a-key": "ann"}))
+    async with serving(options=options) as http:
+        response = await http.post(CALLS["send"], json=call("x"))
+    assert response.status_code == 401
+    assert response.headers["www-authenticate"]
+    assert response.json().keys() == {"detail"}
 
 
 async def test_failures_are_told_in_the_task():
@@ -461,7 +543,7 @@ def test_wrong_bodies_get_errors():
                     answer = response.json()
                     assert answer.keys() & {"result", "error", "detail"}
 
-    @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(st.tuples(paths, (json_values | calls).map(json.dumps) | st.binary())))
     def check(posts):
         asyncio.run(post_all([*posts, (CALLS["send"], "[" * 5000)]))

@@ -7,6 +7,7 @@ from a2a_adapters_autogen import adapt
 from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.teams import DiGraphBuilder, GraphFlow, SelectorGroupChat
 
+from tests.outliving import Blocking, check_that_it_is_told
 from tests.plugins.autogen.support import (
     Custom,
     agent,
@@ -146,7 +147,7 @@ async def test_cancel_while_another_caller_is_answered_only_leaves_the_queue():
 
 
 async def test_code_that_does_not_end_is_reported(caplog, monkeypatch):
-    from a2a_adapters_autogen import _run
+    from a2a_adapters_autogen.serving import run as _run
 
     monkeypatch.setattr(_run, "_STOP_SECONDS", 0.1)
     monkeypatch.setattr(_run, "_STOP_STEP", 0.02)
@@ -185,3 +186,17 @@ async def test_nothing_is_left_behind():
     await cancel_when(work.started, adapter, request("hi"))
     await asyncio.sleep(0)
     assert asyncio.all_tasks() == before
+
+
+@pytest.mark.parametrize("kind", [alone, team])
+async def test_a_tool_that_blocks_a_thread_is_told_of(kind, caplog):
+    blocking = Blocking()
+
+    def look() -> str:
+        """Look."""
+        return blocking()
+
+    def make():
+        return kind(agent(calling("look"), tools=[look]))
+
+    await check_that_it_is_told(make, blocking, caplog)

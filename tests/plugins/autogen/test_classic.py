@@ -48,7 +48,12 @@ async def test_it_gets_the_conversation():
     ]
 
 
-@pytest.mark.parametrize("reply", [None, "", {"content": None}])
+async def test_what_it_thinks_is_not_its_answer():
+    adapter = ConversableAdapter(Plain({"content": "<think>hm</think>\nfine"}))
+    assert answer(await ask(adapter, "hi")) == "fine"
+
+
+@pytest.mark.parametrize("reply", [None, "", {"content": None}, "<think>hm</think>"])
 async def test_no_reply_is_no_answer(reply):
     assert await ask(ConversableAdapter(Plain(reply)), "hi") == []
 

@@ -11,7 +11,8 @@ from autogen_core import Image
 from PIL import Image as Picture
 from pydantic import BaseModel
 
-from a2a_adapters import Data, File, InvalidInputError
+from a2a_adapters import Data, File, InvalidInputError, OutboundPolicy, RemoteRefusedError
+from tests.far_files import pictures, show
 from tests.plugins.autogen.support import Custom, agent, ask, model, request, round_robin
 
 
@@ -93,6 +94,19 @@ def test_other_files_are_refused_before_a_task_exists(file, complaint):
         adapt(lambda: Custom(len)).stream(request("look", file))
 
 
+async def test_an_image_is_fetched_where_the_operator_allows_it():
+    seen = []
+
+    def make() -> ChatAgent:
+        return Recorder(seen)
+
+    async with pictures(picture()) as server:
+        await show(adapt(make, fetch=OutboundPolicy(allow_private=True)), server.file())
+        assert isinstance(seen[0].content[1], Image)
+        with pytest.raises(RemoteRefusedError, match="cannot be fetched"):
+            await show(adapt(make, fetch=OutboundPolicy()), server.file())
+
+
 @pytest.mark.parametrize("parts", [(), ("",), (" \n",)])
 def test_an_empty_message_is_refused(parts):
     with pytest.raises(InvalidInputError, match="empty"):
@@ -113,15 +127,17 @@ async def test_data_becomes_the_type_that_is_wanted():
     assert order.source == "user"
 
 
-async def test_a_team_takes_that_type_as_well():
+@pytest.mark.parametrize("listed", [None, [StructuredMessage[Order]]])
+async def test_a_team_takes_that_type_as_well(listed):
     def make():
-        return round_robin(agent("ok"), custom_message_types=[StructuredMessage[Order]])
+        inner = round_robin(agent("ok"), custom_message_types=listed, name="inner")
+        return round_robin(inner, custom_message_types=listed)
 
     assert await ask(adapt(make, input_type=Order), Data({"item": "tea", "count": 2}))
 
 
 @pytest.mark.parametrize(
-    ("value", "complaint"), [({"item": "tea"}, "count: Field required"), (3, "data: Input should")]
+    ("value", "complaint"), [({"item": "tea"}, "count: Field required"), (3, "Input should")]
 )
 def test_other_data_is_refused_by_name(value, complaint):
     adapter = adapt(lambda: Custom(len), input_type=Order)

@@ -24,7 +24,7 @@ from a2a_adapters import TargetError, build_app
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.autogen.support import agent, answer, ask, calling, model, round_robin
 
-CALLERS = 16
+CALLERS = {"listener": 16, "a_round_robin": 16}  # others differ in what they keep: 4 do
 TURNS = 3
 
 
@@ -119,7 +119,7 @@ async def test_nobody_hears_anybody_else(make, is_shared):
         return make()
 
     async with running(build_app(make() if is_shared else factory)) as url:
-        callers = (talk(url, f"caller{number}") for number in range(CALLERS))
+        callers = (talk(url, f"caller{number}") for number in range(CALLERS.get(make.__name__, 4)))
         for conversations in await asyncio.gather(*callers):
             for said, heard in conversations:
                 assert heard == said
@@ -149,7 +149,7 @@ async def test_a_filter_does_not_mix_callers():
     assert answer(await ask(adapter, "three", owner="ann")) == "one three"
 
 
-async def test_a_factory_has_to_make_everything_anew():
+def test_a_factory_has_to_make_everything_anew():
     writer = listener()
     ends = MaxMessageTermination(2)
     for made in (
@@ -160,9 +160,18 @@ async def test_a_factory_has_to_make_everything_anew():
             [listener()], termination_condition=ends | MaxMessageTermination(3)
         ),
     ):
-        adapter = adapt(made)
         with pytest.raises(TargetError, match="second time"):
-            await ask(adapter, "hi")
+            adapt(made)
+
+
+async def test_an_async_factory_has_to_make_everything_anew():
+    writer = listener()
+
+    async def make():
+        return writer
+
+    with pytest.raises(TargetError, match="second time"):
+        await ask(adapt(make), "hi")
 
 
 async def test_one_object_is_warned_about_once(caplog):

@@ -9,6 +9,7 @@ from autogen_agentchat.messages import (
     HandoffMessage,
     MultiModalMessage,
     StructuredMessage,
+    TextMessage,
 )
 from autogen_agentchat.teams import MagenticOneGroupChat
 from autogen_core import Image
@@ -58,6 +59,27 @@ async def test_structured_output_of_a_team(final):
     events = await ask(adapt(make, final=final), "hi")
     assert only(events, Output).parts[0].value["city"] == "Rome"
     assert deltas(events) == []
+
+
+class Note(TextMessage):
+    """A kind of message of the user's own."""
+
+
+@pytest.mark.parametrize("levels", [1, 2])
+async def test_a_team_knows_all_kinds_of_messages_in_it(levels):
+    trip, rome = StructuredMessage[Trip], Trip(city="Rome", days=3)
+
+    def make():
+        members = [
+            Custom(lambda _: Note(content="noted", source="noter"), "noter", [Note]),
+            Custom(lambda _: trip(content=rome, source="guide"), "guide", [trip]),
+        ]
+        made = round_robin(*members)
+        return round_robin(made, name="outer") if levels == 2 else made
+
+    events = await ask(adapt(make, final="all"), "hi")
+    assert "noted" in answer(events)
+    assert only(events, Output).parts[0].value["city"] == "Rome"
 
 
 async def test_images_are_files_beside_the_text():

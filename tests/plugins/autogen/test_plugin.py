@@ -45,10 +45,6 @@ async def make_number_later() -> int:
     raise AssertionError("its annotation says that it makes no agent")
 
 
-def make_number() -> int:
-    raise AssertionError("its annotation says that it makes no agent")
-
-
 def make_trouble():
     raise RuntimeError("needs a key")
 
@@ -80,15 +76,18 @@ async def test_hook_takes_agents_teams_and_what_makes_them(plugins, target):
         object(),
         lambda text: text,
         lambda: 3,
-        make_number,
         make_number_later,
-        make_trouble,
         ChatAgent,
     ],
 )
 def test_hook_passes_on_anything_else(plugins, target):
     with pytest.raises(NoAdapterError):
         plugins.adapt(target)
+
+
+def test_a_factory_that_fails_says_why(plugins):
+    with pytest.raises(TargetError, match=r"make_trouble\(\).*needs a key"):
+        plugins.adapt(make_trouble)
 
 
 def test_hook_takes_classic_agents(plugins):

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
+from a2a.server.tasks import InMemoryTaskStore
 from a2a.types import TaskState
 from a2a_adapters_autogen import MemoryStateStore, adapt
 from autogen_agentchat.agents import UserProxyAgent
@@ -302,3 +304,27 @@ async def test_it_works_over_the_wire():
         assert waiting.status.message.parts[0].text.startswith("draft 1")
         done = await send(client, user_message("APPROVE", task_id=waiting.id))
     assert answer_of(done) == "draft 1"
+
+
+@pytest.mark.parametrize("is_task_kept", [False, True])
+async def test_a_question_whose_task_is_gone_is_given_up(is_task_kept):
+    states, tasks = MemoryStateStore(), InMemoryTaskStore()
+
+    def app(*lines):
+        make = partial(Custom, " ".join)
+        if lines:
+            make = partial(asking_agent, *lines)
+        options = ServerOptions(task_store=tasks if is_task_kept else None)
+        return build_app(adapt(make, store=states), options=options)
+
+    async with running(app("never")) as url, connect(url) as client:
+        waiting = await send(client, user_message("hi", context_id="one"))
+        assert waiting.status.state == TaskState.TASK_STATE_INPUT_REQUIRED
+    async with running(app()) as url, connect(url) as client:
+        for text in ("again", "and again"):
+            task = await send(client, user_message(text, context_id="one"))
+            if is_task_kept:
+                assert task.status.state == TaskState.TASK_STATE_REJECTED
+                continue
+            assert task.status.state == TaskState.TASK_STATE_COMPLETED
+        assert is_task_kept or answer_of(task) == "again and again"

@@ -147,6 +147,26 @@ async def test_thoughts_in_the_stream_are_not_the_answer(chunks):
     assert "".join(await said(*script)) == "yes it is"
 
 
+@pytest.mark.parametrize("is_streamed", [False, True])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<think>hm hm</think>\n\nyes it is", "yes it is"),
+        ("<think>hm hm</think>", ""),
+        ("yes <think>it</think> is", "yes <think>it</think> is"),
+    ],
+)
+async def test_thoughts_in_a_message_are_not_the_answer(text, said, is_streamed):
+    def make():
+        return agent(text, model_client_stream=is_streamed)
+
+    assert answer(await ask(adapt(make), "hi")) == said
+    assert answer(await ask(adapt(lambda: round_robin(make())), "hi")) == said
+    assert answer(await ask(adapt(lambda: round_robin(make()), final="all"), "hi")) == (
+        f"helper: {said}" if said else ""
+    )
+
+
 async def test_a_text_that_only_begins_like_a_thought_is_text():
     assert "".join(await said("<th", "ree>", "<three>")) == "<three>"
     assert "".join(await said("<", "<")) == "<"

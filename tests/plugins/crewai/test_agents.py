@@ -70,6 +70,6 @@ async def test_tokens_when_asked_for():
 
 
 def test_files_are_refused_without_crewais_support(monkeypatch):
-    monkeypatch.setattr("a2a_adapters_crewai._files.takes_files", lambda: False)
+    monkeypatch.setattr("a2a_adapters_crewai.serving.files.takes_files", lambda: False)
     with pytest.raises(InvalidInputError, match="no files"):
         adapt(agent(Scripted(echo))).stream(request("hi", File(content=b"x")))

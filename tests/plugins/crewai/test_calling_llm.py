@@ -21,7 +21,7 @@ from a2a_adapters import (
     RemoteTaskError,
 )
 from a2a_adapters import remote_llm as make_llm
-from a2a_adapters.card import build_card
+from a2a_adapters.protocol.card import build_card
 from tests.plugins.crewai.calling import desk, served
 
 

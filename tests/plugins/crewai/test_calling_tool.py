@@ -9,7 +9,7 @@ from a2a_adapters_crewai import A2ATool, adapt
 from crewai import Crew
 
 from a2a_adapters import AgentDescription, AgentRequest, RemoteAgent, Skill, remote_tool
-from a2a_adapters.card import build_card
+from a2a_adapters.protocol.card import build_card
 from tests.plugins.crewai.calling import desk
 from tests.plugins.crewai.support import Scripted, agent, answer, ask, observed, task, tool_call
 
@@ -129,7 +129,7 @@ async def test_an_agent_that_is_not_there_is_told_to_the_model():
     nobody = RemoteAgent(build_card(ABOUT, "http://127.0.0.1:9"))
     tool = A2ATool(agent=nobody, name="nobody", description="Nobody.")
     told = await asyncio.to_thread(tool.run, message="hello")
-    assert "The agent did not do it: the connection failed" in told
+    assert "The agent did not do it: the agent cannot be reached" in told
 
 
 async def test_the_hook_makes_one():

@@ -10,6 +10,7 @@ from crewai import Crew
 from crewai.flow import Flow, start
 from crewai.tools import BaseTool
 
+from tests.outliving import Blocking, check_that_it_is_told
 from tests.plugins.crewai.support import (
     Scripted,
     agent,
@@ -107,3 +108,11 @@ async def test_calls_outside_of_served_runs_are_not_touched():
     await ask(adapt(crew("Final Answer: served")), "cats")
     own = crew("Final Answer: own")
     assert (await own.akickoff(inputs={"topic": "dogs"})).raw == "own"
+
+
+@pytest.mark.parametrize("planning", [False, True])
+async def test_a_model_that_blocks_a_thread_is_told_of(planning, caplog):
+    blocking = Blocking()
+    target = crew(lambda _: blocking())
+    target.planning, target.planning_llm = planning, Scripted(lambda _: blocking())
+    await check_that_it_is_told(target, blocking, caplog)

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 from a2a.types import TaskState
-from a2a_adapters_crewai import CrewAdapter, adapt
+from a2a_adapters_crewai import CrewAdapter, Options, adapt
 from crewai import Crew
 from crewai.project import CrewBase, agent, crew, task
 from crewai.tools import BaseTool
@@ -144,7 +144,7 @@ async def test_so_many_run_at_a_time_and_no_more():
             working -= 1
         return value_of("topic")(prompt)
 
-    adapter = CrewAdapter(support.crew(work), max_runs=3)
+    adapter = CrewAdapter(support.crew(work), Options(max_runs=3))
     answers = await asyncio.gather(*(ask(adapter, topic) for topic in TOPICS[:15]))
     assert [answer(events) for events in answers] == TOPICS[:15]
     assert most == 3

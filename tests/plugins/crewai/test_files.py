@@ -8,7 +8,8 @@ import pytest
 from a2a_adapters_crewai import A2ALLM, A2AAgent, adapt
 from crewai import Crew
 
-from a2a_adapters import File, InvalidInputError
+from a2a_adapters import File, InvalidInputError, OutboundPolicy, RemoteRefusedError
+from tests.far_files import pictures, show
 from tests.plugins.crewai.calling import desk
 from tests.plugins.crewai.support import Scripted, agent, ask, crew, request, task
 
@@ -47,13 +48,29 @@ async def test_an_agent_is_given_files():
 
 def test_a_card_tells_whether_files_are_taken(monkeypatch):
     assert "*/*" in adapt(crew()).describe().input_modes
-    monkeypatch.setattr("a2a_adapters_crewai._card.takes_files", lambda: False)
+    monkeypatch.setattr("a2a_adapters_crewai.serving.card.takes_files", lambda: False)
     assert "*/*" not in adapt(crew()).describe().input_modes
 
 
 def test_a_file_by_its_address_is_not_fetched_for_others():
     with pytest.raises(InvalidInputError, match="by their bytes"):
         adapt(crew()).stream(request("cats", File(url="http://10.0.0.1/secret")))
+
+
+async def test_a_file_is_fetched_where_the_operator_allows_it():
+    async with pictures(b"cats purr") as server:
+        for make in (crew_of, agent):
+            read = {}
+            target = make(Reading("Final Answer: read", read=read))
+            await show(adapt(target, fetch=OutboundPolicy(allow_private=True)), server.file())
+            assert read == {"a.png": b"cats purr"}
+            with pytest.raises(RemoteRefusedError, match="cannot be fetched"):
+                await show(adapt(target, fetch=OutboundPolicy()), server.file())
+
+
+def crew_of(model):
+    writer = agent(model)
+    return Crew(agents=[writer], tasks=[task(writer)])
 
 
 async def test_a_remote_agent_is_sent_the_files_of_its_crew():

@@ -14,7 +14,15 @@ from crewai.flow import Flow, HumanFeedbackPending, human_feedback, listen, star
 from crewai.flow.persistence import SQLiteFlowPersistence
 from pydantic import BaseModel
 
-from a2a_adapters import Data, Rejected, ServerOptions, TargetError, Text, build_app
+from a2a_adapters import (
+    Data,
+    InvalidInputError,
+    Rejected,
+    ServerOptions,
+    TargetError,
+    Text,
+    build_app,
+)
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.crewai.support import answer, ask, crew, question, request, run
 
@@ -144,14 +152,60 @@ async def test_a_flow_that_asks_waits_in_a_thread():
     await adapter.aclose()
 
 
-async def test_a_question_that_would_block_all_others_is_an_error():
+def test_a_question_that_would_block_all_others_is_refused_when_it_is_served():
     class Blocking(Silent):
         @start()
         async def ask_back(self):
             return self.ask("Which city?")
 
+    with pytest.raises(TargetError, match=r"Blocking\.ask_back is async"):
+        adapt(Blocking)
+
+
+async def test_a_question_in_a_thread_blocks_nobody():
+    class Outside(Silent):
+        @start()
+        async def ask_back(self):
+            def again():
+                return self.ask("Really?")
+
+            city = await asyncio.to_thread(self.ask, "Which city?")
+            return [city, await asyncio.to_thread(again)]
+
+    async with aclosing(adapt(Outside).stream(request("hi"))) as events:
+        assert (await question(events)).prompt == "Which city?"
+        assert (await events.asend(request("Rome"))).prompt == "Really?"
+        assert (await events.asend(request("yes"))).parts == (Data(["Rome", "yes"]),)
+
+
+async def test_a_question_that_blocks_behind_another_method_is_an_error():
+    class Hidden(Silent):
+        @start()
+        async def ask_back(self):
+            return self.find_out()
+
+        def find_out(self):
+            return self.ask("Which city?")
+
     with pytest.raises(TargetError, match="not async"):
-        await ask(adapt(Blocking), "hi")
+        await ask(adapt(Hidden), "hi")
+
+
+async def test_more_questions_than_threads_are_refused(monkeypatch):
+    monkeypatch.setattr("a2a_adapters_crewai.serving.loop._MAX_WAITING", 3)
+    adapter = adapt(Asking)
+    runs = [adapter.stream(request("hi")) for _ in range(3)]
+    for events in runs:
+        await question(events)
+    with pytest.raises(InvalidInputError, match="try again later"):
+        await ask(adapter, "hi")
+    assert answer([await runs[0].asend(request("Rome"))]) == "so Rome"
+    await runs[0].aclose()
+    async with aclosing(adapter.stream(request("hi"))) as events:
+        assert (await question(events)).prompt == "Which city?"
+    for events in runs[1:]:
+        await events.aclose()
+    await adapter.aclose()
 
 
 async def test_a_crew_inside_can_have_its_draft_reviewed():

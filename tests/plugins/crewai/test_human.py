@@ -52,6 +52,14 @@ async def test_a_draft_is_shown_until_it_is_accepted():
     assert answer(rest) == 'now {"tone":"dry"}'
 
 
+async def test_a_draft_is_shown_without_what_the_model_thinks():
+    adapter = adapt(reviewed("<think>hm</think>\ncats purr"))
+    async with aclosing(adapter.stream(request("cats"))) as events:
+        asked = await question(events)
+    assert asked.prompt.startswith("cats purr\n\n")
+    assert "hm" not in str(asked)
+
+
 @pytest.mark.parametrize("yes", ["ok", "Yes", "accept.", "LGTM", ""])
 async def test_words_that_accept(yes):
     model = Scripted("Final Answer: draft")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from a2a.types import TaskState
 from a2a_adapters_crewai import adapt
 from crewai import Crew
 from crewai.flow import Flow, start
@@ -116,6 +117,70 @@ async def test_a_callback_may_make_the_inputs():
     assert "topic=<cats> tone=<dry>" in answer(events)
 
 
+def with_callback(callback, description=TWO):
+    writer = agent(Scripted(lambda prompt: f"Final Answer: {prompt}"))
+    target = Crew(
+        agents=[writer],
+        tasks=[task(writer, description)],
+        before_kickoff_callbacks=[callback],
+    )
+    return adapt(target)
+
+
+async def test_text_is_what_the_callbacks_leave_open():
+    def set_tone(inputs):
+        return {**inputs, "tone": "dry"}
+
+    assert "topic=<cats> tone=<dry>" in answer(await ask(with_callback(set_tone), "cats"))
+
+
+@pytest.mark.parametrize(
+    "callback",
+    [
+        lambda inputs: inputs,
+        lambda inputs: {**inputs, "topic": inputs["topic"].title()},
+        lambda inputs: {"other": inputs["tone"]},
+    ],
+)
+async def test_what_is_missing_after_the_callbacks_is_refused_with_how_to_send_it(callback):
+    async with running(build_app(with_callback(callback))) as url, connect(url) as client:
+        task = await send(client, user_message("cats"))
+    assert task.status.state == TaskState.TASK_STATE_REJECTED
+    (part,) = task.status.message.parts
+    assert part.text.startswith("missing: to")
+    assert "Send a data part with: tone, topic" in part.text
+
+
+async def test_an_input_that_a_callback_can_do_without_is_not_asked_for():
+    def add_both(inputs):
+        try:
+            topic = inputs["topic"]
+        except KeyError:
+            topic = "nothing"
+        return {**inputs, "topic": topic, "tone": "dry"}
+
+    events = await ask(with_callback(add_both), Data({"other": 1}))
+    assert "topic=<nothing> tone=<dry>" in answer(events)
+
+
+@pytest.mark.parametrize("path", ["{topic}.md", "reports/{topic}/all.md"])
+def test_callers_do_not_say_where_files_are_written(path):
+    writer = agent(Scripted("Final Answer: x"))
+    target = Crew(agents=[writer], tasks=[task(writer, output_file=path)])
+    with pytest.raises(TargetError, match=r"output_file.*callers would choose"):
+        adapt(target)
+    with pytest.raises(TargetError, match=r"output_file.*callers would choose"):
+        adapt(target, input=lambda request: {"topic": request.text})
+
+
+async def test_a_file_that_the_developer_names_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    writer = agent(Scripted(value_of("topic")))
+    adapter = adapt(Crew(agents=[writer], tasks=[task(writer, output_file="cats.md")]))
+    assert answer(await ask(adapter, "cats")) == "cats"
+    assert (tmp_path / "cats.md").read_text() == "cats"
+
+
 async def test_the_conversation_so_far_is_an_input():
     adapter = adapt(
         crew(value_of("past"), description="topic=<{topic}> past=<{past}>"), history_key="past"
@@ -124,6 +189,37 @@ async def test_the_conversation_so_far_is_an_input():
     said = (Turn("user", [Text("hi")]), Turn("agent", [Text("hello"), Data({"a": 1})]))
     events = await ask(adapter, "and now?", history=said)
     assert answer(events) == 'user: hi\nagent: hello\n{"a":1}'
+
+
+async def test_a_placeholder_for_the_history_gets_it():
+    adapter = adapt(crew(value_of("history"), description="topic=<{topic}> history=<{history}>"))
+    assert adapter.uses_history
+    said = (Turn("user", [Text("hi")]), Turn("agent", [Text("hello")]))
+    events = await ask(adapter, "and now?", history=said)
+    assert answer(events) == "user: hi\nagent: hello"
+    with pytest.raises(InvalidInputError, match="unknown: history"):
+        await ask(adapter, "and now?", Data({"history": "made up"}))
+
+
+async def test_a_field_for_the_history_gets_it():
+    class Talk(BaseModel):
+        message: str = ""
+        history: str = ""
+
+    class Talking(Flow[Talk]):
+        suppress_flow_events: bool = True
+
+        @start()
+        def talk(self):
+            return f"{self.state.history} / {self.state.message}"
+
+    said = (Turn("user", [Text("hi")]),)
+    assert answer(await ask(adapt(Talking), "now", history=said)) == "user: hi / now"
+
+
+async def test_the_one_placeholder_is_for_the_text_whatever_its_name():
+    adapter = adapt(crew(value_of("history"), description="history=<{history}>"))
+    assert answer(await ask(adapter, "Rome")) == "Rome"
 
 
 async def test_conversations_over_the_wire_are_kept_apart():

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from a2a_adapters_crewai import adapt
 from crewai import Crew
+from crewai.flow.flow import Flow, start
 from crewai.tools import BaseTool
 from pydantic import BaseModel
 
@@ -32,6 +33,31 @@ async def test_the_answer_is_sent_once():
         Output((Text("cats purr"),), name="answer"),
         TaskMetadata({"usage": {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}}),
     ]
+
+
+THINKING = "<think>Final Answer: no</think>\ncats purr"
+
+
+class Thinking(Flow):
+    @start()
+    def think(self):
+        return THINKING
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: crew("<think>hm</think>\ncats purr"),
+        lambda: agent(Scripted("<think>hm</think>\ncats purr")),
+        Thinking,
+    ],
+)
+async def test_what_models_think_is_not_the_answer(make):
+    assert answer(await ask(adapt(make()), "cats")) == "cats purr"
+
+
+async def test_a_model_that_only_thinks_answers_nothing():
+    assert answer(await ask(adapt(crew("<think>hm</think>")), "cats")) == ""
 
 
 @pytest.mark.parametrize("field", ["output_pydantic", "output_json"])

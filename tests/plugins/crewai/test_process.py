@@ -12,7 +12,7 @@ from a2a_adapters_crewai import quiet
 
 from a2a_adapters import ConfigurationError, MissingExtraError
 from a2a_adapters.testing import answer_of, connect, send, user_message
-from tests.processes import serving
+from tests.processes import PATIENCE, serving
 
 APP = """
 from crewai import Agent, Crew, Task
@@ -86,7 +86,7 @@ def python(*arguments, env, cwd):
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=PATIENCE,
         check=False,
     )
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import warnings
+from functools import partial
 
 import a2a_adapters_crewai
 import pytest
+from a2a.types import TaskState
 from a2a_adapters_crewai import AgentAdapter, CrewAdapter, FlowAdapter, adapt
-from a2a_adapters_crewai._copy import copy_crew
+from a2a_adapters_crewai.serving.copy import copy_crew
 from crewai import Agent, Crew, Flow, Process
 from crewai.flow import start
 from crewai.tools import BaseTool
 from pydantic import BaseModel
 
-from a2a_adapters import NoAdapterError, Plugins, TargetError
+from a2a_adapters import Factory, NoAdapterError, Plugins, TargetError, build_app, serve
+from a2a_adapters.testing import connect, running, send, user_message
 from tests.plugins.crewai.support import (
     Scripted,
     agent,
@@ -70,9 +74,12 @@ def plugins():
         (Plain, FlowAdapter),
         (lambda: Plain, FlowAdapter),
         (lambda: make_flow, FlowAdapter),
+        (lambda: lambda: crew(), CrewAdapter),  # noqa: PLW0108 - one without a name
+        (lambda: partial(agent, Scripted("x")), AgentAdapter),
+        (lambda: lambda: Plain, FlowAdapter),
     ],
 )
-def test_the_hook_takes_objects_classes_and_annotated_functions(plugins, make, kind):
+def test_the_hook_takes_objects_classes_and_functions(plugins, make, kind):
     assert isinstance(plugins.adapt(make()), kind)
 
 
@@ -84,7 +91,53 @@ def test_the_hook_passes_on_anything_else(plugins, target):
         plugins.adapt(target)
 
 
-def test_adapt_takes_functions_without_annotations():
+async def test_a_function_is_called_for_every_run(plugins):
+    made = []
+
+    def make():
+        made.append(crew())
+        return made[-1]
+
+    adapter = plugins.adapt(make)
+    before = len(made)
+    assert [answer(await ask(adapter, topic)) for topic in ("cats", "dogs")] == ["cats", "dogs"]
+    assert len(made) == before + 2
+
+
+@pytest.mark.parametrize("has_options", [True, False])
+@pytest.mark.parametrize("make", [make_crew, make_agent, make_flow])
+async def test_a_function_may_be_async(make, has_options):
+    made = []
+
+    async def make_later():
+        await asyncio.sleep(0)
+        made.append(make())
+        return made[-1]
+
+    target = adapt(make_later) if has_options else make_later
+    async with running(build_app(target)) as url, connect(url) as client:
+        before = len(made)
+        tasks = [await send(client, user_message("cats")) for _ in range(2)]
+        assert {task.status.state for task in tasks} == {TaskState.TASK_STATE_COMPLETED}
+        assert len(made) == before + 2
+
+
+async def test_an_async_function_may_return_the_same_flow():
+    flow = make_flow()
+
+    async def make_later():
+        return flow
+
+    adapter = adapt(Factory(make_later, flow))
+    runs = await asyncio.gather(*(ask(adapter, text) for text in ("cats", "dogs")))
+    assert [answer(events) for events in runs] == [answer(await ask(adapt(Plain), "cats"))] * 2
+
+
+def test_serve_crew_is_serve():
+    assert a2a_adapters_crewai.serve_crew is serve
+
+
+def test_adapt_takes_functions():
     assert isinstance(adapt(lambda: crew()), CrewAdapter)  # noqa: PLW0108
     for target, complaint in (
         (make_nothing, r"make_nothing\(\) returned object"),
@@ -183,6 +236,22 @@ def test_a_crew_that_crewai_cannot_copy_is_refused():
     one, apart = agent(Scripted("x")), agent(Scripted("x"), role="Apart")
     with pytest.raises(TargetError, match="Agent is missing"):
         adapt(Crew(agents=[one], tasks=[task(one), task(apart)]))
+
+
+async def test_a_crew_that_plans():
+    plan = '{"list_of_plans_per_task": [{"task_number": 1, "task": "t", "plan": "think twice"}]}'
+    writer = agent(Scripted(lambda prompt: f"Final Answer: {prompt}"))
+    target = Crew(
+        agents=[writer],
+        tasks=[task(writer)],
+        planning=True,
+        planning_llm=Scripted(f"Final Answer: {plan}"),
+    )
+    adapter = adapt(target)
+    for topic in ("cats", "dogs"):
+        text = answer(await ask(adapter, topic))
+        assert f"topic=<{topic}>" in text
+        assert "think twice" in text
 
 
 async def test_a_hierarchical_crew():

@@ -7,6 +7,7 @@ import functools
 import threading
 from dataclasses import dataclass
 
+import httpx
 import pytest
 from a2a.types import Part, TaskState
 from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
@@ -29,7 +30,7 @@ from a2a_adapters import (
     build_app,
     installed_plugins,
 )
-from a2a_adapters.conversion import from_protocol, struct_to_dict, to_protocol
+from a2a_adapters.protocol.conversion import from_protocol, struct_to_dict, to_protocol
 from a2a_adapters.testing import answer_of, connect, running, send, stream, user_message
 
 
@@ -252,6 +253,17 @@ def test_functions_that_cannot_be_served(function):
         FunctionAdapter(function)
 
 
+def test_a_factory_of_crews_is_told_how_to_say_so():
+    def make():
+        return None
+
+    with pytest.raises(TargetError, match=r"def make_crew\(\) -> Crew: .*serve_crew"):
+        FunctionAdapter(make)
+    with pytest.raises(TargetError) as caught:
+        FunctionAdapter(two)
+    assert "crew" not in str(caught.value)
+
+
 def test_methods_partials_and_defaults_can():
     class Bot:
         def answer(self, request, loud=False):
@@ -272,3 +284,19 @@ def test_the_card_says_what_the_docstring_says():
     description = FunctionAdapter(greet).describe()
     assert (description.name, description.description) == ("greet", "Say hello.")
     assert FunctionAdapter(lambda text: text).describe().name == "lambda"
+
+
+async def test_a_caller_who_does_not_wait_is_told_of_the_task_at_once():
+    go = asyncio.Event()
+
+    async def slow(text: str) -> Reply | str:
+        await go.wait()
+        return "done"
+
+    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}
+    params = {"message": message, "configuration": {"returnImmediately": True}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params}
+    async with running(build_app(slow)) as url, httpx.AsyncClient(timeout=30) as http:
+        response = await http.post(url + "/", json=body, headers={"A2A-Version": "1.0"})
+        go.set()
+    assert response.json()["result"]["task"]["status"]["state"] == "TASK_STATE_WORKING"

@@ -17,7 +17,17 @@ from langgraph.graph import START, MessagesState, StateGraph, add_messages
 from pydantic import BaseModel
 from typing_extensions import TypedDict as ModernTypedDict
 
-from a2a_adapters import Data, File, InvalidInputError, TargetError, Text
+from a2a_adapters import (
+    Data,
+    File,
+    InvalidInputError,
+    OutboundPolicy,
+    RemoteRefusedError,
+    TargetError,
+    Text,
+    Turn,
+)
+from tests.far_files import pictures, show
 from tests.plugins.langchain.support import Scripted, answer, ask, last_text, only, request
 
 
@@ -281,7 +291,6 @@ async def test_files_reach_models_as_content_blocks():
         adapt(model),
         "look",
         File(content=b"PNG", media_type="image/png", filename="a.png"),
-        File(url="https://example.com/b.wav"),
         File(content=b"%PDF"),
         Text("and say"),
     )
@@ -294,10 +303,47 @@ async def test_files_reach_models_as_content_blocks():
             "base64": "UE5H",
             "extras": {"filename": "a.png"},
         },
-        {"type": "audio", "mime_type": "audio/x-wav", "url": "https://example.com/b.wav"},
         {"type": "file", "mime_type": "application/octet-stream", "base64": "JVBERg=="},
         {"type": "text", "text": "and say"},
     ]
+
+
+MESSAGES = ChatPromptTemplate.from_messages([MessagesPlaceholder("messages")])
+
+
+@pytest.mark.parametrize("url", ["https://example.com/b.wav", "file:///etc/passwd", "gs://a/b"])
+def test_the_address_of_a_file_never_reaches_a_model(url):
+    model = Scripted(script=["seen"])
+    graph = StateGraph(MessagesState).add_node("answer", last_text).add_edge(START, "answer")
+    for target in (model, MESSAGES | model, graph.compile()):
+        with pytest.raises(InvalidInputError, match="by their bytes"):
+            adapt(target).stream(request("look", File(url=url)))
+    assert not model.seen
+
+
+async def test_files_of_earlier_turns_reach_a_model_by_name_only():
+    model = Scripted(script=["seen"])
+    earlier = [Turn("agent", [File(url="file:///etc/passwd", filename="list")])]
+    await ask(adapt(model), "look", history=earlier)
+    assert [message.content for message in model.seen[0]] == [
+        "[file list]",
+        "look",
+    ]
+
+
+async def test_files_are_fetched_where_the_operator_allows_it():
+    model = Scripted(script=["seen"])
+    graph = StateGraph(MessagesState)
+    graph.add_node("answer", lambda state: {"messages": [model.invoke(state["messages"])]})
+    graph.add_edge(START, "answer")
+    async with pictures(b"PNG") as server:
+        for target in (model, graph.compile()):
+            adapter = adapt(target, fetch=OutboundPolicy(allow_private=True))
+            await show(adapter, server.file())
+            block = model.seen[-1][-1].content[1]
+            assert (block["type"], block["base64"]) == ("image", "UE5H")
+            with pytest.raises(RemoteRefusedError, match="cannot be fetched"):
+                await show(adapt(target, fetch=OutboundPolicy()), server.file())
 
 
 async def test_structured_input_keeps_its_type_in_a_prompt():

@@ -173,7 +173,7 @@ async def test_memory_of_a_long_conversation_holds_one_state():
     assert isinstance(adapter, GraphAdapter)
     for _ in range(5):
         await ask(adapter, "x")
-    ((_, saver),) = adapter._memory._idle.values()
+    (saver,) = adapter._threads._memory._idle.values()
     (namespaces,) = saver.storage.values()
     assert [len(checkpoints) for checkpoints in namespaces.values()] == [1]
     assert len(saver.blobs) < 10
@@ -187,7 +187,7 @@ async def test_memory_of_subgraphs_that_are_over_is_dropped():
     adapter = adapt(builder.compile())
     await ask(adapter, "a")
     assert answer(await ask(adapter, "b")) == "a / a / b"
-    ((_, saver),) = adapter._memory._idle.values()
+    (saver,) = adapter._threads._memory._idle.values()
     (namespaces,) = saver.storage.values()
     assert list(namespaces) == [""]
 

@@ -12,7 +12,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
 from langgraph.func import entrypoint
-from langgraph.graph import START, StateGraph
+from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
@@ -50,6 +50,13 @@ class Report(TypedDict):
     topic: str
     outline: str
     pages: int
+
+
+def one_node(model):
+    async def say(state):
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    return StateGraph(MessagesState).add_node("say", say).add_edge(START, "say").compile()
 
 
 TOTAL_SCHEMA = Total.model_json_schema()
@@ -194,6 +201,24 @@ async def test_a_message_from_a_workflow_keeps_its_files():
     events = await ask(adapt(draw), "draw")
     assert deltas(events) == ["here"]
     assert list(only(events, Output).parts) == FILES
+
+
+@pytest.mark.parametrize("kind", [Scripted, Whole])
+@pytest.mark.parametrize("wrap", [lambda model: model, RunnableLambda(str).__or__, one_node])
+@pytest.mark.parametrize("text", ["", "let me see"])
+async def test_tools_that_a_model_wants_called_are_told_as_data(text, wrap, kind):
+    wanted = calling(call("add", a=1, b=2), call("add", "c2", a=3, b=4), text=text)
+    events = await ask(adapt(wrap(kind(script=[wanted]))), "sums")
+    assert answer(events) == text
+    (data,) = [p for e in events if isinstance(e, Output) for p in e.parts if isinstance(p, Data)]
+    assert data == Data(
+        {
+            "tool_calls": [
+                {"id": "c1", "name": "add", "args": {"a": 1, "b": 2}},
+                {"id": "c2", "name": "add", "args": {"a": 3, "b": 4}},
+            ]
+        }
+    )
 
 
 async def test_usage_is_summed_over_all_model_calls():

@@ -1,15 +1,28 @@
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
+from contextlib import asynccontextmanager
+from functools import partial
 
 import a2a_adapters_langchain
 import pytest
 from a2a_adapters_langchain import GraphAdapter, RunnableAdapter, adapt
 from langchain_core.runnables import RunnableLambda
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.pregel.remote import RemoteGraph
 
-from a2a_adapters import MissingExtraError, NoAdapterError, Plugins, TargetError
+from a2a_adapters import (
+    ConfigurationError,
+    MissingExtraError,
+    NoAdapterError,
+    Plugins,
+    TargetError,
+    aserve,
+    build_app,
+)
+from a2a_adapters.testing import answer_of, connect, running, send, user_message
 
 
 def builder():
@@ -41,6 +54,70 @@ def test_hook_passes_on_anything_else(plugins):
 def test_a_graph_that_is_not_compiled_is_an_error(plugins):
     with pytest.raises(TargetError, match="compile"):
         plugins.adapt(builder())
+
+
+def test_options_are_for_what_can_be_served():
+    with pytest.raises(TargetError, match="compile"):
+        adapt(builder())
+    with pytest.raises(TargetError, match="str is no runnable"):
+        adapt("text")
+
+
+def works():
+    return builder().compile(name="desk")
+
+
+async def works_later():
+    return works()
+
+
+@asynccontextmanager
+async def is_opened():
+    yield works()
+
+
+async def made_by_another():
+    return lambda config: works()
+
+
+@pytest.mark.parametrize("make", [works, works_later, is_opened, made_by_another, partial(works)])
+async def test_options_for_what_a_function_makes(make):
+    served = adapt(make, output=lambda state: state["messages"][-1].text.upper())
+    async with running(build_app(served)) as url, connect(url) as client:
+        tasks = await asyncio.gather(*(send(client, user_message(word)) for word in ("a", "b")))
+        assert [answer_of(task) for task in tasks] == ["A", "B"]
+
+
+@pytest.mark.parametrize("make", [works, works_later])
+async def test_options_are_checked_when_it_is_made(make):
+    with pytest.raises(TargetError, match="no node x"):
+        await aserve(adapt(make, stream_nodes=["x"]), port=0)
+
+
+def test_what_a_function_may_make():
+    with pytest.raises(TargetError, match="str is no runnable"):
+        adapt(lambda: "text")
+    with pytest.raises(TargetError, match=r"fails\(\) could not be called: ValueError: no model"):
+        adapt(fails)
+
+
+def fails():
+    raise ValueError("no model")
+
+
+def test_nothing_answers_before_it_is_opened():
+    with pytest.raises(
+        ConfigurationError, match=r"works_later\(\) is called in the server's event"
+    ):
+        adapt(works_later).describe()
+
+
+def test_a_graph_of_another_server_may_be_a_node():
+    remote = RemoteGraph("desk", url="http://127.0.0.1:1")
+    graph = StateGraph(MessagesState).add_node("remote", remote).add_edge(START, "remote").compile()
+    assert adapt(graph, stream_nodes=["remote"]).describe().name
+    with pytest.raises(TargetError, match="no node desk"):
+        adapt(graph, stream_nodes=["desk"])
 
 
 def test_each_adapter_takes_its_kind():

@@ -7,7 +7,7 @@ import pytest
 from a2a_adapters_langchain import adapt
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
-from langchain_core.language_models import FakeStreamingListLLM
+from langchain_core.language_models import FakeListChatModel, FakeStreamingListLLM
 from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
@@ -356,3 +356,15 @@ async def test_output_callable_gets_the_whole_result():
     agent = create_agent(MODEL, tools=[])
     events = await ask(adapt(agent, output=lambda state: {"n": len(state["messages"])}), "hi")
     assert (deltas(events), only(events, Output)) == ([], Output((Data({"n": 2}),)))
+
+
+@pytest.mark.parametrize("wants_progress", [False, True])
+async def test_a_blocking_generator_at_the_end_of_a_chain_is_streamed(wants_progress):
+    def shouted(chunks):
+        for chunk in chunks:
+            yield chunk.text.upper()
+
+    chain = FakeListChatModel(responses=["abc"]) | shouted
+    events = await ask(adapt(chain), "hello", wants_progress=wants_progress)
+    assert "".join(deltas(events)) == "ABC"
+    assert len(deltas(events)) == 3

@@ -95,6 +95,9 @@ def sse(*events):
     return "".join(lines)
 
 
+REFUSED = ("refuse the budget", "too expensive", "nobody there", "say nothing")
+
+
 class Described:
     """A gateway with every code of the description, token-wise chunks and a list of its calls."""
 
@@ -118,6 +121,8 @@ class Described:
             case "message/send":
                 return self.send(call, params)
             case _:
+                if params["messages"][-1]["content"] in REFUSED:
+                    return self.send(call, params)
                 return StreamingResponse(self.stream(params), media_type="text/event-stream")
 
     def send(self, call, params):
@@ -155,8 +160,12 @@ class Described:
 
     async def stream(self, params):
         self.tasks["t1"] = ["working"]
-        for word in params["messages"][-1]["content"].split(" "):
-            yield sse(": heartbeat 2026-11-21T02:14:36.976Z\n\n", chunk(word + " "))
+        metadata, text = params.get("metadata", {}), params["messages"][-1]["content"]
+        if (model := metadata.get("model", "auto")) != "auto":
+            yield sse(chunk(f"{model}: "))
+        *words, last = text.split(" ")
+        for word in [*(f"{word} " for word in words), last]:
+            yield sse(": heartbeat 2026-11-21T02:14:36.976Z\n\n", chunk(word))
             await asyncio.sleep(0)
         if params.get("metadata", {}).get("role") == "endless":
             await self.is_cancelled.wait()

@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 
 import a2a_adapters_omniroute as omni
 import pytest
-from a2a_adapters_langchain import OmniRouteA2A, OmniRouteChatModel
+from a2a_adapters_omniroute import OmniRouteA2A, OmniRouteChatModel
+from langchain_core.caches import InMemoryCache
 from langchain_core.messages import (
     AIMessage,
     HumanMessage,
@@ -31,8 +32,8 @@ async def gateway(kind, **options):
     async with running(described.app()) as url:
         model = kind(base_url=url, api_key=KEY, **options)
         yield described, model
-        await model._client.aclose()
-        await asyncio.to_thread(model._client.close)
+        await model.agent.aclose()
+        await asyncio.to_thread(model.agent.close)
 
 
 def text_of(answer):
@@ -52,7 +53,7 @@ async def test_a_pipeline_is_asked_in_every_way(kind):
         )
         assert batches == [[f"m: Write {n}" for n in range(5)]] * 2
         streamed = await asyncio.to_thread(lambda: list(chain.stream(code)))
-        assert streamed[:2] == ["Write ", "code "]
+        assert streamed[:3] == ["m: ", "Write ", "code"]
         assert [piece async for piece in chain.astream(code)] == streamed
     assert {call["params"]["skill"] for call in described.calls} == {"smart-routing"}
 
@@ -69,7 +70,7 @@ async def test_what_the_gateway_tells_is_kept():
         whole = None
         async for chunk in chat.astream("a b"):
             whole = chunk if whole is None else whole + chunk
-        assert (whole.text, whole.response_metadata) == ("a b ", TOLD)
+        assert (whole.text, whole.response_metadata) == ("a b", TOLD)
 
 
 async def test_what_is_told_while_streaming_reaches_the_callbacks():
@@ -141,9 +142,9 @@ async def test_stop_sequences_end_the_text(kind):
         assert text_of(await model.ainvoke("one STOP two", stop=["STOP"])) == "m: one "
         assert text_of(await asyncio.to_thread(model.invoke, "a XY b", stop=["XY"])) == "m: a "
         pieces = [text_of(p) async for p in model.astream("one STOP two", stop=["STOP"])]
-        assert "".join(pieces) == "one "
+        assert "".join(pieces) == "m: one "
         read = lambda: list(model.stream("one STOP two", stop=["OP t"]))  # noqa: E731
-        assert "".join(map(text_of, await asyncio.to_thread(read))) == "one ST"
+        assert "".join(map(text_of, await asyncio.to_thread(read))) == "m: one ST"
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -161,7 +162,7 @@ async def test_errors_are_typed(kind):
                 await asyncio.to_thread(model.invoke, text)
         results = await model.abatch(["nobody there", "a"], return_exceptions=True)
     assert isinstance(results[0], omni.OmniRouteProviderError)
-    assert text_of(results[1]) == "auto: a"
+    assert text_of(results[1]) == "a"
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -173,8 +174,8 @@ async def test_the_real_gateway_streams_one_piece(kind):
         failing = kind(base_url=f"{url}/{names.index('stream unknown model')}")
         with pytest.raises(omni.OmniRouteProviderError, match="No credentials"):
             assert [piece async for piece in failing.astream("x")]
-        await model._client.aclose()
-        await failing._client.aclose()
+        await model.agent.aclose()
+        await failing.agent.aclose()
     assert "".join(pieces) == "mock reply to: Explain quantum computing"
 
 
@@ -184,3 +185,11 @@ def test_a_key_is_not_shown(kind):
     assert KEY not in repr(model)
     assert KEY not in str(model._identifying_params)
     assert model._identifying_params["model"] == "auto"
+
+
+@pytest.mark.parametrize("kind", MODELS)
+async def test_answers_may_be_cached_as_any_models(kind):
+    async with gateway(kind, cache=InMemoryCache()) as (described, model):
+        answers = [text_of(await model.ainvoke(text)) for text in ("a", "a", "b")]
+    assert answers == ["a", "a", "b"]
+    assert len(described.calls) == 2

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tests.remote.servers.front import Received, Recording
 from tests.remote.servers.wire import Broken
 
-Refusal = Literal["429", "503", "closed", "lost"]
+Refusal = Literal["429", "502", "503", "closed", "lost"]
 """How a request is refused: by an HTTP status, by closing the connection without an answer, or
 by losing the answer: the agent does its work and then the connection is closed."""
 
@@ -22,13 +22,20 @@ class Flaky(Recording):
         refuse: How.
         calls: How many calls are refused.
         cards: How many requests for the card are refused.
+        agent: What is refused to; by default one that answers by a pong.
         retry_after: The header `Retry-After` of a 429 or 503: seconds or an HTTP date.
     """
 
     def __init__(
-        self, refuse: Refusal, *, calls: int = 1, cards: int = 0, retry_after: str | None = "0"
+        self,
+        refuse: Refusal,
+        *,
+        calls: int = 1,
+        cards: int = 0,
+        agent: ASGIApp | None = None,
+        retry_after: str | None = "0",
     ) -> None:
-        super().__init__()
+        super().__init__(agent)
         self._refuse = refuse
         self._left = {"POST": calls, "GET": cards}
         self._headers = {} if retry_after is None else {"Retry-After": retry_after}

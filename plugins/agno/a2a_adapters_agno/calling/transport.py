@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -12,6 +11,7 @@ from a2a.utils.errors import UnsupportedOperationError
 from pydantic_core import from_json, to_json
 
 from a2a_adapters import RemoteAnswerError, RemoteRefusedError
+from a2a_adapters.concurrency import BoundedMap
 from a2a_adapters.dialects import event_data, message_parts, quote, struct_to_dict
 from a2a_adapters_agno.calling.reading import StreamReader, read_task
 from a2a_adapters_agno.parts import encode
@@ -52,7 +52,7 @@ class AgnoTransport(CompatJsonRpcTransport):
         super().__init__(http, card, addresses.send, is_shared_httpx=True)
         self._http = http
         self._addresses = addresses
-        self._contexts: OrderedDict[str, str] = OrderedDict()
+        self._contexts: BoundedMap[str, str] = BoundedMap(_REMEMBERED)
 
     async def send_message(
         self,
@@ -165,8 +165,6 @@ class AgnoTransport(CompatJsonRpcTransport):
     def _remember(self, task_id: str, context_id: str) -> None:
         if task_id:
             self._contexts[task_id] = context_id
-            if len(self._contexts) > _REMEMBERED:
-                self._contexts.popitem(last=False)
 
 
 def _result(response: httpx.Response) -> dict[str, Any]:

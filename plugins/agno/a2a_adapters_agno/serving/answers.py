@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from a2a_adapters import ToolCall, ToolResult
+from a2a_adapters import Text, ToolCall, ToolResult
 from a2a_adapters.dialects import one_line
 from a2a_adapters_agno.parts import encode
 
@@ -87,8 +87,16 @@ class TaskShapes:
 def said(reply: AgentReply) -> Sequence[Part]:
     """Return what the agent has to say in the end."""
     if reply.state in {"failed", "rejected", "canceled"}:
-        return [*reply.parts, *(part for part in reply.status_parts if part not in reply.parts)]
-    return reply.parts
+        parts = with_text(reply)
+        return [*parts, *(part for part in reply.status_parts if part not in parts)]
+    return with_text(reply)
+
+
+def with_text(reply: AgentReply) -> Sequence[Part]:
+    """Return the answer's parts; data alone as text as well, which is all that Agno shows."""
+    if reply.text or not reply.data:
+        return reply.parts
+    return [Text(reply.data_text), *reply.parts]
 
 
 def event(call_id: str | int, result: Mapping[str, Any]) -> bytes:

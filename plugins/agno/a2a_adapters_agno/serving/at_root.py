@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from a2a.utils.errors import A2AError, ContentTypeNotSupportedError, InvalidParamsError
+from a2a.utils.errors import (
+    A2AError,
+    ContentTypeNotSupportedError,
+    InvalidParamsError,
+    TaskNotFoundError,
+    UnsupportedOperationError,
+)
 from starlette.responses import JSONResponse, Response
 
 from a2a_adapters.dialects import Answer, as_response
@@ -35,6 +41,9 @@ _INVALID_REQUEST = -32600
 _INVALID_PARAMS = -32602
 _FAILED = -32603
 _UNKNOWN_AGENT = -32000
+_TASK_NOT_FOUND = -32001
+
+_WRONG_PARAMS = (InvalidParamsError, ContentTypeNotSupportedError, UnsupportedOperationError)
 
 
 class UnknownAgentError(Exception):
@@ -71,11 +80,9 @@ class RootEndpoint:
             return _error(call_id(body), _INVALID_REQUEST, str(error), 400)
         except UnknownAgentError as error:
             return _error(call_id(body), _UNKNOWN_AGENT, str(error), 404)
-        except (InvalidParamsError, ContentTypeNotSupportedError) as error:
-            return _error(call_id(body), _INVALID_PARAMS, error.message, 400)
         except A2AError as error:
-            is_busy = "retryAfterSeconds" in (error.data or {})
-            return _error(call_id(body), _FAILED, error.message, 503 if is_busy else 500)
+            code, status = _code(error)
+            return _error(call_id(body), code, error.message, status)
         return _streamed(reply, agent_id) if streams else _sent(call, reply, agent_id)
 
     async def _ask(self, call: Call, request: Request) -> tuple[str, AgentReply]:
@@ -90,6 +97,15 @@ class RootEndpoint:
         result = await agent.handler.on_message_send(sent, self._server.caller(request))
         answer.fold(as_response(result))
         return agent_id, answer.finish()[1]
+
+
+def _code(error: A2AError) -> tuple[int, int]:
+    """Return the JSON-RPC code and the HTTP status of an error."""
+    if isinstance(error, TaskNotFoundError):
+        return _TASK_NOT_FOUND, 404
+    if isinstance(error, _WRONG_PARAMS):
+        return _INVALID_PARAMS, 400
+    return _FAILED, 503 if "retryAfterSeconds" in (error.data or {}) else 500
 
 
 def _sent(call: Call, reply: AgentReply, agent_id: str) -> Response:

@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from a2a_adapters import PROGRESS_EXTENSION, Text, TextDelta, ToolCall, ToolResult
 from a2a_adapters.dialects import Answer, as_response
-from a2a_adapters_agno.serving.answers import TaskShapes, event
+from a2a_adapters_agno.serving.answers import TaskShapes, event, with_text
 from a2a_adapters_agno.serving.requests import (
     Call,
     NotJsonError,
@@ -135,7 +135,7 @@ async def _events(
     if reply.state == "completed":
         for each in _told(shapes, news):
             yield event(call.id, each)
-    rest = [part for part in reply.parts if not isinstance(part, Text)]
+    rest = [part for part in with_text(reply) if not reply.text or not isinstance(part, Text)]
     if rest:
         yield event(call.id, shapes.message(rest))
     yield event(call.id, shapes.status(reply.state, final=True))

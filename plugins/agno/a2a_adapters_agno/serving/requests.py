@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from a2a.types import Message, Role, SendMessageRequest
-from pydantic_core import from_json
+from a2a.utils.errors import JSONParseError
 
+from a2a_adapters import dialects
 from a2a_adapters.dialects import to_protocol, to_struct
 from a2a_adapters_agno.parts import decode
 
@@ -58,10 +59,11 @@ async def read_json(request: Request) -> object:
 
     Raises:
         NotJsonError: It is no JSON.
+        ContentTypeNotSupportedError: It is not labelled as JSON.
     """
     try:
-        return from_json(await request.body(), allow_inf_nan=False)
-    except ValueError as error:
+        return (await dialects.read_json(request))[0]
+    except JSONParseError as error:
         raise NotJsonError("Failed to parse JSON") from error
 
 

@@ -50,6 +50,7 @@ def agno_routes(server: DialectServer) -> DialectRoutes:
             # Agno's own client calls here if it is told to speak JSON-RPC.
             *(Route(_AGENT + slash, every.answer, methods=["POST"]) for slash in ("", "/")),
         ],
+        refusal=lambda status, message: (status, {"detail": message}),
     )
 
 

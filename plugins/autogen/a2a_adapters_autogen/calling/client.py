@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from autogen_core.tools import Tool, ToolSchema
 
+    from a2a_adapters import JSON, Part
+
 _INFO = ModelInfo(
     vision=True,
     function_calling=False,
@@ -50,7 +52,8 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
     A question of the agent is its answer, and the next message answers it.
 
     The agent has its own tools, takes none, and cannot be asked for a schema. Data and the
-    names of files in its answer are given as text.
+    names of files in its answer are given as text. `message_metadata` in a call's
+    `extra_create_args` is sent as the message's metadata.
 
     Args:
         agent: The agent, or its URL.
@@ -109,10 +112,12 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
             ValueError: Something was asked that A2A has no way to ask.
             RemoteAgentError: The agent does not answer.
         """
-        _refuse(tools, json_output, extra_create_args)
+        _refuse(tools, json_output)
+        metadata = self._metadata(extra_create_args or {})
         conversation, new = self._dialogues.take(messages)
         said: list[str] = []
-        async for event in events(conversation, model_parts(new), cancellation_token):
+        parts = self._parts(new)
+        async for event in events(conversation, parts, cancellation_token, metadata):
             if isinstance(event, TextDelta):
                 said.append(event.text)
                 yield event.text
@@ -164,6 +169,20 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
         """What the agent can do as a model; images are sent to it, which it may refuse."""
         return _INFO
 
+    def _metadata(self, extra: Mapping[str, Any]) -> Mapping[str, JSON] | None:
+        """Return the metadata of a call's message.
+
+        Raises:
+            ValueError: There are other options than that.
+        """
+        if unknown := extra.keys() - {"message_metadata"}:
+            raise ValueError(f"an A2A agent has no options: {', '.join(sorted(unknown))}")
+        return extra.get("message_metadata")
+
+    def _parts(self, messages: Sequence[LLMMessage]) -> list[Part]:
+        """Return messages as the agent is sent them."""
+        return model_parts(messages)
+
     def _result(self, reply: AgentReply, text: str) -> CreateResult:
         usage = self._last = usage_of(reply)
         self._total = RequestUsage(
@@ -191,11 +210,7 @@ def dumpable(url: str | None) -> str:
     return url
 
 
-def _refuse(
-    tools: Sequence[Tool | ToolSchema],
-    json_output: bool | type[BaseModel] | None,
-    extra: Mapping[str, Any] | None,
-) -> None:
+def _refuse(tools: Sequence[Tool | ToolSchema], json_output: bool | type[BaseModel] | None) -> None:
     if tools:
         raise ValueError(
             "an A2A agent uses its own tools and takes none; to let a model choose among "
@@ -203,5 +218,3 @@ def _refuse(
         )
     if json_output:
         raise ValueError("an A2A agent cannot be asked for JSON")
-    if extra:
-        raise ValueError(f"an A2A agent has no options: {', '.join(extra)}")

@@ -8,11 +8,12 @@ that conversation, and the agent is sent the new ones only.
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from autogen_core.models import AssistantMessage, LLMMessage
 from pydantic_core import to_json
+
+from a2a_adapters.concurrency import BoundedMap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ class Dialogues:
 
     def __init__(self, agent: RemoteAgent) -> None:
         self._agent = agent
-        self._by_words: OrderedDict[str, Conversation | None] = OrderedDict()
+        self._by_words: BoundedMap[str, Conversation | None] = BoundedMap(_LIMIT)
 
     def take(self, messages: Sequence[LLMMessage]) -> tuple[Conversation, Sequence[LLMMessage]]:
         """Return the conversation, and the messages that its agent does not know yet."""
@@ -41,19 +42,18 @@ class Dialogues:
             if not isinstance(messages[position - 1], AssistantMessage):
                 continue
             if conversation := self._by_words.get(digests[position - 1]):
-                del self._by_words[digests[position - 1]]
+                self._by_words.pop(digests[position - 1])
                 return conversation, messages[position:]
         return self._agent.conversation(), messages
 
     def keep(self, conversation: Conversation, messages: Sequence[LLMMessage], answer: str) -> None:
-        """Remember what was said in a conversation."""
+        """Remember what was said in a conversation, if the agent keeps one."""
+        if not conversation.context_id:
+            return
         said = [*messages, AssistantMessage(content=answer, source="")]
         words = _digests(said)[-1]
         is_known = words in self._by_words
         self._by_words[words] = None if is_known else conversation
-        self._by_words.move_to_end(words)
-        if len(self._by_words) > _LIMIT:
-            self._by_words.popitem(last=False)
 
 
 def _digests(messages: Sequence[LLMMessage]) -> list[str]:

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 async def events(
-    conversation: Conversation, parts: Sequence[Part], token: CancellationToken | None
+    conversation: Conversation,
+    parts: Sequence[Part],
+    token: CancellationToken | None,
+    metadata: Mapping[str, JSON] | None = None,
 ) -> AsyncGenerator[RemoteEvent]:
     """Send a message and yield the events of its answer; last the whole `AgentReply`.
 
@@ -25,14 +28,17 @@ async def events(
         RemoteAgentError: There is no answer.
         asyncio.CancelledError: The token was cancelled.
     """
-    async with aclosing(batches(conversation, parts, token)) as several:
+    async with aclosing(batches(conversation, parts, token, metadata)) as several:
         async for batch in several:
             for event in batch:
                 yield event
 
 
 async def batches(
-    conversation: Conversation, parts: Sequence[Part], token: CancellationToken | None
+    conversation: Conversation,
+    parts: Sequence[Part],
+    token: CancellationToken | None,
+    metadata: Mapping[str, JSON] | None = None,
 ) -> AsyncGenerator[Sequence[RemoteEvent]]:
     """Do the same as `events`, but yield all events at once that are there already.
 
@@ -42,7 +48,7 @@ async def batches(
     changed = asyncio.Event()
 
     async def read() -> None:
-        async with aclosing(conversation.stream(parts)) as stream:
+        async with aclosing(conversation.stream(parts, metadata=metadata)) as stream:
             async for event in stream:
                 ready.append(event)
                 changed.set()

@@ -22,7 +22,6 @@ from autogen_core.models import (
     UserMessage,
 )
 from PIL import Image as Picture
-from pydantic_core import to_json
 
 from a2a_adapters import AgentReply, Data, File, Part, Text
 
@@ -98,7 +97,7 @@ def _part(item: str | Image | FunctionCall) -> Part:
 
 def rest_of(reply: AgentReply) -> str:
     """Return what of an answer is not text: data as JSON, and the names of files."""
-    data = [to_json(value).decode() for value in reply.data]
+    data = [reply.data_text] if reply.data else []
     files = [f"(A file: {_file_name(file)})" for file in reply.files]
     return "\n".join([*data, *files])
 
@@ -122,11 +121,11 @@ def images_of(reply: AgentReply) -> list[Image]:
 
 def usage_of(reply: AgentReply) -> RequestUsage:
     """Return the tokens an answer took, as far as the agent tells."""
-    match reply.metadata.get("usage"):
-        case {"input_tokens": int(given), "output_tokens": int(made)}:
-            return RequestUsage(prompt_tokens=given, completion_tokens=made)
-        case _:
-            return RequestUsage(prompt_tokens=0, completion_tokens=0)
+    usage = reply.usage
+    return RequestUsage(
+        prompt_tokens=usage.input_tokens if usage else 0,
+        completion_tokens=usage.output_tokens if usage else 0,
+    )
 
 
 def arguments_text(arguments: object) -> str:

@@ -13,10 +13,10 @@ from pydantic import PrivateAttr
 from typing_extensions import override
 
 from a2a_adapters import AgentReply, Conversation, Part, RemoteAgent
-from a2a_adapters_crewai._run import current_run
 from a2a_adapters_crewai.calling.agent_field import AgentField
 from a2a_adapters_crewai.calling.messages import usage_of
 from a2a_adapters_crewai.calling.work import Review, Work, question_of
+from a2a_adapters_crewai.serving.run import current_run
 
 if TYPE_CHECKING:
     from crewai import Task

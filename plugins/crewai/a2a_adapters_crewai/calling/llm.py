@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from crewai.llms.base_llm import BaseLLM, llm_call_context
 from pydantic import BaseModel, ValidationError
 from typing_extensions import override
 
-from a2a_adapters import AgentReply, RemoteAgent, RemoteEvent, TextDelta
+from a2a_adapters import JSON, AgentReply, Part, RemoteAgent, RemoteEvent, TextDelta
 from a2a_adapters_crewai.calling.agent_field import AgentField
 from a2a_adapters_crewai.calling.failures import made_once, send_nothing_twice
 from a2a_adapters_crewai.calling.messages import answer_text, to_parts, usage_of
@@ -36,12 +36,14 @@ class A2ALLM(BaseLLM):
 
     Attributes:
         agent: The agent, or its URL.
+        message_metadata: Sent as the metadata of every message.
 
     Raises:
         RemoteAgentError: The agent does not answer, or its task ended without an answer.
     """
 
     agent: AgentField
+    message_metadata: dict[str, Any] | None = None
 
     def __init__(self, agent: RemoteAgent | str, **fields: Any) -> None:
         remote = RemoteAgent.of(agent)
@@ -64,7 +66,8 @@ class A2ALLM(BaseLLM):
         about = {"from_task": from_task, "from_agent": from_agent}
         reply: RemoteEvent | None = None
         with llm_call_context(), self._told(messages, about):
-            with closing(self.agent.stream_sync(to_parts(messages))) as events:
+            parts, metadata = self._parts(messages), self._metadata()
+            with closing(self.agent.stream_sync(parts, metadata=metadata)) as events:
                 for reply in events:
                     self._tell_chunk(reply, about)
             return self._end(reply, response_model, about)
@@ -85,7 +88,8 @@ class A2ALLM(BaseLLM):
         about = {"from_task": from_task, "from_agent": from_agent}
         reply: RemoteEvent | None = None
         with llm_call_context(), self._told(messages, about):
-            async with aclosing(self.agent.stream(to_parts(messages))) as events:
+            parts, metadata = self._parts(messages), self._metadata()
+            async with aclosing(self.agent.stream(parts, metadata=metadata)) as events:
                 async for reply in events:
                     self._tell_chunk(reply, about)
             return self._end(reply, response_model, about)
@@ -103,6 +107,14 @@ class A2ALLM(BaseLLM):
     ) -> int:
         """Return a guess; only the agent knows."""
         return len(str(messages)) // _CHARACTERS_PER_TOKEN
+
+    def _parts(self, messages: str | Sequence[LLMMessage]) -> list[Part]:
+        """Return messages as the agent is sent them."""
+        return to_parts(messages)
+
+    def _metadata(self) -> Mapping[str, JSON] | None:
+        """Return the metadata of every message."""
+        return self.message_metadata
 
     @contextmanager
     def _told(self, messages: str | list[LLMMessage], about: Mapping[str, Any]) -> Generator[None]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import to_json
-
-from a2a_adapters import AgentReply, Data, File, Part, Text
+from a2a_adapters import AgentReply, File, Part, Text
 
 if TYPE_CHECKING:
     from crewai.utilities.types import LLMMessage
@@ -41,27 +39,20 @@ def to_files(files: Mapping[str, Any]) -> list[File]:
 
 def answer_text(reply: AgentReply) -> str:
     """Return an answer as text: its data as JSON, of its files the names."""
-    texts = [reply.text, data_text(reply)]
+    texts = [reply.text, reply.data_text]
     texts += [f"(A file: {file.filename or file.url or file.media_type})" for file in reply.files]
     return "\n".join(filter(None, texts))
 
 
-def data_text(reply: AgentReply) -> str:
-    """Return the data of an answer as JSON, a value per line."""
-    return "\n".join(to_json(part.value).decode() for part in _data_parts(reply.parts))
-
-
 def usage_of(reply: AgentReply) -> dict[str, int]:
     """Return the tokens an answer took under crewai's names; nothing if the agent does not tell."""
-    match reply.metadata.get("usage"):
-        case {"input_tokens": int(sent), "output_tokens": int(got), "total_tokens": int(total)}:
-            return {"prompt_tokens": sent, "completion_tokens": got, "total_tokens": total}
-        case _:
-            return {}
-
-
-def _data_parts(parts: Iterable[Part]) -> Iterable[Data]:
-    return (part for part in parts if isinstance(part, Data))
+    if (usage := reply.usage) is None:
+        return {}
+    return {
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.total_tokens,
+    }
 
 
 def _text(content: object) -> str:

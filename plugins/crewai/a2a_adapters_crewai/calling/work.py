@@ -21,15 +21,14 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from crewai import Crew, Task
+    from crewai.agents.agent_builder.base_agent import BaseAgent
     from crewai.utilities.types import LLMMessage
-
-    from a2a_adapters_crewai.calling.agent import A2AAgent
 
 
 class Work:
     """One task of one agent: what is sent, what came back, and what crewai is told of it."""
 
-    def __init__(self, agent: A2AAgent, task: Task, context: str | None) -> None:
+    def __init__(self, agent: BaseAgent, task: Task, context: str | None) -> None:
         self.task = task
         self._agent = agent
         self._prompt = task.prompt()
@@ -83,7 +82,7 @@ class Work:
 class Review:
     """What crewai's human input needs of whoever does a task (`ExecutorContext`)."""
 
-    def __init__(self, agent: A2AAgent, work: Work) -> None:
+    def __init__(self, agent: BaseAgent, work: Work) -> None:
         self.agent: Any = agent
         self.task: Task | None = work.task
         self.crew = crew_of(agent)
@@ -116,7 +115,7 @@ class Review:
         return [Text(str(self.messages[-1]["content"]))]
 
 
-def crew_of(agent: A2AAgent) -> Crew | None:
+def crew_of(agent: BaseAgent) -> Crew | None:
     """Return the crew that an agent works in; crewai may keep its name alone."""
     return None if isinstance(agent.crew, str) else agent.crew
 

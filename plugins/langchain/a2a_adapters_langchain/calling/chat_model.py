@@ -10,8 +10,9 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from pydantic import Field
 from typing_extensions import override
 
-from a2a_adapters import AgentReply, Part, TextDelta
+from a2a_adapters import AgentReply, TextDelta
 from a2a_adapters_langchain.calling.agent_field import AgentField
+from a2a_adapters_langchain.calling.call import Call
 from a2a_adapters_langchain.calling.chunks import achunks, chunks
 from a2a_adapters_langchain.calling.messages import (
     is_question,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, BaseMessage
     from langchain_core.runnables import RunnableConfig
 
-    from a2a_adapters import Conversation, RemoteEvent
+    from a2a_adapters import RemoteEvent
 
 
 class A2AChatModel(BaseChatModel):
@@ -59,6 +60,7 @@ class A2AChatModel(BaseChatModel):
         agent: The agent, or its URL.
         context_id: The agent's own name of a conversation to go on with. A call may name it too,
             and the task that its message answers: `invoke(x, context_id=..., task_id=...)`.
+            `message_metadata` of a call is sent as the message's metadata.
 
     Raises:
         RemoteAgentError: The agent does not answer, or its task ended without an answer.
@@ -163,8 +165,7 @@ class A2AChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        conversation, parts, task_id = self._prepare(messages, kwargs)
-        return self._result(conversation.send_sync(parts, task_id=task_id), stop)
+        return self._result(self._call(messages, kwargs).send_sync(), stop)
 
     @override
     async def _agenerate(
@@ -174,8 +175,7 @@ class A2AChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        conversation, parts, task_id = self._prepare(messages, kwargs)
-        return self._result(await conversation.send(parts, task_id=task_id), stop)
+        return self._result(await self._call(messages, kwargs).send(), stop)
 
     @override
     def _stream(
@@ -185,8 +185,7 @@ class A2AChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        conversation, parts, task_id = self._prepare(messages, kwargs)
-        events = conversation.stream_sync(parts, task_id=task_id)
+        events = self._call(messages, kwargs).stream_sync()
         return chunks(events, self._chunk, stop, run_manager)
 
     @override
@@ -197,13 +196,10 @@ class A2AChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        conversation, parts, task_id = self._prepare(messages, kwargs)
-        events = conversation.stream(parts, task_id=task_id)
+        events = self._call(messages, kwargs).stream()
         return achunks(events, self._chunk, stop, run_manager)
 
-    def _prepare(
-        self, messages: Sequence[BaseMessage], kwargs: dict[str, Any]
-    ) -> tuple[Conversation, list[Part], str | None]:
+    def _call(self, messages: Sequence[BaseMessage], kwargs: dict[str, Any]) -> Call:
         """Return the conversation a call belongs to, what to send in it, and what that answers."""
         context_id, thread = kwargs.get("context_id") or self.context_id, kwargs.get(THREAD)
         answer = last_answer(messages, self.agent.name)
@@ -226,10 +222,19 @@ class A2AChatModel(BaseChatModel):
         )
         news = messages_after(messages, answer) if is_known else messages
         task_id = kwargs.get("task_id")
-        return conversation, to_parts(news), asked if task_id is None else task_id
+        return Call(
+            conversation=conversation,
+            message=to_parts(news),
+            task_id=asked if task_id is None else task_id,
+            metadata=kwargs.get("message_metadata"),
+        )
+
+    def _told(self, reply: AgentReply) -> dict[str, Any]:
+        """Return what an answer's `response_metadata` says."""
+        return metadata_of(reply, self.agent.name)
 
     def _result(self, reply: AgentReply, stop: Sequence[str] | None) -> ChatResult:
-        message = to_message(reply, self.agent.name, cut(reply.text, stop))
+        message = to_message(reply, cut(reply.text, stop), self._told(reply))
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     def _chunk(self, event: RemoteEvent, cutter: StopCutter) -> ChatGenerationChunk | None:
@@ -244,7 +249,7 @@ class A2AChatModel(BaseChatModel):
                 message = AIMessageChunk(
                     content=content if late else rest,
                     usage_metadata=usage_of(event),
-                    response_metadata=metadata_of(event, self.agent.name),
+                    response_metadata=self._told(event),
                     chunk_position="last",
                 )
                 return ChatGenerationChunk(message=message)

@@ -12,8 +12,9 @@ from typing_extensions import override
 
 from a2a_adapters import AgentReply, TextDelta
 from a2a_adapters_langchain.calling.agent_field import AgentField
+from a2a_adapters_langchain.calling.call import Call
 from a2a_adapters_langchain.calling.chunks import achunks, chunks
-from a2a_adapters_langchain.calling.messages import data_text, metadata_of
+from a2a_adapters_langchain.calling.messages import metadata_of
 from a2a_adapters_langchain.calling.stop import StopCutter, cut
 from a2a_adapters_langchain.calling.thread import THREAD, with_thread
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import LanguageModelInput
     from langchain_core.runnables import RunnableConfig
 
-    from a2a_adapters import Conversation, RemoteEvent
+    from a2a_adapters import RemoteEvent
 
 
 class A2ALLM(BaseLLM):
@@ -45,6 +46,7 @@ class A2ALLM(BaseLLM):
         agent: The agent, or its URL.
         context_id: The agent's own name of a conversation to go on with. A call may name it too,
             and the task that its prompt answers: `invoke(x, context_id=..., task_id=...)`.
+            `message_metadata` of a call is sent as the message's metadata.
 
     Raises:
         RemoteAgentError: The agent does not answer, or its task ended without an answer.
@@ -120,8 +122,7 @@ class A2ALLM(BaseLLM):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> LLMResult:
-        task_id = kwargs.get("task_id")
-        replies = [self._conversation(kwargs).send_sync(p, task_id=task_id) for p in prompts]
+        replies = [self._call(prompt, kwargs).send_sync() for prompt in prompts]
         return LLMResult(generations=[[self._generation(reply, stop)] for reply in replies])
 
     @override
@@ -132,8 +133,7 @@ class A2ALLM(BaseLLM):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> LLMResult:
-        task_id = kwargs.get("task_id")
-        replies = [await self._conversation(kwargs).send(p, task_id=task_id) for p in prompts]
+        replies = [await self._call(prompt, kwargs).send() for prompt in prompts]
         return LLMResult(generations=[[self._generation(reply, stop)] for reply in replies])
 
     @override
@@ -144,7 +144,7 @@ class A2ALLM(BaseLLM):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[GenerationChunk]:
-        events = self._conversation(kwargs).stream_sync(prompt, task_id=kwargs.get("task_id"))
+        events = self._call(prompt, kwargs).stream_sync()
         return chunks(events, self._chunk, stop, run_manager)
 
     @override
@@ -155,18 +155,29 @@ class A2ALLM(BaseLLM):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[GenerationChunk]:
-        events = self._conversation(kwargs).stream(prompt, task_id=kwargs.get("task_id"))
+        events = self._call(prompt, kwargs).stream()
         return achunks(events, self._chunk, stop, run_manager)
 
-    def _conversation(self, kwargs: dict[str, Any]) -> Conversation:
-        context_id = kwargs.get("context_id") or self.context_id
-        if context_id:
-            return self.agent.conversation(context_id=context_id)
-        return self.agent.conversation(kwargs.get(THREAD))
+    def _call(self, prompt: str, kwargs: dict[str, Any]) -> Call:
+        """Return the conversation a call belongs to, and what to send in it."""
+        if context_id := kwargs.get("context_id") or self.context_id:
+            conversation = self.agent.conversation(context_id=context_id)
+        else:
+            conversation = self.agent.conversation(kwargs.get(THREAD))
+        return Call(
+            conversation=conversation,
+            message=prompt,
+            task_id=kwargs.get("task_id"),
+            metadata=kwargs.get("message_metadata"),
+        )
+
+    def _told(self, reply: AgentReply) -> dict[str, Any]:
+        """Return what an answer's `generation_info` says."""
+        return metadata_of(reply, self.agent.name)
 
     def _generation(self, reply: AgentReply, stop: Sequence[str] | None) -> Generation:
-        text = cut(reply.text or data_text(reply), stop)
-        return Generation(text=text, generation_info=metadata_of(reply, self.agent.name))
+        text = cut(reply.text or reply.data_text, stop)
+        return Generation(text=text, generation_info=self._told(reply))
 
     def _chunk(self, event: RemoteEvent, cutter: StopCutter) -> GenerationChunk | None:
         """Return what an event adds to the answer, None for nothing."""
@@ -175,8 +186,8 @@ class A2ALLM(BaseLLM):
                 text = cutter.add(event.text)
                 return GenerationChunk(text=text) if text else None
             case AgentReply():
-                late = "" if event.text else cutter.add(data_text(event))
-                info = metadata_of(event, self.agent.name)
-                return GenerationChunk(text=late + cutter.rest(), generation_info=info)
+                late = "" if event.text else cutter.add(event.data_text)
+                text = late + cutter.rest()
+                return GenerationChunk(text=text, generation_info=self._told(event))
             case _:
                 return None

@@ -11,10 +11,9 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
-from pydantic_core import to_json
 
 from a2a_adapters import AgentReply, Data, File, Part, Text
-from a2a_adapters_langchain._content import from_block, to_block
+from a2a_adapters_langchain.serving.content import from_block, to_block
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,7 +107,7 @@ def late_blocks(reply: AgentReply) -> list[str | dict[Any, Any]]:
     """
     blocks: list[str | dict[Any, Any]] = []
     if not reply.text and reply.data:
-        blocks.append({"type": "text", "text": data_text(reply)})
+        blocks.append({"type": "text", "text": reply.data_text})
     for part in reply.parts:
         if isinstance(part, Data):
             blocks.append(data_block(part.value))
@@ -125,19 +124,20 @@ def data_block(value: object) -> dict[Any, Any]:
     return {"type": "non_standard", "value": {"type": "data", "data": value}}
 
 
-def data_text(reply: AgentReply) -> str:
-    """Return the data of an answer as JSON, a value per line."""
-    return "\n".join(to_json(value).decode() for value in reply.data)
+def to_message(reply: AgentReply, text: str, told: dict[str, Any]) -> AIMessage:
+    """Return an answer as a message.
 
-
-def to_message(reply: AgentReply, agent: str, text: str) -> AIMessage:
-    """Return an answer as a message; `text` is its text as far as it is wanted."""
+    Args:
+        reply: The answer.
+        text: Its text as far as it is wanted.
+        told: What is said about it.
+    """
     late = late_blocks(reply)
     content = [*([{"type": "text", "text": text}] if text else []), *late] if late else text
     return AIMessage(
         content=content,
         usage_metadata=usage_of(reply),
-        response_metadata=metadata_of(reply, agent),
+        response_metadata=told,
     )
 
 
@@ -162,9 +162,10 @@ def is_question(message: AIMessage) -> bool:
 
 def usage_of(reply: AgentReply) -> UsageMetadata | None:
     """Return the tokens an answer took, if the agent tells."""
-    usage = reply.metadata.get("usage")
-    match usage:
-        case {"input_tokens": int(sent), "output_tokens": int(got), "total_tokens": int(total)}:
-            return {"input_tokens": sent, "output_tokens": got, "total_tokens": total}
-        case _:
-            return None
+    if (usage := reply.usage) is None:
+        return None
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "total_tokens": usage.total_tokens,
+    }

@@ -9,11 +9,10 @@ from langchain_core.tools import BaseTool, ToolException
 from pydantic import BaseModel, Field
 
 from a2a_adapters import AgentReply, File, RemoteAgent, RemoteAgentError, Skill, ToolDescription
-from a2a_adapters_langchain._content import to_block
 from a2a_adapters_langchain.calling.agent_field import AgentField
-from a2a_adapters_langchain.calling.messages import data_text
 from a2a_adapters_langchain.calling.step import answered_task
 from a2a_adapters_langchain.calling.thread import thread_of
+from a2a_adapters_langchain.serving.content import to_block
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,7 +123,7 @@ class A2ATool(BaseTool):
 
 
 def _result(reply: AgentReply, *, has_thread: bool) -> tuple[str, dict[str, Any]]:
-    texts = [reply.text, data_text(reply)]
+    texts = [reply.text, reply.data_text]
     texts += [f"(A file: {_file_name(file)})" for file in reply.files]
     if reply.is_question:
         texts.append(_ANSWER_IT if has_thread else _SAY_IT_ALL)

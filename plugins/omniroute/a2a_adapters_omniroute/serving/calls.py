@@ -118,10 +118,11 @@ def _parts_text(message: dict[str, Any]) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def to_request(messages: Sequence[Said], metadata: object) -> SendMessageRequest:
+def to_request(messages: Sequence[Said], metadata: object, skill: str) -> SendMessageRequest:
     """Return the messages as one of A2A, which has no roles within a message.
 
     A single message of the user is sent as it is; in a dialogue each text begins with who said it.
+    A skill, if there is one, is named in the metadata.
 
     Raises:
         RefusedError: The metadata is no object, or cannot be kept.
@@ -137,6 +138,8 @@ def to_request(messages: Sequence[Said], metadata: object) -> SendMessageRequest
     )
     if metadata is not None:
         message.metadata.CopyFrom(_struct(metadata))
+    if skill:
+        message.metadata["skill"] = skill
     return SendMessageRequest(message=message)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import from_json, to_json
+from a2a.utils.errors import ContentTypeNotSupportedError, JSONParseError
+from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
 
-from a2a_adapters.dialects import one_line
+from a2a_adapters.dialects import one_line, read_json
 from a2a_adapters_omniroute.serving.calls import (
     Call,
     call_id,
@@ -20,6 +21,7 @@ from a2a_adapters_omniroute.serving.calls import (
 )
 from a2a_adapters_omniroute.serving.refusals import (
     FAILED,
+    INVALID_REQUEST,
     NOT_FOUND,
     PARSE_ERROR,
     TASK_FINISHED,
@@ -35,9 +37,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from a2a_adapters.dialects import DialectAgent, DialectServer
-    from a2a_adapters_omniroute.dialect import OmniRouteDialect
+    from a2a_adapters_omniroute.serving.dialect import OmniRouteDialect
 
 _JSON = "application/json"
+_NOTHING = {"type": "text", "content": ""}
 
 
 class OmniRouteEndpoint:
@@ -65,10 +68,7 @@ class OmniRouteEndpoint:
         """Answer a request."""
         body = None
         try:
-            try:
-                body = from_json(await request.body(), allow_inf_nan=False)
-            except ValueError as error:
-                raise RefusedError(PARSE_ERROR, "Parse error: invalid JSON") from error
+            body = await _read(request)
             return await self._answer(read_call(body), request)
         except RefusedError as error:
             return _json(error.body(call_id(body)), error.status)
@@ -99,7 +99,9 @@ class OmniRouteEndpoint:
         agent = self._skills.get(skill)
         if agent is None:
             raise RefusedError(NOT_FOUND, f"Unknown skill: {skill[:100]}")
-        sent = to_request(read_messages(call.params), call.params.get("metadata"))
+        own = any(each.id == skill for each in agent.about.skills)
+        messages, metadata = read_messages(call.params), call.params.get("metadata")
+        sent = to_request(messages, metadata, skill if own else "")
         context = self._server.caller(request)
         task = DialectTask(
             owner=context.user.user_name,
@@ -116,7 +118,7 @@ class OmniRouteEndpoint:
 
     def _ended(self, task: DialectTask) -> None:
         del self._working[task.id]
-        self._tasks.forget_later(task)
+        self._tasks.has_ended(task)
 
     def _find(self, call: Call, request: Request) -> DialectTask:
         owner = self._server.caller(request).user.user_name
@@ -130,13 +132,25 @@ class OmniRouteEndpoint:
             await self._working[task.id][0].stop()
 
     async def _events(self, task: DialectTask) -> AsyncGenerator[bytes]:
+        # Whoever is to cancel the task has to know its name before the agent says anything.
+        yield _event({"task": {"id": task.id, "state": "working"}, "chunk": _NOTHING})
         async for chunk in task.chunks(self._dialect.heartbeat_seconds):
             if chunk is None:
                 yield f": heartbeat {timestamp()}\n\n".encode()
             else:
                 yield _event({"task": {"id": task.id, "state": "working"}, "chunk": chunk})
-        metadata = task.told if task.state == "completed" else {"error": task.error}
+        failure = {"error": task.error} if task.state != "completed" else {}
+        metadata = {**task.told, **failure}
         yield _event({"task": task.brief(), "metadata": metadata})
+
+
+async def _read(request: Request) -> object:
+    try:
+        return (await read_json(request))[0]
+    except ContentTypeNotSupportedError as error:
+        raise RefusedError(INVALID_REQUEST, f"Invalid request: {error.message}") from error
+    except JSONParseError as error:
+        raise RefusedError(PARSE_ERROR, "Parse error: invalid JSON") from error
 
 
 def _sent(task: DialectTask) -> dict[str, Any]:

@@ -15,16 +15,34 @@ INVALID_PARAMS = -32602
 FAILED = -32603
 TASK_NOT_FOUND = -32001
 TASK_FINISHED = -32002
+OVER_BUDGET = -32004
+"""Also as an agent's `TaskMetadata({"error_code": OVER_BUDGET})`, with which it rejects a task."""
 NO_PROVIDER = -32005
+"""Likewise."""
 
+_UNAUTHORIZED = frozenset({401, 403})
+_UNAVAILABLE = 503
 _STATUS = {
     INVALID_REQUEST: 400,
     NOT_FOUND: 404,
     FAILED: 500,
     TASK_NOT_FOUND: 404,
     TASK_FINISHED: 409,
+    OVER_BUDGET: 402,
     NO_PROVIDER: 503,
 }
+
+
+def refusal(status: int, message: str) -> tuple[int, dict[str, Any]]:
+    """Return the answer to a call that was not let in, by the HTTP status that A2A has for it.
+
+    The real server tells of a missing or wrong key as of any other wrong request.
+    """
+    if status in _UNAUTHORIZED:
+        error = RefusedError(INVALID_REQUEST, f"Unauthorized: {message}")
+        return error.status, error.body(None)
+    code = NO_PROVIDER if status == _UNAVAILABLE else INVALID_REQUEST
+    return status, RefusedError(code, message).body(None)
 
 
 class RefusedError(Exception):

@@ -10,6 +10,7 @@ from starlette.routing import Route
 from a2a_adapters.dialects import DialectRoutes
 from a2a_adapters_omniroute.serving.calls import DEFAULT_SKILL
 from a2a_adapters_omniroute.serving.endpoint import OmniRouteEndpoint
+from a2a_adapters_omniroute.serving.refusals import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters import Skill
     from a2a_adapters.dialects import DialectAgent, DialectServer
-    from a2a_adapters_omniroute.dialect import OmniRouteDialect
+    from a2a_adapters_omniroute.serving.dialect import OmniRouteDialect
 
 _CARD = "/.well-known/agent.json"
 _ENDPOINT = "/a2a"
@@ -41,6 +42,7 @@ def omniroute_routes(dialect: OmniRouteDialect, server: DialectServer) -> Dialec
         calls=[
             Route(f"{_ENDPOINT}{slash}", endpoint.answer, methods=["POST"]) for slash in ("", "/")
         ],
+        refusal=refusal,
     )
 
 

@@ -57,10 +57,10 @@ class DialectTask:
         self._events.append({"timestamp": _iso(datetime.now(UTC)), "state": state})
         self._tell()
 
-    def fail(self, error: str, code: int = FAILED) -> None:
+    def fail(self, error: str, code: int = FAILED, told: Mapping[str, Any] | None = None) -> None:
         """End the task without an answer; the code is what a caller who waits for it gets."""
         if not self.is_finished:
-            self.error, self.code = error, code
+            self.error, self.code, self.told = error, code, told or {}
             self.move("failed")
 
     def complete(self, artifacts: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from a2a_adapters_omniroute.serving.refusals import TASK_NOT_FOUND, RefusedError
 
 if TYPE_CHECKING:
-    from a2a_adapters_omniroute.dialect import OmniRouteDialect
+    from a2a_adapters_omniroute.serving.dialect import OmniRouteDialect
     from a2a_adapters_omniroute.serving.task import DialectTask
 
 
@@ -22,13 +22,13 @@ class DialectTasks:
     def __init__(self, dialect: OmniRouteDialect) -> None:
         self._dialect = dialect
         self._by_id: dict[str, DialectTask] = {}
+        self._ended: dict[str, float] = {}
+        self._timer: asyncio.TimerHandle | None = None
 
     def add(self, task: DialectTask) -> None:
         """Keep a task, in place of the oldest finished one if there are too many."""
-        if len(self._by_id) >= self._dialect.tasks:
-            oldest = next((t.id for t in self._by_id.values() if t.is_finished), None)
-            if oldest is not None:
-                del self._by_id[oldest]
+        if len(self._by_id) >= self._dialect.tasks and self._ended:
+            self._forget(next(iter(self._ended)))
         self._by_id[task.id] = task
 
     def find(self, task_id: str, owner: str) -> DialectTask:
@@ -42,7 +42,26 @@ class DialectTasks:
             raise RefusedError(TASK_NOT_FOUND, f"Task not found: {task_id[:100]}")
         return task
 
-    def forget_later(self, task: DialectTask) -> None:
-        """Forget a finished task when its time has come."""
+    def has_ended(self, task: DialectTask) -> None:
+        """Forget a task when its time has come."""
+        self._ended[task.id] = asyncio.get_running_loop().time() + self._dialect.finished_seconds
+        if self._timer is None:
+            self._wait()
+
+    def _wait(self) -> None:
+        """Let one timer stand for all tasks: they are forgotten in the order of their ends."""
         loop = asyncio.get_running_loop()
-        loop.call_later(self._dialect.finished_seconds, self._by_id.pop, task.id, None)
+        self._timer = loop.call_at(next(iter(self._ended.values())), self._forget_old)
+
+    def _forget_old(self) -> None:
+        self._timer = None
+        now = asyncio.get_running_loop().time()
+        for task_id, due in list(self._ended.items()):
+            if due > now:
+                break
+            self._forget(task_id)
+        if self._ended:
+            self._wait()
+
+    def _forget(self, task_id: str) -> None:
+        del self._by_id[task_id], self._ended[task_id]

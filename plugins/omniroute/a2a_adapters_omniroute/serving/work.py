@@ -14,7 +14,12 @@ from pydantic_core import to_json
 
 from a2a_adapters import Data, File, Part, Text, TextDelta
 from a2a_adapters.dialects import Answer
-from a2a_adapters_omniroute.serving.refusals import FAILED, INVALID_PARAMS, NO_PROVIDER
+from a2a_adapters_omniroute.serving.refusals import (
+    FAILED,
+    INVALID_PARAMS,
+    NO_PROVIDER,
+    OVER_BUDGET,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +31,10 @@ if TYPE_CHECKING:
     from a2a_adapters.dialects import DialectAgent
     from a2a_adapters_omniroute.serving.task import DialectTask
 
-_TOLD = ("routing_explanation", "cost_envelope", "resilience_trace", "policy_verdict")
+ERROR_CODE = "error_code"
+"""Key of a task's metadata: by which code it fails, if not by the usual one."""
+
+_TOLD = (ERROR_CODE, "routing_explanation", "cost_envelope", "resilience_trace", "policy_verdict")
 
 logger = logging.getLogger(__name__)
 
@@ -104,7 +112,8 @@ class Work:
                 params = CancelTaskRequest(id=reply.task_id)
                 await self._agent.handler.on_cancel_task(params, self._context)
             case _:
-                task.fail("\n".join(_texts(reply.status_parts)) or f"The task was {reply.state}")
+                reason = "\n".join(_texts(reply.status_parts)) or f"The task was {reply.state}"
+                task.fail(reason, _told_code(reply.metadata), told(reply.metadata))
 
 
 def told(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,6 +125,12 @@ def told(metadata: Mapping[str, Any]) -> dict[str, Any]:
     if "model" in known and "routing_explanation" not in known:
         known["routing_explanation"] = f"Selected {known['model']}"
     return known
+
+
+def _told_code(metadata: Mapping[str, Any]) -> int:
+    """Return the code of a failure, for which an agent may name one of two in its metadata."""
+    code = metadata.get(ERROR_CODE)
+    return code if code in (OVER_BUDGET, NO_PROVIDER) else FAILED
 
 
 def _code(error: A2AError) -> int:

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.warm import warm
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 
@@ -15,6 +16,7 @@ pytestmark = pytest.mark.timeout(120)
     "command",
     [
         ["calling_agents.py"],
+        ["durable.py"],
         ["orchestrator.py"],
         pytest.param(["orchestrator.py", "--model"], marks=pytest.mark.model),
     ],
@@ -22,6 +24,6 @@ pytestmark = pytest.mark.timeout(120)
 )
 def test_examples_run_and_check_themselves(command):
     script, *options = command
-    command = [sys.executable, "-W", "error", EXAMPLES / script, *options]
+    command = warm("-W", "error", str(EXAMPLES / script), *options)
     done = subprocess.run(command, check=True, timeout=110, capture_output=True, text=True)
-    assert "booked" in done.stdout
+    assert "booked" in done.stdout.lower()

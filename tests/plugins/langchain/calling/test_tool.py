@@ -125,10 +125,10 @@ async def test_parallel_calls_while_one_of_them_asks(serve, is_sync, at_once):
 @pytest.mark.parametrize(
     ("agent", "expected"),
     [
-        (states.fails, "the agent's task was failed: Out of paper."),
-        (states.fails_silently, "the agent's task was failed: it gave no reason"),
-        (states.rejects, "the agent's task was rejected: Not my job."),
-        (states.cancels, "the agent's task was canceled: The shop is closed."),
+        (states.fails, "the agent's task failed: Out of paper."),
+        (states.fails_silently, "the agent's task failed: it gave no reason"),
+        (states.rejects, "the agent rejected the task: Not my job."),
+        (states.cancels, "the agent's task was cancelled: The shop is closed."),
         (states.crashes, None),
     ],
 )

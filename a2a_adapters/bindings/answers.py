@@ -1,0 +1,154 @@
+"""Answers over HTTP that may be large: made beside the event loop, shared, sent in slices."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from a2a.types import Task
+from starlette.responses import Response
+
+from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
+from a2a_adapters.protocol.errors import ServerBusyError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from starlette.types import Receive, Scope, Send
+
+_CACHED_BYTES = 32 * 1024 * 1024
+SLICE_BYTES = 64 * 1024
+"""What is given to a connection at a time: it keeps what its client does not read."""
+
+
+class Answers:
+    """Makes the answers of one agent.
+
+    Large tasks are converted once for all who ask for them, as long as they do not change.
+
+    Args:
+        limit: How many bytes may be on their way at a time. The same bytes count once, however
+            many read them.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._cache: OrderedDict[tuple[int, object], tuple[Task, bytes]] = OrderedDict()
+        self._cached_bytes = 0
+        self._held: Counter[int] = Counter()
+        self._held_bytes = 0
+
+    def check_room(self, size: int) -> None:
+        """Refuse what may be so large before anything is made of it.
+
+        Raises:
+            ServerBusyError: There is no room for it beside what is on its way.
+        """
+        if size and self._held_bytes and self._held_bytes + size > self._limit:
+            raise ServerBusyError
+
+    async def respond(
+        self,
+        encode: Callable[[Any], bytes],
+        result: Any,
+        media_type: str,
+        head: bytes = b"",
+        tail: bytes = b"",
+    ) -> Response:
+        """Return the answer to a call.
+
+        Args:
+            encode: Makes JSON of the result.
+            result: What came of the call. It must not change any more.
+            media_type: What the answer is.
+            head: What goes before the JSON.
+            tail: What goes after it.
+
+        Raises:
+            ServerBusyError: Too much is on its way to clients that take their time.
+        """
+        size = 0 if result is None else result.ByteSize()
+        if size <= LARGE_BYTES:
+            return Response(head + encode(result) + tail, media_type=media_type)
+        if id(result) not in self._held and self._held_bytes + size > self._limit:
+            raise ServerBusyError
+        self.hold(result, size)  # it waits for its turn
+        try:
+            body = await computed(self._encoded, encode, result)
+        finally:
+            self.release(result, size)
+        return _LargeResponse(self, body, [head, body, tail], media_type)
+
+    def _encoded(self, encode: Callable[[Any], bytes], result: Any) -> bytes:
+        key = (id(result), encode)
+        known = self._cache.get(key)
+        if known is not None and known[0] is result:
+            return known[1]
+        body = encode(result)
+        if isinstance(result, Task):
+            self._keep(key, result, body)
+        return body
+
+    def _keep(self, key: tuple[int, object], task: Task, body: bytes) -> None:
+        self._cache[key] = task, body
+        self._cached_bytes += len(body)
+        while self._cached_bytes > _CACHED_BYTES:
+            _, (_, oldest) = self._cache.popitem(last=False)
+            self._cached_bytes -= len(oldest)
+
+    def hold(self, content: object, size: int) -> None:
+        """Count what is being made or sent."""
+        self._held[id(content)] += 1
+        if self._held[id(content)] == 1:
+            self._held_bytes += size
+
+    def release(self, content: object, size: int) -> None:
+        """Count it no longer."""
+        self._held[id(content)] -= 1
+        if not self._held[id(content)]:
+            del self._held[id(content)]
+            self._held_bytes -= size
+
+
+class _LargeResponse(Response):
+    """Sends pieces that others send as well, without copies of the whole."""
+
+    def __init__(
+        self, answers: Answers, body: bytes, pieces: Sequence[bytes], media_type: str
+    ) -> None:
+        super().__init__(media_type=media_type)
+        self.headers["content-length"] = str(sum(map(len, pieces)))
+        self._answers = answers
+        self._body = body
+        self._pieces = pieces
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        """Send the answer (ASGI)."""
+        start = {"status": self.status_code, "headers": self.raw_headers}
+        self._answers.hold(self._body, len(self._body))
+        try:
+            await send({"type": "http.response.start", **start})
+            for piece in slices(self._pieces):
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            self._answers.release(self._body, len(self._body))
+
+
+def slices(pieces: Sequence[bytes]) -> Iterator[bytes]:
+    """Return the pieces in slices of `SLICE_BYTES` at most, small ones put together."""
+    small: list[bytes] = []
+    for piece in pieces:
+        if len(piece) < SLICE_BYTES:
+            small.append(piece)
+            if sum(map(len, small)) >= SLICE_BYTES:
+                yield b"".join(small)
+                small.clear()
+            continue
+        if small:
+            yield b"".join(small)
+            small.clear()
+        for start in range(0, len(piece), SLICE_BYTES):
+            yield piece[start : start + SLICE_BYTES]
+    if small:
+        yield b"".join(small)

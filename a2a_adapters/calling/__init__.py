@@ -1,0 +1,40 @@
+"""Remote agents: call any A2A agent, whatever it is made of."""
+
+from __future__ import annotations
+
+from a2a_adapters.calling.agent import (
+    MessageInput,
+    RemoteAgent,
+    remote_llm,
+    remote_tool,
+)
+from a2a_adapters.calling.auth import ApiKeyAuth, BearerAuth
+from a2a_adapters.calling.conversation import Conversation
+from a2a_adapters.calling.options import RemoteOptions
+from a2a_adapters.calling.reply import (
+    AgentReply,
+    Question,
+    RemoteArtifact,
+    RemoteEvent,
+    ReplyState,
+    TokenUsage,
+)
+from a2a_adapters.calling.tools import ToolDescription
+
+__all__ = [
+    "AgentReply",
+    "ApiKeyAuth",
+    "BearerAuth",
+    "Conversation",
+    "MessageInput",
+    "Question",
+    "RemoteAgent",
+    "RemoteArtifact",
+    "RemoteEvent",
+    "RemoteOptions",
+    "ReplyState",
+    "TokenUsage",
+    "ToolDescription",
+    "remote_llm",
+    "remote_tool",
+]

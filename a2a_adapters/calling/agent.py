@@ -1,0 +1,286 @@
+"""`RemoteAgent`: any A2A agent, called from async or blocking code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn, Self
+
+from a2a.types import AgentCard, CancelTaskRequest, GetTaskRequest
+
+from a2a_adapters.calling import again
+from a2a_adapters.calling.answer import Answer
+from a2a_adapters.calling.card import agent_url, describe
+from a2a_adapters.calling.connection import Connections
+from a2a_adapters.calling.conversation import Conversation, Conversations
+from a2a_adapters.calling.failure import translate
+from a2a_adapters.calling.messenger import MessageInput, Messenger
+from a2a_adapters.calling.options import RemoteOptions
+from a2a_adapters.calling.parsing import made
+from a2a_adapters.calling.reply import AgentReply, RemoteEvent
+from a2a_adapters.concurrency import blocking
+from a2a_adapters.plugins import installed_plugins
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Generator, Mapping
+
+    import httpx
+    from a2a.types import Task
+
+    from a2a_adapters.adapter import AgentDescription
+    from a2a_adapters.parts import JSON
+
+__all__ = ["MessageInput", "RemoteAgent", "RemoteEvent"]
+
+
+class RemoteAgent:
+    """An A2A agent of protocol 1.0 or 0.3, over JSON-RPC, HTTP+JSON or gRPC.
+
+    Connects on first use. One object serves any number of threads, event loops and
+    conversations at once.
+
+    Args:
+        agent: The agent's URL, its card's URL, or its card. Hosts that a given card names are
+            trusted as if they had been typed; those of a fetched card pass
+            `RemoteOptions.outbound` unless they are the agent's own.
+        auth: Credentials: `BearerAuth`, `ApiKeyAuth`, or any other `httpx.Auth`.
+        options: Limits and choices.
+
+    Raises:
+        ConfigurationError: The URL is none.
+    """
+
+    def __init__(
+        self,
+        agent: str | AgentCard,
+        *,
+        auth: httpx.Auth | None = None,
+        options: RemoteOptions | None = None,
+    ) -> None:
+        options = options or RemoteOptions()
+        url = agent_url(agent) if isinstance(agent, str) else None
+        card = agent if isinstance(agent, AgentCard) else None
+        self.name = str(url) if url else agent.name if isinstance(agent, AgentCard) else ""
+        self._retries = options.retries
+        self._connections = Connections(url, card, auth, options)
+        self._messenger = Messenger(self._connections, options)
+        self._conversations = Conversations(self._messenger, options.conversations)
+
+    @classmethod
+    def of(cls, agent: str | RemoteAgent) -> RemoteAgent:
+        """Return the agent of a URL; an agent is its own.
+
+        Raises:
+            ConfigurationError: The URL is none.
+        """
+        return cls(agent) if isinstance(agent, str) else agent
+
+    def __repr__(self) -> str:
+        return f"RemoteAgent({self.name!r})"
+
+    def __deepcopy__(self, memo: object) -> Self:
+        # Frameworks copy what models and tools hold; connections and conversations are shared.
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a RemoteAgent holds connections and cannot be pickled; pickle its URL")
+
+    async def card(self) -> AgentCard:
+        """Return the agent's card, as it wrote it. Trust it no more than its answers.
+
+        Raises:
+            RemoteAgentError: It cannot be had.
+        """
+        return (await self._connections.get()).card
+
+    async def describe(self) -> AgentDescription:
+        """Return what of the card a language model may see, clipped.
+
+        Raises:
+            RemoteAgentError: There is no card to be had.
+        """
+        return describe(await self.card())
+
+    async def send(
+        self,
+        message: MessageInput,
+        *,
+        context_id: str = "",
+        task_id: str = "",
+        metadata: Mapping[str, JSON] | None = None,
+    ) -> AgentReply:
+        """Send a message and return the whole answer.
+
+        Args:
+            message: What to send.
+            context_id: The conversation it belongs to, as an earlier reply named it; empty
+                begins one.
+            task_id: The task it answers or adds to.
+            metadata: Entries of the message's metadata.
+
+        Raises:
+            InvalidInputError: The message cannot be expressed in the protocol.
+            RemoteTaskError: The task failed, was rejected or was cancelled.
+            RemoteAgentError: There is no answer for another reason.
+        """
+        reply = None
+        async for event in self.stream(
+            message, context_id=context_id, task_id=task_id, metadata=metadata
+        ):
+            reply = event
+        assert isinstance(reply, AgentReply)  # noqa: S101 - a stream without one raises
+        return reply
+
+    async def stream(
+        self,
+        message: MessageInput,
+        *,
+        context_id: str = "",
+        task_id: str = "",
+        metadata: Mapping[str, JSON] | None = None,
+    ) -> AsyncGenerator[RemoteEvent]:
+        """Send a message; yield the answer as it comes and last the whole `AgentReply`.
+
+        Closing the stream before its end cancels the remote task. For the arguments and
+        errors see `send`.
+        """
+        exchange = await self._messenger.begin(
+            message, context_id=context_id, task_id=task_id, metadata=metadata
+        )
+        events = exchange.events()
+        try:
+            async for event in events:
+                yield event
+        finally:
+            await events.aclose()
+
+    async def get_task(self, task_id: str) -> AgentReply:
+        """Return a task as it now stands, whatever its state.
+
+        Raises:
+            RemoteAgentError: The agent does not know it, or does not answer.
+        """
+        connection = await self._connections.get()
+        try:
+            task = await again.read(
+                lambda: connection.client.get_task(GetTaskRequest(id=task_id)), self._retries
+            )
+        except Exception as error:
+            raise translate(error, connection.card) from error
+        return await made(task.ByteSize(), _as_reply, task)
+
+    async def cancel(self, task_id: str) -> AgentReply:
+        """Stop the work on a task.
+
+        Raises:
+            RemoteAgentError: The task cannot be cancelled, or the agent does not answer.
+        """
+        connection = await self._connections.get()
+        try:
+            task = await connection.client.cancel_task(CancelTaskRequest(id=task_id))
+        except Exception as error:
+            raise translate(error, connection.card) from error
+        return await made(task.ByteSize(), _as_reply, task)
+
+    def conversation(self, key: str | None = None, *, context_id: str = "") -> Conversation:
+        """Return a conversation.
+
+        Args:
+            key: The caller's own name for it: the same key gives the same conversation, as long
+                as this object lives and `RemoteOptions.conversations` allows. It is not sent.
+            context_id: The agent's name for it, to go on with an earlier one. With a key it
+                counts if no conversation of that key has begun.
+
+        Without arguments it is a new one.
+        """
+        if key is None and not context_id:
+            return Conversation(self._messenger)
+        return self._conversations.get(key, context_id)
+
+    async def aclose(self) -> None:
+        """Close the connections; the next call opens them again."""
+        await self._connections.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def describe_sync(self) -> AgentDescription:
+        """`describe` from blocking code."""
+        return blocking.run(self.describe())
+
+    def send_sync(
+        self,
+        message: MessageInput,
+        *,
+        context_id: str = "",
+        task_id: str = "",
+        metadata: Mapping[str, JSON] | None = None,
+    ) -> AgentReply:
+        """`send` from blocking code."""
+        return blocking.run(
+            self.send(message, context_id=context_id, task_id=task_id, metadata=metadata)
+        )
+
+    def stream_sync(
+        self,
+        message: MessageInput,
+        *,
+        context_id: str = "",
+        task_id: str = "",
+        metadata: Mapping[str, JSON] | None = None,
+    ) -> Generator[RemoteEvent]:
+        """`stream` from blocking code."""
+        return blocking.iterate(
+            self.stream(message, context_id=context_id, task_id=task_id, metadata=metadata)
+        )
+
+    def get_task_sync(self, task_id: str) -> AgentReply:
+        """`get_task` from blocking code."""
+        return blocking.run(self.get_task(task_id))
+
+    def cancel_sync(self, task_id: str) -> AgentReply:
+        """`cancel` from blocking code."""
+        return blocking.run(self.cancel(task_id))
+
+    def close(self) -> None:
+        """`aclose` from blocking code."""
+        blocking.run(self.aclose())
+
+
+def _as_reply(task: Task) -> AgentReply:
+    answer = Answer()
+    answer.fold_task(task)
+    return answer.finish()[1]
+
+
+__all__ = ["remote_llm", "remote_tool"]
+
+
+def remote_llm(agent: str | RemoteAgent, framework: str) -> object:
+    """Return a remote agent as a language model of a framework.
+
+    Args:
+        agent: The agent, or its URL.
+        framework: The framework's name, "langchain" for instance.
+
+    Raises:
+        NoAdapterError: No plugin makes language models of that framework.
+        MissingExtraError: The framework is not installed.
+    """
+    return installed_plugins().remote_llm(RemoteAgent.of(agent), framework)
+
+
+def remote_tool(agent: str | RemoteAgent, framework: str) -> object:
+    """Return a remote agent as a tool of a framework; its card is read for that.
+
+    Args:
+        agent: The agent, or its URL.
+        framework: The framework's name, "langchain" for instance.
+
+    Raises:
+        NoAdapterError: No plugin makes tools of that framework.
+        MissingExtraError: The framework is not installed.
+        RemoteAgentError: The card cannot be had.
+    """
+    return installed_plugins().remote_tool(RemoteAgent.of(agent), framework)

@@ -1,0 +1,258 @@
+"""Makes one answer of whatever an agent sends: chunks, snapshots, tasks, messages.
+
+Agents differ: the text may come as an artifact, as the message of a status, as both, as a bare
+message, or only in the final task. Each piece is kept, and none counts twice.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias
+
+from a2a.types import Role, TaskState
+
+from a2a_adapters.calling.artifact import GrowingArtifact, text_of
+from a2a_adapters.calling.reply import AgentReply, Question, ReplyState
+from a2a_adapters.events import (
+    PROGRESS_EXTENSION,
+    Progress,
+    ProgressEvent,
+    TextDelta,
+    ToolCall,
+    ToolResult,
+)
+from a2a_adapters.parts import JSON, Data, Part, Text, join_text
+from a2a_adapters.protocol import states
+from a2a_adapters.protocol.conversion import from_protocol, message_parts, struct_to_dict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from a2a.types import (
+        Artifact,
+        Message,
+        StreamResponse,
+        Task,
+        TaskArtifactUpdateEvent,
+        TaskStatus,
+    )
+    from a2a.types import Part as ProtocolPart
+
+NewEvent: TypeAlias = TextDelta | ProgressEvent
+
+_COMPLETED = re.compile(
+    r"(the )?(task|run)( (has|is|was))?( been)? (completed|finished|done)( successfully)?[.!]?",
+    re.IGNORECASE,
+)
+
+_STATES: dict[TaskState, ReplyState] = {
+    states.UNSPECIFIED: "unknown",
+    states.SUBMITTED: "submitted",
+    states.WORKING: "working",
+    states.COMPLETED: "completed",
+    states.FAILED: "failed",
+    states.CANCELED: "canceled",
+    states.REJECTED: "rejected",
+    states.INPUT_REQUIRED: "input-required",
+    states.AUTH_REQUIRED: "auth-required",
+}
+
+
+class Answer:
+    """Folds the events of one answer."""
+
+    def __init__(self) -> None:
+        self.task_id = ""
+        self.context_id = ""
+        self.is_settled = False
+        self.has_strange_events = False
+        """Whether there were events of no known kind, which count for nothing."""
+        self._state = states.UNSPECIFIED
+        self._known: Mapping[str, Sequence[Part]] = {}
+        self._artifacts: dict[str, GrowingArtifact] = {}
+        self._metadata: dict[str, JSON] = {}
+        self._message: Sequence[Part] | None = None
+        self._status_parts: Sequence[Part] = ()
+        self._status_ids: set[str] = set()
+        self._working_texts: list[str] = []
+        self._last_said: Sequence[Part] = ()
+        self._speaker = ""
+
+    def ignore(self, task: Task) -> None:
+        """Take a task as it was before the message that is being answered."""
+        self._known = {
+            artifact.artifact_id: [from_protocol(part) for part in artifact.parts]
+            for artifact in task.artifacts
+        }
+        self._status_ids.add(task.status.message.message_id)
+
+    def fold(self, event: StreamResponse) -> list[NewEvent]:
+        """Take an event; return what is new for a reader."""
+        match event.WhichOneof("payload"):
+            case "artifact_update":
+                return self._fold_chunk(event.artifact_update)
+            case "status_update":
+                update = event.status_update
+                if self._is_strange(update.task_id):
+                    return []
+                self._note_ids(update.task_id, update.context_id)
+                self._metadata |= struct_to_dict(update.metadata)
+                return self._fold_status(update.status)
+            case "task":
+                return self.fold_task(event.task)
+            case "message":
+                return self._fold_message(event.message)
+            case _:
+                self.has_strange_events = True
+                return []
+
+    def fold_task(self, task: Task) -> list[NewEvent]:
+        """Take a task as it now is; return what is new for a reader."""
+        self._note_ids(task.id, task.context_id)
+        self._metadata |= struct_to_dict(task.metadata)
+        news: list[NewEvent] = []
+        for artifact in task.artifacts:
+            growing = self._growing(artifact)
+            news += self._say(growing.id, growing.replace(map(from_protocol, artifact.parts)))
+        if task.history and task.history[-1].role == Role.ROLE_AGENT:
+            self._last_said = message_parts(task.history[-1])
+        return news + self._fold_status(task.status)
+
+    def _fold_chunk(self, update: TaskArtifactUpdateEvent) -> list[NewEvent]:
+        if self._is_strange(update.task_id):
+            return []
+        self._note_ids(update.task_id, update.context_id)
+        artifact = update.artifact
+        growing = self._growing(artifact)
+        if not update.append:
+            text = growing.replace(map(from_protocol, artifact.parts))
+        elif len(artifact.parts) == 1 and _is_plain_text(part := artifact.parts[0]):
+            text = growing.append_text(part.text)
+        else:
+            text = growing.append(map(from_protocol, artifact.parts))
+        return self._say(growing.id, text)
+
+    def _fold_status(self, status: TaskStatus) -> list[NewEvent]:
+        self._state = status.state
+        self.is_settled = status.state in states.SETTLED
+        if not status.HasField("message"):
+            self._status_parts = ()
+            return []
+        message = status.message
+        self._status_parts = parts = message_parts(message)
+        if self.is_settled or message.message_id in self._status_ids:
+            return []
+        self._status_ids.add(message.message_id)
+        if PROGRESS_EXTENSION in message.extensions:
+            return [_progress(parts)]
+        text = join_text(parts)
+        self._working_texts.append(text)
+        data = next((part.value for part in parts if isinstance(part, Data)), None)
+        return [Progress(text, data)]  # type: ignore[arg-type]
+
+    def _fold_message(self, message: Message) -> list[NewEvent]:
+        self._note_ids(message.task_id, message.context_id)
+        self._metadata |= struct_to_dict(message.metadata)
+        self._message = (*(self._message or ()), *message_parts(message))
+        self._state = states.COMPLETED
+        self.is_settled = True
+        return self._say(message.message_id, join_text(message_parts(message)))
+
+    def _growing(self, artifact: Artifact) -> GrowingArtifact:
+        artifact_id = artifact.artifact_id
+        growing = self._artifacts.get(artifact_id)
+        if growing is None:
+            growing = GrowingArtifact(artifact_id, self._known.get(artifact_id, ()))
+            self._artifacts[artifact_id] = growing
+        growing.name = artifact.name or growing.name
+        growing.description = artifact.description or growing.description
+        if artifact.HasField("metadata"):
+            growing.metadata = {**growing.metadata, **struct_to_dict(artifact.metadata)}
+        return growing
+
+    def _is_strange(self, task_id: str) -> bool:
+        """Tell whether something is about another task."""
+        return bool(self.task_id and task_id) and task_id != self.task_id
+
+    def _note_ids(self, task_id: str, context_id: str) -> None:
+        self.task_id = task_id or self.task_id
+        self.context_id = context_id or self.context_id
+
+    def _say(self, speaker: str, text: str, kind: type[TextDelta] = TextDelta) -> list[NewEvent]:
+        if not text:
+            return []
+        if self._speaker and speaker != self._speaker:
+            text = f"\n{text}"
+        self._speaker = speaker
+        return [kind(text)]
+
+    def finish(self) -> tuple[list[NewEvent], AgentReply]:
+        """Return what had not been said yet, and the whole answer."""
+        artifacts = [a for growing in self._artifacts.values() if (a := growing.news())]
+        parts = [part for artifact in artifacts for part in artifact.parts]
+        text = "\n".join(said for a in artifacts if (said := text_of(a.parts)))
+        rest = self._rest(parts, has_text=bool(text))
+        late = join_text(rest)
+        reply = AgentReply(
+            text="\n".join(filter(None, (text, late))),
+            parts=(*parts, *rest),
+            state=_STATES.get(self._state, "unknown"),
+            task_id=self.task_id,
+            context_id=self.context_id,
+            metadata=self._metadata,
+            status_parts=self._status_parts,
+            artifacts=artifacts,
+        )
+        if self._message is not None:
+            return [], reply
+        return self._say("status", late, Question if reply.is_question else TextDelta), reply
+
+    def _rest(self, parts: Sequence[Part], *, has_text: bool) -> Sequence[Part]:
+        """Return what belongs to the answer beside the artifacts."""
+        if self._message is not None:
+            return self._message
+        if self._state in states.INTERRUPTED:
+            return self._status_parts
+        if self._last_said and not parts and _says_nothing(self._status_parts):
+            return self._last_said
+        rest = [
+            part
+            for part in self._status_parts
+            if part not in parts and not (has_text and isinstance(part, Text))
+        ]
+        if rest or parts or not self.is_settled:
+            return rest
+        return self._last_said or [Text(text) for text in _unrepeated(self._working_texts)]
+
+
+def _says_nothing(parts: Sequence[Part]) -> bool:
+    """Tell whether the message of a status is but the status in words, as langgraph-api has it."""
+    return _COMPLETED.fullmatch(join_text(parts).strip()) is not None
+
+
+def _unrepeated(texts: Sequence[str]) -> list[str]:
+    """Join the texts of an agent that streams by status messages: deltas or snapshots."""
+    if not any(texts):
+        return []
+    are_snapshots = all(after.startswith(before) for before, after in pairwise(texts))
+    return [texts[-1]] if are_snapshots else ["".join(texts)]
+
+
+def _is_plain_text(part: ProtocolPart) -> bool:
+    return part.HasField("text") and not part.HasField("metadata") and not part.media_type
+
+
+def _progress(parts: Sequence[Part]) -> ProgressEvent:
+    """Read the message of an event in `PROGRESS_EXTENSION`."""
+    value = next((part.value for part in parts if isinstance(part, Data)), None)
+    event = value if isinstance(value, dict) else {}
+    call_id, name = str(event.get("id", "")), str(event.get("name", ""))
+    match event.get("type"):
+        case "tool_call":
+            return ToolCall(call_id, name, event.get("arguments"))
+        case "tool_result":
+            is_error = bool(event.get("is_error"))
+            return ToolResult(call_id, name, event.get("result"), is_error)
+        case _:
+            return Progress(join_text(parts), event.get("data"))

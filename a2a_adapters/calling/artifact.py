@@ -1,0 +1,134 @@
+"""One artifact as it arrives, in whatever pieces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeGuard
+
+from a2a_adapters.calling.reply import RemoteArtifact
+from a2a_adapters.parts import JSON, Part, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+class GrowingArtifact:
+    """Takes chunks, snapshots and repetitions, and tells which text is new.
+
+    Text parts are joined without anything between them: agents send tokens as parts.
+
+    Args:
+        artifact_id: Its id.
+        known: What it held before the message that is being answered.
+    """
+
+    def __init__(self, artifact_id: str, known: Sequence[Part] = ()) -> None:
+        self.id = artifact_id
+        self.name = ""
+        self.description = ""
+        self.metadata: Mapping[str, JSON] = {}
+        self._known = known
+        self._parts = list(known)
+        self._run: list[str] = []
+        self._known_text = self._shown = text_of(known)
+        self._is_shown = True
+        """Whether all text so far has been returned as new; `_shown` is out of date then."""
+
+    def append_text(self, text: str) -> str:
+        """Append a chunk of plain text; return what of it is new."""
+        self._run.append(text)
+        return text if self._is_shown else self._news()
+
+    def append(self, parts: Iterable[Part]) -> str:
+        """Append parts; return the text that is new."""
+        shown = self._shown_text()
+        for part in parts:
+            if _is_plain(part):
+                self._run.append(part.text)
+            else:
+                self._end_run()
+                self._parts.append(part)
+        self._shown, self._is_shown = shown, False
+        return self._news()
+
+    def replace(self, parts: Iterable[Part]) -> str:
+        """Put parts in place of all that was; return the text that is new.
+
+        Text that contradicts what was already returned is returned whole, on a new line.
+        """
+        self._shown, self._is_shown = self._shown_text(), False
+        self._parts.clear()
+        self._run.clear()
+        return self.append(parts)
+
+    def _news(self) -> str:
+        text = self.text
+        if self._shown.startswith(text) and self._shown != text:
+            return ""  # an older snapshot: what follows will catch up
+        self._is_shown = True
+        if text.startswith(self._shown):
+            return text[len(self._shown) :]
+        return text if self._shown == self._known_text else f"\n{text}"
+
+    def _shown_text(self) -> str:
+        return self.text if self._is_shown else self._shown
+
+    def _end_run(self) -> None:
+        if self._run:
+            self._parts.append(Text("".join(self._run)))
+            self._run.clear()
+
+    @property
+    def text(self) -> str:
+        """All text so far."""
+        return text_of(self._parts) + "".join(self._run)
+
+    def news(self) -> RemoteArtifact | None:
+        """Return what the artifact holds beyond what was known, None if that is nothing."""
+        self._end_run()
+        parts = _merged(self._parts)
+        known = _merged(self._known)
+        if parts[: len(known)] == known:
+            parts = parts[len(known) :]
+        elif known and _continues(parts, known):
+            last = len(known) - 1
+            rest = Text(text_of(parts[last : last + 1])[len(text_of(known[last:])) :])
+            parts = [rest, *parts[last + 1 :]]
+        if not parts:
+            return None
+        return RemoteArtifact(
+            id=self.id,
+            parts=parts,
+            name=self.name,
+            description=self.description,
+            metadata=self.metadata,
+        )
+
+
+def text_of(parts: Iterable[Part]) -> str:
+    """Return the text of all text parts, joined as it is."""
+    return "".join(part.text for part in parts if isinstance(part, Text))
+
+
+def _is_plain(part: Part) -> TypeGuard[Text]:
+    return isinstance(part, Text) and not part.metadata and not part.media_type
+
+
+def _merged(parts: Iterable[Part]) -> list[Part]:
+    """Join neighbouring text parts."""
+    merged: list[Part] = []
+    for part in parts:
+        last = merged[-1] if merged else None
+        if _is_plain(part) and last is not None and _is_plain(last):
+            merged[-1] = Text(last.text + part.text)
+        elif not isinstance(part, Text) or part.text:
+            merged.append(part)
+    return merged
+
+
+def _continues(parts: Sequence[Part], known: Sequence[Part]) -> bool:
+    """Tell whether `parts` begin with `known`, but for a last text that goes on."""
+    last = len(known) - 1
+    if parts[:last] != known[:last] or len(parts) <= last:
+        return False
+    part, before = parts[last], known[last]
+    return isinstance(part, Text) and isinstance(before, Text) and part.text.startswith(before.text)

@@ -1,0 +1,175 @@
+"""A remote agent's card: fetched once, and believed as far as it must be."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import httpx
+from a2a.client.card_resolver import parse_agent_card
+from a2a.client.errors import A2AClientError
+from google.protobuf.json_format import ParseError
+from pydantic_core import from_json
+
+from a2a_adapters.adapter import AgentDescription, Skill
+from a2a_adapters.calling.failure import UNAUTHORIZED
+from a2a_adapters.calling.http import MAX_BYTES
+from a2a_adapters.calling.quoting import quote
+from a2a_adapters.errors import (
+    ConfigurationError,
+    RemoteAnswerError,
+    RemoteAuthError,
+    RemoteConnectionError,
+    RemoteTimeoutError,
+)
+from a2a_adapters.plugins import installed_plugins
+from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from a2a.types import AgentCard
+
+    from a2a_adapters.calling.options import RemoteOptions
+
+_CARD_SECONDS = 30.0
+_LAST_PORT = 65535
+_NAME_LENGTH = 100
+_TEXT_LENGTH = 1_000
+_SKILLS = 50
+_REASON_LENGTH = 200
+
+
+def agent_url(url: str) -> httpx.URL:
+    """Return the address of an agent or of its card as a URL.
+
+    Raises:
+        ConfigurationError: It is no address of a web server.
+    """
+    try:
+        parsed = httpx.URL(url.strip())
+        is_reachable = parsed.host and (parsed.port or 0) <= _LAST_PORT
+    except (httpx.InvalidURL, UnicodeError) as error:  # the latter of international names
+        raise ConfigurationError(f"{url!r} is not a URL") from error
+    if parsed.scheme not in {"http", "https"} or not is_reachable:
+        raise ConfigurationError(f"{url!r} is not of the form http://host:port or https://host")
+    if parsed.userinfo:
+        raise ConfigurationError("credentials go into auth, not into the agent's URL")
+    return parsed
+
+
+async def fetch_card(
+    client: httpx.AsyncClient, url: httpx.URL, options: RemoteOptions
+) -> AgentCard:
+    """Fetch the card of the agent at `url`, which may also be the card's own address.
+
+    Raises:
+        RemoteConnectionError: The agent cannot be reached.
+        RemoteTimeoutError: It does not send the card in time.
+        RemoteAuthError: It wants credentials for its card.
+        RemoteAnswerError: There is no card there.
+    """
+    return _parse(await fetch_card_json(client, url, options), url)
+
+
+async def fetch_card_json(
+    client: httpx.AsyncClient, url: httpx.URL, options: RemoteOptions
+) -> bytes:
+    """Fetch what stands where a card should be, as `fetch_card` does; it need not be one."""
+    try:
+        async with asyncio.timeout(min(options.timeout, _CARD_SECONDS)):
+            for address in chain(_addresses(url), _dialect_addresses(url)):
+                response = await _get(client, address, options.card_bytes)
+                if response.status_code != httpx.codes.NOT_FOUND:
+                    return _content(response, address)
+    except TimeoutError as error:
+        raise RemoteTimeoutError(f"{url} did not send its card in time") from error
+    hints = installed_plugins().card_hints()
+    raise RemoteAnswerError("; ".join([f"there is no agent card at {url} (HTTP 404)", *hints]))
+
+
+async def _get(client: httpx.AsyncClient, address: str, max_bytes: int) -> httpx.Response:
+    request = client.build_request("GET", address, extensions={MAX_BYTES: max_bytes})
+    try:
+        return await client.send(request)
+    except httpx.HTTPError as error:
+        raise RemoteConnectionError(f"{address} cannot be reached: {error}") from error
+
+
+def _addresses(url: httpx.URL) -> list[str]:
+    if url.path.endswith(".json"):
+        return [str(url)]
+    base = str(url.copy_with(query=None, fragment=None)).rstrip("/")
+    return [base + path for path in WELL_KNOWN_PATHS]
+
+
+def _dialect_addresses(url: httpx.URL) -> Iterator[str]:
+    """Yield where dialects have cards; no plugin is asked before that is needed."""
+    yield from installed_plugins().card_addresses(str(url))
+
+
+def _content(response: httpx.Response, address: str) -> bytes:
+    status = response.status_code
+    if status in UNAUTHORIZED:
+        challenge = quote(response.headers.get("www-authenticate", ""), _REASON_LENGTH)
+        raise RemoteAuthError(
+            f"{address} wants credentials for the card (HTTP {status})"
+            + (f": {challenge}" if challenge else "")
+        )
+    if response.is_redirect:
+        target = response.headers.get("location", "elsewhere")
+        raise RemoteAnswerError(
+            f"{address} redirects to {target}: use that address if you trust it"
+        )
+    if status != httpx.codes.OK:
+        reason = _reason(response.content)
+        raise RemoteAnswerError(
+            f"{address} answers HTTP {status} instead of a card" + (f": {reason}" if reason else "")
+        )
+    return response.content
+
+
+def _reason(content: bytes) -> str:
+    """Return what an answer that is no card says, in the shapes that servers of the web use."""
+    try:
+        told = from_json(content)
+    except ValueError:
+        told = content[: 4 * _REASON_LENGTH].decode(errors="replace")
+    for key in ("error", "message", "detail"):
+        if isinstance(told, dict) and key in told:
+            told = told[key]
+    is_page = isinstance(told, str) and told.lstrip().startswith("<")
+    return quote(told, _REASON_LENGTH) if isinstance(told, str) and not is_page else ""
+
+
+def _parse(content: bytes, url: httpx.URL) -> AgentCard:
+    try:
+        card = parse_agent_card(from_json(content))
+    except (ValueError, TypeError, AttributeError, ParseError, A2AClientError) as error:
+        raise RemoteAnswerError(f"what {url} answers is not an agent card") from error
+    if not card.supported_interfaces:
+        raise RemoteAnswerError(f"the card at {url} names no interface")
+    return card
+
+
+def describe(card: AgentCard) -> AgentDescription:
+    """Return what of a card may be shown to a language model: clipped, on one line each."""
+    skills = [
+        Skill(
+            id=quote(skill.id, _NAME_LENGTH),
+            name=quote(skill.name, _NAME_LENGTH),
+            description=quote(skill.description, _TEXT_LENGTH),
+            tags=[quote(tag, _NAME_LENGTH) for tag in skill.tags[:_SKILLS]],
+            examples=[quote(example, _TEXT_LENGTH) for example in skill.examples[:_SKILLS]],
+        )
+        for skill in card.skills[:_SKILLS]
+    ]
+    return AgentDescription(
+        name=quote(card.name, _NAME_LENGTH),
+        description=quote(card.description, _TEXT_LENGTH),
+        version=quote(card.version, _NAME_LENGTH),
+        skills=skills,
+        input_modes=list(card.default_input_modes),
+        output_modes=list(card.default_output_modes),
+    )

@@ -1,0 +1,195 @@
+"""Conversations with a remote agent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from concurrent.futures import Future
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from a2a_adapters.calling.reply import AgentReply, RemoteEvent
+from a2a_adapters.concurrency import BoundedMap, blocking
+from a2a_adapters.errors import RemoteRefusedError, RemoteTaskError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Generator, Mapping
+
+    from a2a_adapters.calling.messenger import MessageInput, Messenger
+    from a2a_adapters.parts import JSON
+
+__all__ = ["Conversation"]
+
+
+class Conversation:
+    """A run of messages to one agent, each answered before the next is sent.
+
+    The agent names the conversation with its first answer. While one of its tasks waits for
+    input, the next message is the answer to it. `RemoteAgent.conversation` makes these.
+
+    Attributes:
+        context_id: The agent's contextId; "" before the first answer.
+        task_id: The task that waits for the next message; "" when none does.
+    """
+
+    def __init__(self, messenger: Messenger, context_id: str = "") -> None:
+        self._messenger = messenger
+        self._turns = Turns()
+        self.context_id = context_id
+        self.task_id = ""
+
+    async def send(
+        self,
+        message: MessageInput,
+        *,
+        task_id: str | None = None,
+        metadata: Mapping[str, JSON] | None = None,
+    ) -> AgentReply:
+        """Send a message and return the whole answer.
+
+        Args:
+            message: What to send.
+            task_id: The task it answers, "" for none; None takes the one that waits now.
+            metadata: Entries of the message's metadata.
+
+        Raises:
+            RemoteAgentError: There is no answer.
+        """
+        reply = None
+        async for event in self.stream(message, task_id=task_id, metadata=metadata):
+            reply = event
+        assert isinstance(reply, AgentReply)  # noqa: S101 - a stream without one raises
+        return reply
+
+    async def stream(
+        self,
+        message: MessageInput,
+        *,
+        task_id: str | None = None,
+        metadata: Mapping[str, JSON] | None = None,
+    ) -> AsyncGenerator[RemoteEvent]:
+        """Send a message; yield the answer as it comes and last the whole `AgentReply`.
+
+        For the arguments and errors see `send`.
+        """
+        # A question that is asked while this waits for its turn was not seen by whoever sent it.
+        answered = self.task_id if task_id is None else task_id
+        async with self._turns:
+            exchange = await self._messenger.begin(
+                message, context_id=self.context_id, task_id=answered, metadata=metadata
+            )
+            events = exchange.events()
+            try:
+                async for event in events:
+                    if isinstance(event, AgentReply):
+                        self._note(event, answered)
+                    yield event
+            except (RemoteTaskError, RemoteRefusedError):  # it has ended, or nobody knows it
+                self._forget(answered)
+                raise
+            finally:
+                await events.aclose()
+                self.context_id = exchange.context_id or self.context_id
+                if exchange.is_cancelled:
+                    self._forget(answered)
+
+    def send_sync(
+        self,
+        message: MessageInput,
+        *,
+        task_id: str | None = None,
+        metadata: Mapping[str, JSON] | None = None,
+    ) -> AgentReply:
+        """`send` from blocking code."""
+        return blocking.run(self.send(message, task_id=task_id, metadata=metadata))
+
+    def stream_sync(
+        self,
+        message: MessageInput,
+        *,
+        task_id: str | None = None,
+        metadata: Mapping[str, JSON] | None = None,
+    ) -> Generator[RemoteEvent]:
+        """`stream` from blocking code."""
+        return blocking.iterate(self.stream(message, task_id=task_id, metadata=metadata))
+
+    def _note(self, reply: AgentReply, answered: str) -> None:
+        self.context_id = reply.context_id or self.context_id
+        if reply.is_question:
+            self.task_id = reply.task_id
+        else:
+            self._forget(answered)
+
+    def _forget(self, task_id: str) -> None:
+        if self.task_id == task_id:
+            self.task_id = ""
+
+
+class Conversations:
+    """The conversations of an agent by the caller's own key; the longest unused are forgotten."""
+
+    def __init__(self, messenger: Messenger, limit: int) -> None:
+        self._messenger = messenger
+        self._lock = Lock()
+        self._by_name: BoundedMap[tuple[str, str], Conversation] = BoundedMap(limit)
+
+    def get(self, key: str | None, context_id: str) -> Conversation:
+        """Return the conversation of a key, or else the one with that contextId."""
+        name = ("context", context_id) if key is None else ("key", key)
+        with self._lock:
+            found = self._by_name.get(name)
+            if found is None or not _is_meant(found, key, context_id):
+                found = self._with_context(context_id)
+            self._by_name[name] = found
+        return found
+
+    def _with_context(self, context_id: str) -> Conversation:
+        known = self._by_name.values() if context_id else ()
+        same = (each for each in known if each.context_id == context_id)
+        return next(same, None) or Conversation(self._messenger, context_id)
+
+
+def _is_meant(conversation: Conversation, key: str | None, context_id: str) -> bool:
+    """Tell whether it is still what its name says."""
+    if key is None:
+        return conversation.context_id == context_id  # some agents change it with every answer
+    return bool(conversation.context_id) or not context_id
+
+
+class Turns:
+    """A lock whose holders come from several event loops: `async with turns: ...`.
+
+    `asyncio.Lock` knows one event loop only, but blocking code calls from another one than
+    async code does. Whoever waits longest is next.
+    """
+
+    def __init__(self) -> None:
+        self._guard = Lock()
+        self._is_taken = False
+        self._waiting: deque[Future[None]] = deque()
+
+    async def __aenter__(self) -> None:
+        turn: Future[None] = Future()
+        with self._guard:
+            if not self._is_taken:
+                self._is_taken = True
+                return
+            self._waiting.append(turn)
+        try:
+            await asyncio.wrap_future(turn)
+        except asyncio.CancelledError:
+            if not turn.cancel():  # it had just been given
+                self._pass_on()
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        with self._guard:
+            while self._waiting:
+                turn = self._waiting.popleft()
+                if turn.set_running_or_notify_cancel():
+                    turn.set_result(None)
+                    return
+            self._is_taken = False

@@ -1,0 +1,294 @@
+"""One message to a remote agent, and everything that comes back for it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from itertools import count
+from typing import TYPE_CHECKING
+
+from a2a.client import ClientCallContext
+from a2a.extensions.common import HTTP_EXTENSION_HEADER
+from a2a.types import (
+    CancelTaskRequest,
+    GetTaskRequest,
+    StreamResponse,
+    SubscribeToTaskRequest,
+)
+
+from a2a_adapters.calling import again
+from a2a_adapters.calling.answer import Answer
+from a2a_adapters.calling.failure import may_have_begun, translate
+from a2a_adapters.calling.http import back_off
+from a2a_adapters.calling.parsing import made
+from a2a_adapters.calling.quoting import quote
+from a2a_adapters.concurrency import in_background
+from a2a_adapters.errors import (
+    RemoteAgentError,
+    RemoteAnswerError,
+    RemoteConnectionError,
+    RemoteRefusedError,
+    RemoteTaskError,
+    RemoteTimeoutError,
+)
+from a2a_adapters.events import PROGRESS_EXTENSION
+from a2a_adapters.parts import join_text
+from a2a_adapters.protocol import states
+from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION
+from a2a_adapters.protocol.errors import SERVER_ERROR
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+
+    from a2a.types import AgentCard, SendMessageRequest
+
+    from a2a_adapters.calling.answer import NewEvent
+    from a2a_adapters.calling.connection import Connection
+    from a2a_adapters.calling.options import RemoteOptions
+    from a2a_adapters.calling.reply import AgentReply, ReplyState
+
+_FIRST_DELAY = 0.1
+_LONGEST_DELAY = 5.0
+_CANCEL_SECONDS = 5.0
+_END_SECONDS = 0.1
+_LEAVE_SECONDS = 1.0
+"""How long leaving waits for the cancelling, which goes on without it."""
+
+_ENDS: Mapping[ReplyState, str] = {
+    "failed": "the agent's task failed",
+    "rejected": "the agent rejected the task",
+    "canceled": "the agent's task was cancelled",
+}
+"""How a task ends without an answer."""
+
+
+class Exchange:
+    """Sends a message and follows its task until that ends or waits.
+
+    A message whose connection breaks before anything has come back is sent again under its id,
+    where that cannot have it answered twice.
+    A stream that breaks is subscribed to again; where that does not work, the task is asked for.
+    Leaving early cancels the task: nobody is there to read its answer.
+
+    Args:
+        connection: What it goes through.
+        request: The message.
+        options: Limits and choices.
+    """
+
+    def __init__(
+        self, connection: Connection, request: SendMessageRequest, options: RemoteOptions
+    ) -> None:
+        self._client = connection.client
+        self._card = connection.card
+        self._can_stream = connection.card.capabilities.streaming
+        self._request = request
+        self._options = options
+        self._may_resend = _may_resend(connection.card, options)
+        self._context = _call_context(connection, options)
+        self._answer = Answer()
+        self._may_look_settled = bool(request.message.task_id)
+        self.is_cancelled = False
+        """Whether the task was left to be cancelled."""
+
+    @property
+    def context_id(self) -> str:
+        """The conversation, as the agent calls it; "" as long as it has not said."""
+        return self._answer.context_id
+
+    async def events(self) -> AsyncGenerator[NewEvent | AgentReply]:
+        """Yield what is new as it comes, and last the whole answer.
+
+        Raises:
+            RemoteAgentError: There is no answer.
+        """
+        answer = self._answer
+        try:
+            async for response in self._in_time(self._responses()):
+                for event in await made(response.ByteSize(), answer.fold, response):
+                    yield event
+            news, reply = answer.finish()
+            if reply.state in _ENDS:
+                reason = quote(join_text(reply.status_parts)) or "it gave no reason"
+                raise RemoteTaskError(f"{_ENDS[reply.state]}: {reason}", reply)
+            for event in news:
+                yield event
+        except (GeneratorExit, asyncio.CancelledError, RemoteTimeoutError):
+            await self._cancel_task()
+            raise
+        except RemoteAgentError as error:
+            error.task_id = error.task_id or answer.task_id
+            error.context_id = error.context_id or answer.context_id
+            raise
+        yield reply
+
+    async def _in_time(
+        self, responses: AsyncGenerator[StreamResponse]
+    ) -> AsyncGenerator[StreamResponse]:
+        """Yield the responses, all within the time that the answer may take."""
+        deadline = asyncio.get_running_loop().time() + self._options.timeout
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout_at(deadline):
+                        response = await anext(responses)
+                except StopAsyncIteration:
+                    return
+                yield response
+        except TimeoutError as error:
+            raise RemoteTimeoutError(
+                f"no whole answer within {self._options.timeout:g} s",
+                task_id=self._answer.task_id,
+                context_id=self._answer.context_id,
+            ) from error
+        finally:
+            await responses.aclose()
+
+    async def _responses(self) -> AsyncGenerator[StreamResponse]:
+        answer = self._answer
+        if self._may_look_settled:
+            await self._learn_what_is_known()
+        responses = self._sent()
+        try:
+            async for response in responses:
+                yield response
+                if answer.is_settled and not self._is_old_question(response):
+                    await _read_to_end(responses)
+                    return
+        except Exception as error:
+            failure = translate(error, self._card)
+            if not answer.task_id or not _has_only_broken_off(failure):
+                raise failure from error
+        if not answer.is_settled and not answer.task_id:
+            raise RemoteAnswerError(_nothing(answer))
+        async for response in self._go_on():
+            yield response
+
+    async def _sent(self) -> AsyncGenerator[StreamResponse]:
+        """Send the message, again if it is lost; yield what comes back."""
+        for attempt in count():
+            has_begun = False
+            try:
+                async for response in self._client.send_message(
+                    self._request, context=self._context
+                ):
+                    has_begun = True
+                    yield response
+            except Exception as error:
+                is_over = has_begun or attempt >= self._options.retries
+                if is_over or not self._may_resend or not may_have_begun(error):
+                    raise
+            else:
+                return
+            await asyncio.sleep(back_off(attempt))
+
+    def _is_old_question(self, response: StreamResponse) -> bool:
+        """Tell whether this shows the task as it waited before our message reached it."""
+        return (
+            self._may_look_settled
+            and self._can_stream
+            and response.HasField("task")
+            and response.task.status.state in states.INTERRUPTED
+        )
+
+    async def _go_on(self) -> AsyncGenerator[StreamResponse]:
+        """Yield the rest of a task whose stream ended before the task did."""
+        delay = _FIRST_DELAY
+        failures = 0
+        can_subscribe = self._can_stream
+        while not self._answer.is_settled:
+            try:
+                if can_subscribe:
+                    async for response in self._subscription():
+                        yield response
+                        failures = 0
+                        if self._answer.is_settled:
+                            return
+                yield await self._current()
+                failures = 0
+            except Exception as error:
+                failure = translate(error, self._card)
+                failures += 1
+                may_pass = isinstance(failure, RemoteConnectionError)
+                if not may_pass or failures > self._options.retries:
+                    raise failure from error
+            if not self._answer.is_settled:
+                await asyncio.sleep(delay)
+                delay = min(2 * delay, _LONGEST_DELAY)
+
+    async def _subscription(self) -> AsyncIterator[StreamResponse]:
+        request = SubscribeToTaskRequest(id=self._answer.task_id)
+        try:
+            async for response in self._client.subscribe(request, context=self._context):
+                yield response
+        except Exception as error:
+            if isinstance(translate(error, self._card), RemoteConnectionError):
+                raise
+            # The task has ended, or the agent keeps no streams: asking for the task tells.
+
+    async def _current(self) -> StreamResponse:
+        request = GetTaskRequest(id=self._answer.task_id)
+        return StreamResponse(task=await self._client.get_task(request))
+
+    async def _learn_what_is_known(self) -> None:
+        """Note what the task holds before this message, so that it is not taken for an answer."""
+        request = GetTaskRequest(id=self._request.message.task_id)
+        try:
+            task = await again.read(
+                lambda: self._client.get_task(request), retries=self._options.retries
+            )
+        except Exception as error:
+            if isinstance(failure := translate(error, self._card), RemoteConnectionError):
+                raise failure from error
+            return  # some agents keep no tasks for reading
+        self._answer.ignore(task)
+
+    async def _cancel_task(self) -> None:
+        if self._answer.is_settled or not self._answer.task_id:
+            return
+        self.is_cancelled = True
+        task = in_background(self._send_cancel(self._answer.task_id))
+        await asyncio.wait({task}, timeout=_LEAVE_SECONDS)
+
+    async def _send_cancel(self, task_id: str) -> None:
+        try:
+            async with asyncio.timeout(_CANCEL_SECONDS):
+                await self._client.cancel_task(CancelTaskRequest(id=task_id))
+        except Exception:  # whoever left does not wait for the outcome
+            return
+
+
+def _has_only_broken_off(failure: RemoteAgentError) -> bool:
+    """Whether a stream ended although its task may go on: by the network, or by the server."""
+    if isinstance(failure, RemoteRefusedError):
+        return failure.code == SERVER_ERROR
+    return isinstance(failure, RemoteConnectionError)
+
+
+def _may_resend(card: AgentCard, options: RemoteOptions) -> bool:
+    """Whether a message that comes twice is answered once."""
+    if options.resend is not None:
+        return options.resend
+    return any(e.uri == DEDUPLICATION_EXTENSION for e in card.capabilities.extensions)
+
+
+def _nothing(answer: Answer) -> str:
+    if answer.has_strange_events:
+        return "nothing that the agent answered is an event of A2A"
+    return "the agent ended its answer without having said anything"
+
+
+async def _read_to_end(responses: AsyncIterator[StreamResponse]) -> None:
+    """Let a stream end by itself, if it does so soon: its connection can be used again then."""
+    with suppress(Exception):
+        async with asyncio.timeout(_END_SECONDS):
+            async for _ in responses:
+                pass
+
+
+def _call_context(connection: Connection, options: RemoteOptions) -> ClientCallContext | None:
+    """Ask for the progress extension, if that is wanted and the agent has it."""
+    extensions = {extension.uri for extension in connection.card.capabilities.extensions}
+    if not options.progress or PROGRESS_EXTENSION not in extensions:
+        return None
+    return ClientCallContext(service_parameters={HTTP_EXTENSION_HEADER: PROGRESS_EXTENSION})

@@ -1,0 +1,162 @@
+"""The HTTP client for a remote agent: bounded, patient, and careful whom it talks to."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from functools import cache
+from typing import TYPE_CHECKING
+
+import httpx
+
+from a2a_adapters.calling.auth import TrustedHostAuth
+from a2a_adapters.calling.budget import bounded_values
+from a2a_adapters.calling.failure import BUSY
+from a2a_adapters.calling.trust import Trust
+from a2a_adapters.errors import RemoteAnswerError
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import AsyncIterator
+
+    from a2a_adapters.calling.options import RemoteOptions
+
+MAX_BYTES = "a2a_adapters.max_bytes"
+"""Request extension: how large the response may be, in place of `RemoteOptions.answer_bytes`."""
+
+_FIRST_DELAY = 0.25
+_LONGEST_DELAY = 30.0
+
+
+def make_client(
+    origin: httpx.URL | None, options: RemoteOptions, auth: httpx.Auth | None
+) -> httpx.AsyncClient:
+    """Return a client for the agent at `origin`; None trusts every host that a card names."""
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+    transport: httpx.AsyncBaseTransport = httpx.AsyncHTTPTransport(
+        verify=_ssl_context(), limits=limits
+    )
+    trust = Trust(origin, options.trusted_hosts)
+    if origin is not None:
+        transport = _HostPolicy(transport, trust, options)
+    return httpx.AsyncClient(
+        transport=_Bounded(_Patient(transport, options.retries), options),
+        auth=TrustedHostAuth(auth, trust) if auth else None,
+        timeout=httpx.Timeout(options.idle_timeout, connect=options.connect_timeout),
+        # What is compressed cannot be bounded by what comes over the line.
+        headers={"Accept-Encoding": "identity"},
+    )
+
+
+@cache
+def _ssl_context() -> ssl.SSLContext:
+    """Return what httpx would make for every client: reading the certificates takes 50 ms."""
+    return httpx.create_ssl_context()
+
+
+class _HostPolicy(httpx.AsyncBaseTransport):
+    """Sends requests to the agent's own host directly, to others as the outbound policy says."""
+
+    def __init__(
+        self, direct: httpx.AsyncBaseTransport, trust: Trust, options: RemoteOptions
+    ) -> None:
+        self._direct = direct
+        self._guarded = options.outbound.transport(ssl_context=_ssl_context())
+        self._trust = trust
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        transport = self._direct if self._trust.knows(request.url) else self._guarded
+        return await transport.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._direct.aclose()
+        await self._guarded.aclose()
+
+
+class _Patient(httpx.AsyncBaseTransport):
+    """Sends a request again that the agent cannot have worked on."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, retries: int) -> None:
+        self._inner = inner
+        self._retries = retries
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        for attempt in range(self._retries):
+            try:
+                response = await self._inner.handle_async_request(request)
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                delay = back_off(attempt)
+            else:
+                if response.status_code not in BUSY:
+                    return response
+                delay = _wanted_delay(response) or back_off(attempt)
+                if delay > _LONGEST_DELAY:
+                    return response
+                await response.aclose()
+            await asyncio.sleep(delay)
+        return await self._inner.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def back_off(attempt: int) -> float:
+    """Return a delay that doubles, with jitter so that callers do not come back together."""
+    longest: float = min(_FIRST_DELAY * 2**attempt, _LONGEST_DELAY)
+    return longest * random.uniform(0.5, 1)  # noqa: S311
+
+
+def _wanted_delay(response: httpx.Response) -> float:
+    """Return the seconds of `Retry-After`; 0 without, or if it is a date."""
+    value: str = response.headers.get("retry-after", "")
+    return float(value) if value.isdecimal() else 0
+
+
+class _Bounded(httpx.AsyncBaseTransport):
+    """Ends responses that grow too large."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, options: RemoteOptions) -> None:
+        self._inner = inner
+        self._max_bytes = options.answer_bytes
+        self._max_values = options.answer_values
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        response = await self._inner.handle_async_request(request)
+        encoding = response.headers.get("content-encoding", "identity")
+        if encoding != "identity":
+            await response.aclose()
+            raise RemoteAnswerError(f"the agent sends {encoding!r} though it was not asked to")
+        max_bytes = request.extensions.get(MAX_BYTES, self._max_bytes)
+        assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 - for the type
+        is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
+        response.stream = _BoundedStream(
+            response.stream, max_bytes, self._max_values, is_stream=is_stream
+        )
+        return response
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _BoundedStream(httpx.AsyncByteStream):
+    def __init__(
+        self, inner: httpx.AsyncByteStream, max_bytes: int, max_values: int, *, is_stream: bool
+    ) -> None:
+        self._inner = inner
+        self._max_bytes = max_bytes
+        self._max_values = max_values
+        self._is_stream = is_stream
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return bounded_values(self._chunks(), self._max_values, is_stream=self._is_stream)
+
+    async def _chunks(self) -> AsyncIterator[bytes]:
+        left = self._max_bytes
+        async for chunk in self._inner:
+            left -= len(chunk)
+            if left < 0:
+                raise RemoteAnswerError(f"the agent's answer is over {self._max_bytes:,} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

@@ -1,0 +1,78 @@
+"""Makes messages of what callers want to say, and sends them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from a2a.types import Message, Role, SendMessageRequest
+from google.protobuf.message import Error as ProtocolBufferError
+
+from a2a_adapters.calling.exchange import Exchange
+from a2a_adapters.errors import InvalidInputError
+from a2a_adapters.parts import JSON, Data, File, Part, Text
+from a2a_adapters.protocol.conversion import to_protocol, to_struct
+from a2a_adapters.protocol.ids import new_uuid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from a2a_adapters.calling.connection import Connections
+    from a2a_adapters.calling.options import RemoteOptions
+
+__all__ = ["MessageInput", "Messenger"]
+
+MessageInput: TypeAlias = "str | Part | Sequence[Part]"
+"""What may be sent: a text, a part, or several parts."""
+
+
+class Messenger:
+    """Begins exchanges with one agent.
+
+    Args:
+        connections: What they go through.
+        options: Limits and choices.
+    """
+
+    def __init__(self, connections: Connections, options: RemoteOptions) -> None:
+        self._connections = connections
+        self._options = options
+
+    async def begin(
+        self,
+        message: MessageInput,
+        *,
+        context_id: str,
+        task_id: str,
+        metadata: Mapping[str, JSON] | None,
+    ) -> Exchange:
+        """Return the exchange, which sends the message once its events are read.
+
+        Raises:
+            InvalidInputError: The message cannot be expressed in the protocol.
+            RemoteAgentError: The agent's card cannot be had.
+        """
+        try:
+            request = SendMessageRequest(
+                message=Message(
+                    message_id=new_uuid(),
+                    role=Role.ROLE_USER,
+                    parts=to_protocol(_parts(message)),
+                    context_id=context_id,
+                    task_id=task_id,
+                    metadata=to_struct(metadata) if metadata else None,
+                )
+            )
+        except (ValueError, RecursionError, ProtocolBufferError) as error:
+            raise InvalidInputError(
+                "the message cannot be sent: text must be Unicode without lone surrogates, data "
+                "must be JSON that is not nested too deeply"
+            ) from error
+        return Exchange(await self._connections.get(), request, self._options)
+
+
+def _parts(message: MessageInput) -> Sequence[Part]:
+    if isinstance(message, str):
+        return [Text(message)]
+    if isinstance(message, Text | File | Data):
+        return [message]
+    return message

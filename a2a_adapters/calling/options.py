@@ -1,0 +1,56 @@
+"""How remote agents are called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from a2a_adapters.net import OutboundPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+__all__ = ["RemoteOptions"]
+
+_MEBIBYTE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteOptions:
+    """Limits and choices for calling a remote agent. Times are in seconds.
+
+    Attributes:
+        timeout: How long the answer to one message may take; its task is cancelled then.
+        connect_timeout: How long connecting may take.
+        idle_timeout: How long an open stream may be silent, heartbeats included, before it
+            counts as broken and is subscribed to again.
+        retries: How often a request is sent again when the agent could not be connected to,
+            or said that it is busy (HTTP 429 and 503), and a message that may have been
+            received, where `resend` allows that.
+        resend: Whether a message is sent again, under its id, when the connection broke before
+            anything came back. None does so if the card says that the agent knows messages by
+            their ids; True is for other agents that do. One that does not may answer it twice.
+        answer_bytes: How large one answer may be, a stream as a whole.
+        answer_values: How many JSON values one answer may hold, or one event of a stream.
+        card_bytes: How large a card may be.
+        outbound: Which hosts other than the agent's own a card may name.
+        trusted_hosts: Servers other than that of the agent's card that get its credentials, and
+            to which `outbound` does not apply: `host:port`, or `host` for all of its ports.
+        progress: Whether steps and tool calls of the agent are asked for, if it offers them.
+        accepted_output_modes: Media types the answer may have; empty for any.
+        conversations: How many conversations are remembered.
+    """
+
+    timeout: float = 900
+    connect_timeout: float = 10
+    idle_timeout: float = 120
+    retries: int = 3
+    resend: bool | None = None
+    answer_bytes: int = 64 * _MEBIBYTE
+    answer_values: int = 100_000
+    card_bytes: int = _MEBIBYTE
+    outbound: OutboundPolicy = field(default_factory=OutboundPolicy)
+    trusted_hosts: Collection[str] = ()
+    progress: bool = False
+    accepted_output_modes: Sequence[str] = ()
+    conversations: int = 10_000

@@ -1,0 +1,76 @@
+"""The conversation of `call`: a message, and whatever the agent asks then."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING
+
+import httpx
+import typer
+
+from a2a_adapters.calling import AgentReply, RemoteAgent, RemoteOptions
+from a2a_adapters.cli.exits import FAILED, QUESTION, UNREACHABLE, USAGE, fail
+from a2a_adapters.cli.several import agents_at, name_one
+from a2a_adapters.errors import RemoteAgentError, RemoteAnswerError, RemoteConnectionError
+from a2a_adapters.parts import Part, Text
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+
+    from a2a_adapters.cli.answer import AnswerPrinter
+
+
+class HeadersAuth(httpx.Auth):
+    """The headers given on the command line; they go to the agent's own host only."""
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._headers = headers
+
+    async def async_auth_flow(
+        self, request: httpx.Request
+    ) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        """Add the headers."""
+        request.headers.update(self._headers)
+        yield request
+
+
+def make_agent(url: str, headers: Mapping[str, str], timeout: float) -> RemoteAgent:
+    """Return the agent that the command line names."""
+    options = RemoteOptions(timeout=timeout, progress=True)
+    return RemoteAgent(url, auth=HeadersAuth(headers) if headers else None, options=options)
+
+
+def converse(
+    agent: RemoteAgent,
+    message: Sequence[Part],
+    printer: AnswerPrinter,
+    *,
+    context_id: str,
+    task_id: str,
+) -> None:
+    """Send a message, show the answer, and ask the user whatever the agent asks."""
+    conversation = agent.conversation(context_id=context_id)
+    conversation.task_id = task_id
+    try:
+        reply = asyncio.run(printer.show(conversation.stream(message)))
+        while reply.is_question:
+            answer = [Text(_ask_user(reply))]
+            reply = asyncio.run(printer.show(conversation.stream(answer)))
+    except RemoteConnectionError as error:
+        fail(str(error), UNREACHABLE)
+    except RemoteAgentError as error:
+        printer.end_line()
+        if isinstance(error, RemoteAnswerError) and (agents := agents_at(agent.name)):
+            fail(name_one(agent.name, agents), USAGE)
+        fail(str(error), FAILED)
+
+
+def _ask_user(question: AgentReply) -> str:
+    if not sys.stdin.isatty():
+        fail(
+            f"the agent waits for an answer: call again with --task {question.task_id} "
+            f"--context {question.context_id}",
+            QUESTION,
+        )
+    return str(typer.prompt(">", prompt_suffix=" "))

@@ -1,0 +1,34 @@
+"""Options that every command has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+
+@dataclass
+class Settings:
+    """What holds for the whole command line; the context's `obj`."""
+
+    verbose: bool = False
+
+
+def _set_verbose(context: typer.Context, value: bool) -> None:
+    if value:
+        context.find_object(Settings).verbose = True  # type: ignore[union-attr]
+
+
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        callback=_set_verbose,
+        expose_value=False,
+        is_eager=True,
+        help="Show the traceback of what goes wrong.",
+    ),
+]
+"""It is an option of every command, so that it can stand anywhere on the command line."""

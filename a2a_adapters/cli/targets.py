@@ -1,0 +1,95 @@
+"""From words of the command line to the user's objects."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.plugins import installed_plugins
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def load_targets(arguments: Sequence[str]) -> object:
+    """Import `module:attribute`, or several `name=module:attribute` as a mapping.
+
+    Raises:
+        ConfigurationError: Several have no names, or the same one; or one cannot be imported.
+    """
+    if len(arguments) == 1 and not _is_named(arguments[0]):
+        return load_target(arguments[0])
+    targets: dict[str, object] = {}
+    for argument in arguments:
+        name, _, path = argument.partition("=")
+        if not _is_named(argument):
+            raise ConfigurationError(f"{argument!r} needs a name, as in poet={argument}")
+        if name in targets:
+            raise ConfigurationError(f"there are two agents named {name!r}")
+        targets[name] = load_target(path)
+    return targets
+
+
+def _is_named(argument: str) -> bool:
+    """Tell whether a target is given a name; what follows a colon is part of the target."""
+    return "=" in argument.partition(":")[0]
+
+
+def load_target(path: str) -> object:
+    """Import `module:attribute` or `folder/file.py:attribute`, or make what a plugin's word names.
+
+    Modules are looked for in the current folder first.
+
+    Raises:
+        ConfigurationError: There is no such module or attribute, or importing it fails.
+    """
+    if (target := installed_plugins().target(path)) is not None:
+        return target
+    source, _, attribute = path.rpartition(":")
+    if not source or not attribute:
+        raise ConfigurationError(
+            f"{path!r} is not of the form module:attribute, as in app:chain or folder/app.py:chain"
+        )
+    installed_plugins().prepare_process()
+    sys.path.insert(0, str(Path.cwd()))
+    name = _module_of(Path(source)) if source.endswith(".py") else source
+    target = _import(name)
+    for part in attribute.split("."):
+        if not hasattr(target, part):
+            raise ConfigurationError(f"{source} has no attribute {part!r}")
+        target = getattr(target, part)
+    return target
+
+
+def _module_of(file: Path) -> str:
+    """Return the name by which a file can be imported, from a folder that is looked in then.
+
+    That is the folder it is in; of a file of a package, the one that the package is in.
+    """
+    if not file.is_file():
+        raise ConfigurationError(f"there is no file {file}")
+    folder = file.resolve().parent
+    names = [file.stem]
+    while (folder / "__init__.py").exists():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    sys.path.insert(0, str(folder))
+    return ".".join(names)
+
+
+def _import(name: str) -> object:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name == name.partition(".")[0]:
+            hint = "run this in the folder that holds it, or name the file"
+        else:
+            hint = "install it"
+        raise ConfigurationError(f"there is no module {error.name!r}; {hint}") from error
+    except Exception as error:
+        raise ConfigurationError(
+            f"importing {name} failed: {type(error).__name__}: {error}"
+        ) from error

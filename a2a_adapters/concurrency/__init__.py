@@ -1,0 +1,9 @@
+"""Blocking code off the event loop, coroutines from blocking code, and what is shared by runs."""
+
+from __future__ import annotations
+
+from a2a_adapters.concurrency.background import in_background
+from a2a_adapters.concurrency.bounded import BoundedMap
+from a2a_adapters.concurrency.threads import run_in_thread
+
+__all__ = ["BoundedMap", "in_background", "run_in_thread"]

@@ -1,0 +1,85 @@
+"""Blocking calls that outlive their task: nobody can stop a thread, but it can be told of."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["CURRENT", "TaskCalls", "outliving_calls"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+_lock = threading.Lock()
+_outliving = 0
+
+
+class TaskCalls:
+    """The blocking calls of one task, made in threads from wherever its code runs."""
+
+    def __init__(self, task_id: str) -> None:
+        self._task_id = task_id
+        self._running = 0
+        self._is_over = False
+
+    def watched(self, function: Callable[P, T]) -> Callable[P, T]:
+        """Return the function as one of these calls, once."""
+        if isinstance(function, _Watched):
+            return function
+        return _Watched(self, function)
+
+    def end(self) -> None:
+        """Note that the task was stopped; log which of its calls go on."""
+        global _outliving  # noqa: PLW0603 - a figure of the process
+        with _lock:
+            if self._is_over:
+                return
+            self._is_over = True
+            left = self._running
+            _outliving += left
+        if left:
+            logger.warning(
+                "%d blocking call(s) of task %s go on although it was stopped: nobody can stop a "
+                "thread, and what comes of them is dropped",
+                left,
+                self._task_id,
+            )
+
+    def count(self, change: int) -> None:
+        """Note that so many calls have begun, or ended."""
+        global _outliving  # noqa: PLW0603
+        with _lock:
+            self._running += change
+            if self._is_over:
+                _outliving += change
+
+
+class _Watched(Generic[P, T]):
+    """A function whose calls are counted while they run."""
+
+    def __init__(self, calls: TaskCalls, function: Callable[P, T]) -> None:
+        self._calls = calls
+        self._function = function
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        self._calls.count(1)
+        try:
+            return self._function(*args, **kwargs)
+        finally:
+            self._calls.count(-1)
+
+
+CURRENT: ContextVar[TaskCalls | None] = ContextVar("a2a_adapters_task_calls", default=None)
+"""The calls of the task that the code now running works for; None where none is."""
+
+
+def outliving_calls() -> int:
+    """Return how many blocking calls of this process work for tasks that were stopped."""
+    return _outliving

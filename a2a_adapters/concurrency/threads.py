@@ -1,0 +1,145 @@
+"""Blocking code off the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from weakref import WeakSet
+
+from a2a_adapters.concurrency.outliving import CURRENT, TaskCalls
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ThreadPool", "run_in_thread"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class ThreadPool(ThreadPoolExecutor):
+    """Threads for blocking calls. Neither its shutdown nor Python's end waits for one.
+
+    Event loops take no other executors than `ThreadPoolExecutor`, which therefore is the base; the
+    threads are this class's own.
+
+    Args:
+        max_workers: How many calls run at once.
+        name: What the threads are called.
+    """
+
+    def __init__(self, max_workers: int, name: str = "a2a-adapters") -> None:
+        super().__init__(max_workers)
+        self._limit = max_workers
+        self._name = name
+        self._calls: SimpleQueue[_Queued | None] = SimpleQueue()
+        self._guard = threading.Lock()
+        self._is_over = False
+        self._unoccupied = self._started = 0
+        self.busy: set[threading.Thread] = set()
+        """The threads that are at work."""
+        _pools.add(self)
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Run a call as soon as a thread is free; the task that it is made for knows of it.
+
+        Raises:
+            RuntimeError: The pool was shut down.
+        """
+        calls = CURRENT.get()
+        call = _Queued(Future(), partial(calls.watched(fn) if calls else fn, *args, **kwargs))
+        with self._guard:
+            if self._is_over:
+                raise RuntimeError("the thread pool was shut down")
+            self._calls.put(call)
+            if self._unoccupied:
+                self._unoccupied -= 1
+            elif self._started < self._limit:
+                self._started += 1
+                threading.Thread(
+                    target=self._work, name=f"{self._name}_{self._started}", daemon=True
+                ).start()
+        return call.future
+
+    def _work(self) -> None:
+        thread = threading.current_thread()
+        while (call := self._calls.get()) is not None:
+            self.busy.add(thread)
+            call.run()
+            del call  # what it returned is somebody else's
+            self.busy.discard(thread)
+            with self._guard:
+                self._unoccupied += 1
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
+        """Take no more calls, and forget those that have not begun."""
+        with self._guard:
+            self._is_over = True
+            while not self._calls.empty():
+                if (call := self._calls.get()) is not None:
+                    call.future.cancel()
+            for _ in range(self._started):
+                self._calls.put(None)
+
+
+class _Queued:
+    """A call that waits for a thread."""
+
+    def __init__(self, future: Future[Any], function: Callable[[], Any]) -> None:
+        self.future = future
+        self._function = function
+
+    def run(self) -> None:
+        if not self.future.set_running_or_notify_cancel():
+            return
+        try:
+            result = self._function()
+        except BaseException as error:
+            self.future.set_exception(error)
+        else:
+            self.future.set_result(result)
+
+
+_pools: WeakSet[ThreadPool] = WeakSet()
+
+
+def busy_threads() -> int:
+    """Return how many calls go on in threads; those of pools that were shut down get 0.1 s."""
+    threads = [thread for pool in _pools for thread in tuple(pool.busy)]
+    for thread in threads:
+        thread.join(timeout=0.1)
+    return sum(thread.is_alive() for thread in threads)
+
+
+def _safe(function: Callable[[], T]) -> T:
+    """Call a function and raise nothing that asyncio chokes on."""
+    try:
+        return function()
+    except StopIteration as error:  # a future cannot hold one
+        raise RuntimeError("a blocking call raised StopIteration") from error
+    except Exception:
+        raise
+    except BaseException as error:  # sys.exit() in an agent must not end the server
+        raise RuntimeError(f"a blocking call raised {type(error).__name__}") from error
+
+
+async def run_in_thread(function: Callable[[], T], task_id: str) -> T:
+    """Run blocking code in the event loop's thread pool and return its result.
+
+    A thread cannot be stopped from outside. When the task `task_id` is cancelled, this ends
+    at once: a call that had to wait for a thread is not made, and of one that runs the result
+    is dropped and the log says that it goes on. Code that should end sooner looks at
+    `AgentRequest.cancelled`.
+    """
+    calls = CURRENT.get() or TaskCalls(task_id)
+    call = partial(contextvars.copy_context().run, _safe, function)
+    try:
+        return await asyncio.get_running_loop().run_in_executor(None, calls.watched(call))
+    except asyncio.CancelledError:
+        calls.end()
+        raise

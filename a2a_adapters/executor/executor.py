@@ -1,0 +1,400 @@
+"""Runs an adapter as an a2a-sdk `AgentExecutor`, on our runtime or on any a2a-sdk server."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from a2a.server.agent_execution import AgentExecutor, RequestContext
+from a2a.utils.errors import InvalidParamsError
+
+from a2a_adapters.adapter import Adapter, AgentRequest, CancelFlag, Turn
+from a2a_adapters.concurrency import in_background
+from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
+from a2a_adapters.concurrency.holding import Hold, runs_now
+from a2a_adapters.concurrency.outliving import CURRENT, TaskCalls
+from a2a_adapters.errors import InvalidInputError, ResumeError
+from a2a_adapters.events import (
+    PROGRESS_EXTENSION,
+    AgentEvent,
+    InputRequired,
+    Output,
+    Progress,
+    ProgressEvent,
+    Rejected,
+    Reply,
+    TaskMetadata,
+    TextDelta,
+    ToolCall,
+    ToolResult,
+)
+from a2a_adapters.executor.clock import RunClock, TimeLimitError
+from a2a_adapters.executor.closing import closes_by_whole
+from a2a_adapters.executor.conversations import Conversations
+from a2a_adapters.executor.files import FileFetcher
+from a2a_adapters.executor.history import MemoryHistory, StoredHistory
+from a2a_adapters.executor.interrupted import Earlier, cut_off, is_too_late
+from a2a_adapters.executor.parked import AdapterEvents, ParkedRuns
+from a2a_adapters.executor.queue import TextQueue
+from a2a_adapters.executor.run import Run
+from a2a_adapters.executor.writer import TaskWriter, question_parts
+from a2a_adapters.limits import Limits
+from a2a_adapters.observability.failures import log_failure
+from a2a_adapters.protocol import states
+from a2a_adapters.protocol.conversion import agent_request, is_durable_question
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from a2a.server.events import EventQueue
+    from a2a.types import TaskState
+
+    from a2a_adapters.executor.history import History
+    from a2a_adapters.parts import Part
+    from a2a_adapters.states import StateStorage
+
+__all__ = ["AdapterExecutor", "Redact"]
+
+Redact: TypeAlias = "Callable[[ProgressEvent], ProgressEvent | None]"
+"""Changes a progress event before it is sent; None drops it."""
+
+_NO_LONGER_WAITING = (
+    "The agent no longer waits for this answer: it took too long or the agent was restarted. "
+    "Please start a new task."
+)
+
+_STOP_SECONDS = 1.0
+"""How long an agent that is stopped may take to end; its task does not wait for longer."""
+
+_CLOSE_SECONDS = 5.0
+"""How long an agent that has ended its task may take to clean up."""
+
+logger = logging.getLogger(__name__)
+
+
+class AdapterExecutor(AgentExecutor):
+    """Feeds requests to an adapter and its events to the task.
+
+    Failures end the task with a fixed text and an error id; what happened is in the log only.
+
+    Args:
+        adapter: What answers.
+        limits: Time limits and the bounds of the conversation memory.
+        redact: Sees every event of the progress extension before it is sent.
+    """
+
+    def __init__(
+        self, adapter: Adapter, limits: Limits | None = None, redact: Redact | None = None
+    ) -> None:
+        self.adapter = adapter
+        self._limits = limits or Limits()
+        self._redact = redact
+        self._conversations = Conversations(self._limits.run_seconds)
+        self._history: History = MemoryHistory(self._limits)
+        self._slots = asyncio.Semaphore(self._limits.runs)
+        self._running: dict[str, Run] = {}
+        self._parked = ParkedRuns(self._limits.input_seconds)
+        self._files = FileFetcher(adapter.fetch, self._limits)
+
+    async def open(self, storage: StateStorage) -> None:
+        """Keep conversations in a storage, if that is more than this process, from now on."""
+        if storage.is_durable:
+            self._history = StoredHistory(storage, self._limits)
+        await self.adapter.open(storage)
+
+    @cached_property
+    def _offered(self) -> frozenset[str]:
+        """The extensions that the agent has."""
+        extensions = self.adapter.describe().extensions
+        return frozenset({PROGRESS_EXTENSION, *(extension.uri for extension in extensions)})
+
+    async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
+        """Answer one message.
+
+        Raises:
+            InvalidParamsError: The target cannot use the message; no task was created.
+        """
+        run = await self._begin(context, event_queue)
+        self._running[run.request.task_id] = run
+        token = CURRENT.set(run.calls)
+        try:
+            await self._answer(run)
+        except InvalidInputError as error:
+            if not run.writer.has_written:
+                raise InvalidParamsError(str(error)) from error
+            await run.writer.finish(states.REJECTED, str(error))
+        except asyncio.CancelledError:
+            run.request.cancelled.set()
+            raise
+        except (TimeLimitError, ResumeError) as error:
+            await self._fail(run, error, str(error))
+        except BaseException as error:  # nothing may reach the wire, nor sys.exit() end the server
+            if not runs_now(run.task):  # this coroutine itself is closed
+                run.request.cancelled.set()
+                raise
+            await self._fail(run, error, "The agent failed.")
+        finally:
+            if runs_now(run.task):
+                CURRENT.reset(token)
+            await self._end(run)
+
+    def leave(self, task_id: str) -> None:
+        """Have a run that is about to be stopped leave everything as it is."""
+        if (run := self._running.get(task_id)) is not None:
+            run.request.cancelled.left_behind = True
+
+    async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
+        """Stop the work on a task and mark the task as cancelled."""
+        task_id = context.task_id or ""
+        if task_id in self._running:
+            self._stop(self._running[task_id])
+        abandoned = None
+        if is_durable_question(context.current_task):  # which it is no longer when it has ended
+            abandoned = agent_request(
+                context, context.context_id or "", CancelFlag(), self._offered
+            )
+        writer = TaskWriter(event_queue, task_id, context.context_id or "")
+        await writer.finish(states.CANCELED)
+        # The user's code has the last word in its own time, it cannot keep the task from ending.
+        self._parked.drop(task_id)
+        if abandoned:
+            self._parked.in_background(self._abandon(abandoned))
+
+    async def _abandon(self, request: AgentRequest) -> None:
+        request.cancelled.set()
+        async with self._conversations.turn((request.owner, request.context_id)):
+            await self.adapter.abandon(request)
+
+    async def aclose(self) -> None:
+        """Release every parked run and the adapter, each for `Limits.shutdown_seconds` at most."""
+        seconds = self._limits.shutdown_seconds
+        await self._parked.aclose(seconds)
+        closing = asyncio.ensure_future(self.adapter.aclose())
+        await asyncio.wait({closing}, timeout=seconds)
+        if not closing.done():
+            closing.cancel()
+            logger.error("the agent takes over %g s to close, left behind", seconds)
+        elif not closing.cancelled() and (error := closing.exception()) is not None:
+            log_failure("the agent did not close as it should", error)
+
+    async def _end(self, run: Run) -> None:
+        """Let go of what a run has, which has ended."""
+        if run.events is not None and not run.parked and runs_now(run.task):
+            await self._close(run, run.events)
+        if self._running.get(run.request.task_id) is run:
+            del self._running[run.request.task_id]
+        if run.request.cancelled.is_set:
+            run.calls.end()
+        if run.outlives:
+            run.calls.count(-1)
+
+    async def _close(self, run: Run, events: AdapterEvents) -> None:
+        """Let the adapter clean up, for a while."""
+        loop = asyncio.get_running_loop()
+        watch = loop.call_later(_CLOSE_SECONDS + _STOP_SECONDS, self._look_after, run, "")
+        try:
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await events.aclose()
+        except TimeoutError:
+            logger.warning("task %s: its agent did not clean up in time", run.request.task_id)
+        finally:
+            watch.cancel()
+
+    async def _begin(self, context: RequestContext, queue: EventQueue) -> Run:
+        task = context.current_task
+        task_id = context.task_id or ""
+        # a2a-sdk 1.3 makes up a context id for a follow-up that names only its task.
+        context_id = task.context_id if task else context.context_id or ""
+        parked = self._parked.take(task_id) if task else None
+        cancelled = parked.cancelled if parked else CancelFlag()
+        said = context, context_id, cancelled, self._offered
+        if context.message is None or context.message.ByteSize() <= LARGE_BYTES:
+            request = agent_request(*said)
+        else:
+            request = await computed(agent_request, *said)
+        calls = parked.calls if parked else TaskCalls(task_id)
+        by_whole = closes_by_whole(context, queue)
+        writer = TaskWriter(queue, task_id, context_id, by_whole=by_whole)
+        ours = queue if isinstance(queue, TextQueue) else None
+        slot, itself = Hold(self._slots), asyncio.current_task()
+        run = Run(request, writer, calls, ours, slot, itself, announced=task is not None)
+        if task is not None:
+            run.request = replace(request, earlier=Earlier(context, request, self._files))
+            writer.follow(len(task.artifacts))
+            run.cut_off = cut_off(context, task)
+        if parked:
+            run.events, run.answers_parked = parked.events, True
+        elif task:
+            run.is_too_late = is_too_late(context)
+        if (configuration := context.configuration) is not None:
+            run.is_awaited_at_once = configuration.return_immediately
+        return run
+
+    async def _answer(self, run: Run) -> None:
+        request = run.request
+        key = (request.owner, request.context_id)
+        has_to_wait = self._conversations.is_busy(key) or self._slots.locked()
+        if has_to_wait and not run.announced:
+            await self._announce(run, states.SUBMITTED)
+        queue = run.queue if has_to_wait else None
+        if queue:
+            queue.waits()
+        async with self._conversations.turn(key) as run.turn, run.slot:
+            if queue:
+                queue.begins()
+            if run.is_too_late:
+                await run.writer.finish(states.FAILED, _NO_LONGER_WAITING)
+                return
+            if self.adapter.uses_history:
+                request = run.request = replace(
+                    request, history=tuple(await self._history.recall(key))
+                )
+            if self.adapter.fetch is not None:
+                request = run.request = await self._files.fetched(request)
+            run.events = run.events or await self._opened(run)
+            if run.announced:
+                await run.writer.working()
+            elif run.is_awaited_at_once or not self.adapter.may_reply:
+                await self._announce(run, states.WORKING)
+            async with RunClock(self._limits, partial(self._stop, run)) as clock:
+                await self._pump(run, run.events, clock)
+
+    async def _opened(self, run: Run) -> AdapterEvents:
+        if (cut := run.cut_off) is None:
+            return self.adapter.stream(run.request)
+        run.request = replace(run.request, said=cut.said)
+        events = self.adapter.resume(run.request)
+        assert run.queue is not None  # noqa: S101 - nobody but our runtime resumes
+        await run.queue.take_back(cut.artifacts)
+        run.writer.follow(cut.artifacts)
+        return events
+
+    async def _pump(self, run: Run, events: AdapterEvents, clock: RunClock) -> None:
+        """Write every event until the adapter ends or waits for its caller."""
+        writer, cancelled = run.writer, run.request.cancelled
+        now = asyncio.get_running_loop().time
+        if run.answers_parked:
+            try:
+                event = await events.asend(run.request)
+            except StopAsyncIteration:
+                run.events = None
+                await self._remember(run)
+                await writer.finish(states.COMPLETED)
+                return
+            if await self._write(run, event):
+                return
+        async for event in events:
+            clock.last = now()
+            if cancelled.is_set:
+                return
+            if type(event) is TextDelta and run.announced:
+                await writer.text(event.text)
+            elif await self._write(run, event):
+                return
+        run.events = None  # it has ended: there is nothing to close
+        if cancelled.is_set:
+            return
+        if not run.announced:
+            await self._announce(run, states.WORKING)
+        await self._remember(run)
+        await writer.finish(states.COMPLETED)
+
+    async def _remember(self, run: Run, said: Sequence[Part] = ()) -> None:
+        """Store what was said, before the caller is told that it is the end."""
+        request = run.request
+        if not self.adapter.uses_history or request.cancelled:
+            return
+        if run.announced:
+            await run.writer.close_text()
+        latest = Turn("user", request.parts), Turn("agent", (*run.writer.said, *said))
+        key = (request.owner, request.context_id)
+        await self._history.remember(key, (*request.history, *latest))
+
+    async def _write(self, run: Run, event: AgentEvent) -> bool:
+        """Write one event; return whether the run ends with it."""
+        if isinstance(event, Reply) and not run.announced:
+            await self._remember(run, event.parts)
+            await run.writer.reply(event)
+            return True
+        if not run.announced:
+            await self._announce(run, states.WORKING)
+        if isinstance(event, InputRequired):
+            await self._remember(run, question_parts(event))
+            if event.waits or not event.durable:
+                self._park(run)
+            await run.writer.ask(event)
+            return True
+        if isinstance(event, Rejected):
+            await self._remember(run)
+            await run.writer.finish(states.REJECTED, event.reason)
+            return True
+        await self._write_content(run, event)
+        return False
+
+    async def _write_content(self, run: Run, event: AgentEvent) -> None:
+        match event:
+            case TextDelta(text=text):
+                await run.writer.text(text)
+            case Output():
+                await run.writer.output(event)
+            case Reply(parts=parts, metadata=metadata):
+                await run.writer.output(Output(parts, metadata=metadata))
+            case TaskMetadata(values=values):
+                run.writer.add_metadata(dict(values))
+            case Progress() | ToolCall() | ToolResult():
+                await self._progress(run, event)
+            case _:
+                raise TypeError(f"an adapter yielded {type(event).__name__}, not an AgentEvent")
+
+    async def _announce(self, run: Run, state: TaskState) -> None:
+        run.announced = True
+        await run.writer.announce(run.request.message, state)
+
+    async def _progress(self, run: Run, event: ProgressEvent) -> None:
+        if not run.request.wants_progress:
+            return
+        shown = self._redact(event) if self._redact else event
+        if shown is not None:
+            await run.writer.progress(shown)
+
+    def _park(self, run: Run) -> None:
+        assert run.events is not None  # noqa: S101 - it has just yielded the question
+        self._parked.park(run.request.task_id, run.events, run.request.cancelled, run.calls)
+        run.parked = True
+
+    def _stop(self, run: Run, reason: str = "") -> None:
+        """Tell a run's code to end; see to it that the task fails if there is a reason for that."""
+        run.request.cancelled.set()
+        asyncio.get_running_loop().call_later(_STOP_SECONDS, self._look_after, run, reason)
+
+    def _look_after(self, run: Run, reason: str) -> None:
+        if run.outlives or self._running.get(run.request.task_id) is not run:
+            return
+        run.outlives = True
+        run.request.cancelled.left_behind = True
+        if run.turn:
+            run.turn.leave()
+        run.slot.release()
+        run.calls.end()
+        run.calls.count(1)
+        logger.warning(
+            "task %s was stopped, but its agent goes on; what it says is dropped",
+            run.request.task_id,
+        )
+        if reason:
+            in_background(self._fail(run, TimeLimitError(reason), reason))
+
+    async def _fail(self, run: Run, error: BaseException, reason: str) -> None:
+        if run.has_failed:
+            return
+        run.has_failed = True
+        if run.parked:
+            self._parked.drop(run.request.task_id)
+        run.request.cancelled.set()  # threads of this run have no one to work for any more
+        error_id = log_failure(f"task {run.request.task_id} failed", error)
+        if not run.announced:
+            await self._announce(run, states.WORKING)
+        await run.writer.finish(states.FAILED, f"{reason} Error id: {error_id}")

@@ -1,0 +1,103 @@
+"""Files that callers name by their addresses, fetched before the adapter sees them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import httpx
+
+from a2a_adapters.errors import ForbiddenUrlError, InvalidInputError
+from a2a_adapters.observability.clip import clipped
+from a2a_adapters.parts import File
+
+if TYPE_CHECKING:
+    import ssl
+
+    from a2a_adapters.adapter import AgentRequest
+    from a2a_adapters.limits import Limits
+    from a2a_adapters.net.policy import OutboundPolicy
+    from a2a_adapters.parts import Part
+
+_SECONDS = 30
+"""How long fetching all files of a message may take."""
+
+logger = logging.getLogger(__name__)
+
+
+class FileFetcher:
+    """Fetches what a message names by address, so that neither framework nor model has to.
+
+    Args:
+        policy: Which addresses are connected to; without one they stay addresses.
+        limits: How large a file may be (`part_bytes`), and all of a message (`body_bytes`).
+    """
+
+    def __init__(self, policy: OutboundPolicy | None, limits: Limits) -> None:
+        self._policy = policy
+        self._limits = limits
+
+    async def fetched(self, request: AgentRequest) -> AgentRequest:
+        """Return the request with bytes in place of addresses.
+
+        Raises:
+            InvalidInputError: A file cannot be had, or is too large. Why is in the log only: it
+                would tell a stranger about the network here.
+        """
+        policy = self._policy
+        if policy is None or not any(_is_far(part) for part in request.parts):
+            return request
+        parts: list[Part] = []
+        left = self._limits.body_bytes
+        try:
+            async with (
+                asyncio.timeout(_SECONDS),
+                policy.client(ssl_context=self._trusted) as client,
+            ):
+                for part in request.parts:
+                    if not isinstance(part, File) or part.content is not None:
+                        parts.append(part)
+                        continue
+                    file = await _fetch(client, part, min(left, self._limits.part_bytes))
+                    left -= len(file.content or b"")
+                    parts.append(file)
+        except (httpx.HTTPError, httpx.InvalidURL, ForbiddenUrlError, OSError) as error:
+            logger.warning(
+                "a file of task %s was not fetched: %s", request.task_id, clipped(repr(error))
+            )
+            raise InvalidInputError("a file cannot be fetched from its address") from error
+        return replace(request, parts=tuple(parts))
+
+    @cached_property
+    def _trusted(self) -> ssl.SSLContext:
+        return httpx.create_ssl_context()  # reads files: once
+
+
+def _is_far(part: Part) -> bool:
+    return isinstance(part, File) and part.content is None
+
+
+async def _fetch(client: httpx.AsyncClient, file: File, most: int) -> File:
+    """Return the file with its bytes, as they are on the line: nothing is unpacked."""
+    headers = {"Accept-Encoding": "identity", "User-Agent": "a2a-adapters"}
+    async with client.stream("GET", file.url or "", headers=headers) as response:
+        response.raise_for_status()
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise httpx.DecodingError("the file came packed", request=response.request)
+        content = bytearray()
+        async for chunk in response.aiter_raw():
+            content += chunk
+            if len(content) > most:
+                raise InvalidInputError(f"the file is too large: {most} bytes are left for it")
+        media_type = response.headers.get("content-type", "").partition(";")[0].strip()
+        name = response.url.path.rpartition("/")[2]
+    return replace(
+        file,
+        content=bytes(content),
+        url=None,
+        media_type=file.media_type or media_type,
+        filename=file.filename or name,
+    )

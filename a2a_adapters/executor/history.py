@@ -1,0 +1,114 @@
+"""What was said before in conversations, in memory or in a storage."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, TypeAlias
+
+from a2a.types import Message, Role, Task
+from pydantic_core import to_json
+
+from a2a_adapters.adapter import Turn
+from a2a_adapters.concurrency import BoundedMap
+from a2a_adapters.parts import Data, File, Part, Text
+from a2a_adapters.protocol.conversion import message_parts, to_protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a_adapters.limits import Limits
+    from a2a_adapters.states import StateStorage
+
+ConversationKey: TypeAlias = tuple[str, str]
+"""Owner and contextId. Two owners using one contextId have two conversations."""
+
+_KIND = "history"
+
+_VALUE_FACTOR = 24
+"""A value takes so many times what it has as JSON, two bytes for instance."""
+
+
+class History(ABC):
+    """The latest turns of each conversation. Calls with one key come one at a time."""
+
+    @abstractmethod
+    async def recall(self, key: ConversationKey) -> Sequence[Turn]:
+        """Return the turns, the oldest first."""
+
+    @abstractmethod
+    async def remember(self, key: ConversationKey, turns: Sequence[Turn]) -> None:
+        """Replace the turns by the latest of these, as many as may be kept."""
+
+
+class MemoryHistory(History):
+    """Keeps turns in this process, bounded in number, size and idle time."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._turns: BoundedMap[ConversationKey, Sequence[Turn]] = BoundedMap(
+            limits.conversations, limits.history_seconds, limits.history_bytes, _size
+        )
+
+    async def recall(self, key: ConversationKey) -> Sequence[Turn]:
+        """Return the turns, the oldest first."""
+        return self._turns.get(key) or ()
+
+    async def remember(self, key: ConversationKey, turns: Sequence[Turn]) -> None:
+        """Replace the turns by the latest of these, as many as may be kept."""
+        self._turns[key] = _latest(turns, self._limits)
+
+
+class StoredHistory(History):
+    """Keeps turns in a storage: a conversation's all in one row, written at once."""
+
+    def __init__(self, storage: StateStorage, limits: Limits) -> None:
+        self._storage = storage
+        self._limits = limits
+
+    async def recall(self, key: ConversationKey) -> Sequence[Turn]:
+        """Return the turns, the oldest first."""
+        body = await self._storage.read_state(*key, _KIND)
+        return [_turn(message) for message in Task.FromString(body or b"").history]
+
+    async def remember(self, key: ConversationKey, turns: Sequence[Turn]) -> None:
+        """Replace the turns by the latest of these, as many as may be kept."""
+        kept = Task(history=map(_message, _latest(turns, self._limits)))
+        await self._storage.write_state(*key, _KIND, kept.SerializeToString())
+
+
+def _latest(turns: Sequence[Turn], limits: Limits) -> Sequence[Turn]:
+    latest = list(turns[-limits.history_messages :] if limits.history_messages else ())
+    sizes = [_turn_size(turn) for turn in latest]
+    surplus = sum(sizes) - limits.history_bytes
+    while surplus > 0:
+        surplus -= sizes.pop(0)
+        latest.pop(0)
+    return latest
+
+
+def _message(turn: Turn) -> Message:
+    role = Role.ROLE_USER if turn.role == "user" else Role.ROLE_AGENT
+    return Message(role=role, parts=to_protocol(turn.parts))
+
+
+def _turn(message: Message) -> Turn:
+    return Turn("user" if message.role == Role.ROLE_USER else "agent", message_parts(message))
+
+
+def _size(turns: Sequence[Turn]) -> int:
+    return sum(map(_turn_size, turns))
+
+
+def _turn_size(turn: Turn) -> int:
+    return sum(map(_part_size, turn.parts))
+
+
+def _part_size(part: Part) -> int:
+    """Return about how many bytes a part takes."""
+    match part:
+        case Text():
+            return len(part.text)
+        case File():
+            return len(part.content or b"") + len(part.url or "")
+        case Data():
+            return _VALUE_FACTOR * len(to_json(part.value, fallback=str))

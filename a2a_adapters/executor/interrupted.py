@@ -1,0 +1,131 @@
+"""What is known of a task from before: its earlier messages, and an answer that was cut off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from a2a.types import Role
+
+from a2a_adapters.adapter import Exchange
+from a2a_adapters.events import InputRequired
+from a2a_adapters.parts import Text
+from a2a_adapters.protocol.conversion import (
+    ARTIFACTS,
+    answered_question,
+    is_durable,
+    is_resumed,
+    message_parts,
+    metadata_of,
+    question_metadata,
+    question_of,
+)
+from a2a_adapters.protocol.messages import ANSWER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a.server.agent_execution import RequestContext
+    from a2a.types import Message, Task
+
+    from a2a_adapters.adapter import AgentRequest
+    from a2a_adapters.executor.files import FileFetcher
+
+
+@dataclass(frozen=True, slots=True)
+class CutOff:
+    """How far the answer to a task's last message had come when its process ended."""
+
+    artifacts: int
+    """How many artifacts the task had before."""
+    said: str
+    """The text."""
+
+
+def is_too_late(context: RequestContext) -> bool:
+    """Tell whether a message answers a question that only the run that asked it could take."""
+    question = question_of(context)
+    return question is not None and not is_durable(question)
+
+
+def cut_off(context: RequestContext, task: Task) -> CutOff | None:
+    """Return how far the answer had come, if a process that is gone has begun it."""
+    if not is_resumed(context):
+        return None
+    question = answered_question(task)
+    before = _artifacts_before(question) if question is not None else 0
+    answers = [artifact for artifact in task.artifacts[before:] if artifact.name == ANSWER]
+    said = "".join(part.text for artifact in answers for part in artifact.parts)
+    return CutOff(before, said)
+
+
+def _artifacts_before(question: Message) -> int:
+    return int(question.metadata.fields[ARTIFACTS].number_value)
+
+
+class Earlier:
+    """Returns the messages of a task before the one that is being answered.
+
+    Args:
+        context: The latter's.
+        request: The latter.
+        files: Fetches what they name by address.
+    """
+
+    def __init__(self, context: RequestContext, request: AgentRequest, files: FileFetcher) -> None:
+        self._context = context
+        self._request = request
+        self._files = files
+
+    async def __call__(self) -> Sequence[Exchange]:
+        """Return them, oldest first.
+
+        Raises:
+            InvalidInputError: A file cannot be had any more.
+        """
+        found: list[Exchange] = []
+        answered: Message | None = None
+        for message, question in self._pairs():
+            request = await self._files.fetched(await self._past(message, answered))
+            found.append(Exchange(request, _question(question)))
+            answered = question
+        return found
+
+    def _pairs(self) -> list[tuple[Message, Message]]:
+        """Return the messages that led to a question, each with that."""
+        task = self._context.current_task
+        if task is None:
+            return []
+        said = list(task.history)
+        if task.status.HasField("message"):
+            said.append(task.status.message)
+        pairs = pairwise(said)
+        return [(a, b) for a, b in pairs if (a.role, b.role) == (Role.ROLE_USER, Role.ROLE_AGENT)]
+
+    async def _past(self, message: Message, answered: Message | None) -> AgentRequest:
+        beside = getattr(self._context, "sent_beside", None)  # our runtime's context tells
+        metadata = metadata_of(message)
+        if beside is not None:
+            metadata = metadata_of(await beside(message)) | metadata
+        return replace(
+            self._request,
+            parts=message_parts(message),
+            message=message,
+            metadata=metadata,
+            history=(),
+            resuming=answered is not None,
+            resume_metadata=question_metadata(answered) if answered is not None else {},
+            said="",
+        )
+
+
+def _question(message: Message) -> InputRequired:
+    parts = message_parts(message)
+    prompt = parts[0].text if parts and isinstance(parts[0], Text) else ""
+    return InputRequired(
+        prompt,
+        parts[1:] if prompt else parts,
+        metadata=question_metadata(message),
+        durable=is_durable(message),
+    )

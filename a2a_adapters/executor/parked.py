@@ -1,0 +1,87 @@
+"""Runs that wait in memory for their caller's answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Coroutine
+
+    from a2a_adapters.adapter import AgentRequest, CancelFlag
+    from a2a_adapters.concurrency.outliving import TaskCalls
+    from a2a_adapters.events import AgentEvent
+
+AdapterEvents: TypeAlias = "AsyncGenerator[AgentEvent, AgentRequest | None]"
+"""What `Adapter.stream` returns."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ParkedRun:
+    """A generator that waits at `answer = yield InputRequired(...)`."""
+
+    events: AdapterEvents
+    cancelled: CancelFlag
+    calls: TaskCalls
+    expiry: asyncio.TimerHandle
+
+
+class ParkedRuns:
+    """All of them, by task, each for so many seconds at most.
+
+    The user's code may do what it likes when its generator is closed. That happens in the
+    background: it can neither keep a task from ending nor a caller waiting.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._by_task: dict[str, ParkedRun] = {}
+        self._background: set[asyncio.Task[None]] = set()
+
+    def park(
+        self, task_id: str, events: AdapterEvents, cancelled: CancelFlag, calls: TaskCalls
+    ) -> None:
+        """Keep a run until its answer comes, or the time is up."""
+        expiry = asyncio.get_running_loop().call_later(self._seconds, self.drop, task_id)
+        self._by_task[task_id] = ParkedRun(events, cancelled, calls, expiry)
+
+    def take(self, task_id: str) -> ParkedRun | None:
+        """Return a task's run, which is no longer parked then."""
+        if parked := self._by_task.pop(task_id, None):
+            parked.expiry.cancel()
+        return parked
+
+    def drop(self, task_id: str) -> None:
+        """Close a task's run, if it has one here."""
+        if parked := self.take(task_id):
+            parked.cancelled.set()
+            self.in_background(_close(parked))
+
+    def in_background(self, work: Coroutine[None, None, None]) -> None:
+        """Do something that nobody waits for; its failure is logged."""
+        task = asyncio.ensure_future(work)
+        self._background.add(task)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._background.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("a waiting run did not end as it should", exc_info=error)
+
+    async def aclose(self, timeout: float) -> None:  # noqa: ASYNC109 - a bound, not a deadline
+        """Close every run, and wait for that so long."""
+        for task_id in list(self._by_task):
+            self.drop(task_id)
+        if self._background:
+            _, left = await asyncio.wait(self._background, timeout=timeout)
+            if left:
+                logger.error("%d waiting run(s) do not end, left behind", len(left))
+
+
+async def _close(parked: ParkedRun) -> None:
+    await parked.events.aclose()
+    parked.calls.end()

@@ -1,0 +1,35 @@
+"""What an executor writes its events to."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from a2a.server.events import EventQueue
+
+if TYPE_CHECKING:
+    from a2a.types import TaskStatus
+
+
+class TextQueue(EventQueue):
+    """The runtime's event queue: it joins chunks of text itself, and knows who has to wait."""
+
+    @abstractmethod
+    async def announce(self, status: TaskStatus) -> None:
+        """Create the task, which begins with the message that is being answered."""
+
+    @abstractmethod
+    async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
+        """Append `text` to the text artifact, which the first chunk creates."""
+
+    @abstractmethod
+    async def take_back(self, artifacts: int) -> None:
+        """Drop all of the task's artifacts but the first ones."""
+
+    @abstractmethod
+    def waits(self) -> None:
+        """Note that the message waits for its turn."""
+
+    @abstractmethod
+    def begins(self) -> None:
+        """Note that the message's turn has come."""

@@ -1,0 +1,46 @@
+"""One message on its way through an adapter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from a2a_adapters.adapter import AgentRequest
+    from a2a_adapters.concurrency.holding import Hold
+    from a2a_adapters.concurrency.outliving import TaskCalls
+    from a2a_adapters.executor.conversations import ConversationTurn
+    from a2a_adapters.executor.interrupted import CutOff
+    from a2a_adapters.executor.parked import AdapterEvents
+    from a2a_adapters.executor.queue import TextQueue
+    from a2a_adapters.executor.writer import TaskWriter
+
+
+@dataclass(slots=True)
+class Run:
+    """One execution: a message being answered."""
+
+    request: AgentRequest
+    writer: TaskWriter
+    calls: TaskCalls
+    queue: TextQueue | None
+    slot: Hold
+    task: asyncio.Task[object] | None
+    turn: ConversationTurn | None = None
+    """Its conversation, while it has that for itself."""
+    events: AdapterEvents | None = None
+    cut_off: CutOff | None = None
+    """What a process that is gone has left of it."""
+    is_too_late: bool = False
+    """Whether it answers a question to which no answer can be taken any more."""
+    answers_parked: bool = False
+    announced: bool = False
+    is_awaited_at_once: bool = False
+    """Whether the caller wants the task as soon as there is one (`returnImmediately`)."""
+    parked: bool = False
+    has_failed: bool = False
+    """Whether its task has, though the agent may not have noticed."""
+    outlives: bool = False
+    """Whether the agent was stopped and goes on."""

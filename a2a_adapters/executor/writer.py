@@ -1,0 +1,242 @@
+"""Writes one run's events to an a2a-sdk event queue, in the form A2A wants them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a.types import (
+    Artifact,
+    Message,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskState,
+    TaskStatusUpdateEvent,
+)
+from a2a.types import Part as ProtocolPart
+
+from a2a_adapters.events import (
+    PROGRESS_EXTENSION,
+    AuthRequired,
+    InputRequired,
+    Output,
+    Progress,
+    ProgressEvent,
+    Reply,
+    ToolCall,
+    ToolResult,
+)
+from a2a_adapters.executor.queue import TextQueue
+from a2a_adapters.parts import JSON, Data, Part, Text
+from a2a_adapters.protocol import states
+from a2a_adapters.protocol.conversion import ARTIFACTS, DURABLE, to_protocol, to_struct
+from a2a_adapters.protocol.ids import new_id
+from a2a_adapters.protocol.messages import ANSWER, agent_message, status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a.server.events import Event, EventQueue
+
+
+class TaskWriter:
+    """Turns adapter events into protocol events for one run on one task.
+
+    Args:
+        queue: What they are written to.
+        task_id: The task.
+        context_id: Its conversation.
+        by_whole: Whether the last chunk of a text holds all of it, in place of what came before.
+    """
+
+    def __init__(
+        self, queue: EventQueue, task_id: str, context_id: str, *, by_whole: bool = False
+    ) -> None:
+        self._by_whole = by_whole
+        self._queue = queue
+        self._text_queue = queue if isinstance(queue, TextQueue) else None
+        self._task_id = task_id
+        self._context_id = context_id
+        self._artifacts = 0
+        self._before = 0
+        self._texts = 0
+        self._artifact_id = ""
+        self._chunks: list[str] = []
+        self._metadata: dict[str, JSON] = {}
+        self.said: list[Part] = []
+        self.has_written = False
+
+    def follow(self, artifacts: int) -> None:
+        """Go on with a task that has so many artifacts."""
+        self._artifacts = self._before = artifacts
+
+    async def announce(self, message: Message, state: TaskState) -> None:
+        """Create the task; `message` begins its history."""
+        if self._text_queue:
+            self.has_written = True
+            await self._text_queue.announce(status(state))
+            return
+        task = Task(
+            id=self._task_id,
+            context_id=self._context_id,
+            status=status(state),
+            history=[message],
+        )
+        await self._send(task)
+
+    async def text(self, chunk: str) -> None:
+        """Append to the answer.
+
+        Raises:
+            TypeError: It is no text.
+        """
+        if not isinstance(chunk, str):
+            raise TypeError(f"an adapter yielded a text that is {type(chunk).__name__}")
+        if not chunk:
+            return
+        if not chunk.isascii():  # halves of surrogate pairs cannot be sent
+            chunk = chunk.encode("utf-8", "replace").decode()
+        self._chunks.append(chunk)
+        is_first = not self._artifact_id
+        if is_first:
+            self._artifact_id = self._text_id()
+            self._artifacts += 1
+        if self._text_queue:
+            await self._text_queue.append_text(self._artifact_id, chunk, last=False)
+        else:
+            artifact = _answer(self._artifact_id, chunk, named=is_first)
+            await self._artifact(artifact, append=not is_first)
+
+    def _text_id(self) -> str:
+        """Return an id that a text has again when its message is answered by another process.
+
+        Whoever was told a text before it was stored then sees it replaced, not repeated.
+        """
+        text_id = f"{self._task_id}-{self._before}-{self._texts}"
+        self._texts += 1
+        return text_id
+
+    async def close_text(self) -> None:
+        """End the answer's artifact; text written later begins another."""
+        if not self._artifact_id:
+            return
+        text = "".join(self._chunks)
+        if self._by_whole:
+            await self._artifact(_answer(self._artifact_id, text), append=False, last=True)
+        elif self._text_queue:
+            await self._text_queue.append_text(self._artifact_id, "", last=True)
+        else:
+            nothing = _answer(self._artifact_id, "", named=False)
+            await self._artifact(nothing, append=True, last=True)
+        self.said.append(Text(text))
+        self._artifact_id = ""
+        self._chunks.clear()
+
+    async def output(self, output: Output) -> None:
+        """Add a whole artifact. One without parts, which A2A does not allow, is dropped."""
+        if not output.parts:
+            return
+        self._artifacts += 1
+        self.said.extend(output.parts)
+        artifact = Artifact(
+            artifact_id=new_id(),
+            name=output.name,
+            description=output.description,
+            parts=to_protocol(output.parts),
+        )
+        if output.metadata:
+            artifact.metadata.CopyFrom(to_struct(output.metadata))
+        await self._artifact(artifact, append=False, last=True)
+
+    def add_metadata(self, values: dict[str, JSON]) -> None:
+        """Send task metadata with the next status.
+
+        Raises:
+            ValueError: It cannot be expressed as JSON.
+        """
+        to_struct(values)
+        self._metadata.update(values)
+
+    async def progress(self, event: ProgressEvent) -> None:
+        """Send an event of the progress extension."""
+        message = self._message(_progress_parts(event))
+        message.extensions.append(PROGRESS_EXTENSION)
+        await self._status(states.WORKING, message)
+
+    async def ask(self, event: InputRequired) -> None:
+        """Leave the task waiting for its caller."""
+        await self.close_text()
+        message = self._message(question_parts(event))
+        metadata = dict(event.metadata)
+        if event.durable:
+            metadata |= {DURABLE: True, ARTIFACTS: self._artifacts}
+        if metadata:
+            message.metadata.CopyFrom(to_struct(metadata))
+        is_auth = isinstance(event, AuthRequired)
+        state = states.AUTH_REQUIRED if is_auth else states.INPUT_REQUIRED
+        await self._status(state, message)
+
+    async def reply(self, reply: Reply) -> None:
+        """Answer by a bare message, without a task."""
+        message = agent_message(reply.parts, self._context_id)
+        if reply.metadata:
+            message.metadata.CopyFrom(to_struct(reply.metadata))
+        await self._send(message)
+
+    async def working(self) -> None:
+        """Say that the work has begun, or goes on."""
+        await self._status(states.WORKING)
+
+    async def finish(self, state: TaskState, reason: str = "") -> None:
+        """End the task, telling why where there is something to tell."""
+        if self._artifact_id:
+            await self.close_text()
+        await self._status(state, self._message([Text(reason)]) if reason else None)
+
+    def _message(self, parts: Sequence[Part]) -> Message:
+        return agent_message(parts, self._context_id, self._task_id)
+
+    async def _status(self, state: TaskState, message: Message | None = None) -> None:
+        event = TaskStatusUpdateEvent(
+            task_id=self._task_id, context_id=self._context_id, status=status(state, message)
+        )
+        if self._metadata:
+            event.metadata.CopyFrom(to_struct(self._metadata))
+            self._metadata = {}
+        self.has_written = True
+        await self._queue.enqueue_event(event)
+
+    async def _artifact(self, artifact: Artifact, *, append: bool, last: bool = False) -> None:
+        event = TaskArtifactUpdateEvent(
+            task_id=self._task_id,
+            context_id=self._context_id,
+            artifact=artifact,
+            append=append,
+            last_chunk=last,
+        )
+        await self._send(event)
+
+    async def _send(self, event: Event) -> None:
+        self.has_written = True
+        await self._queue.enqueue_event(event)
+
+
+def question_parts(event: InputRequired) -> list[Part]:
+    """Return what a question says."""
+    return [*([Text(event.prompt)] if event.prompt else []), *event.parts]
+
+
+def _answer(artifact_id: str, text: str, *, named: bool = True) -> Artifact:
+    name = ANSWER if named else ""
+    return Artifact(artifact_id=artifact_id, name=name, parts=[ProtocolPart(text=text)])
+
+
+def _progress_parts(event: ProgressEvent) -> list[Part]:
+    match event:
+        case ToolCall(id=call_id, name=name, arguments=arguments):
+            data = {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments}
+            return [Data(data)]
+        case ToolResult(id=call_id, name=name, result=result, is_error=is_error):
+            outcome = {"result": result, "is_error": is_error}
+            return [Data({"type": "tool_result", "id": call_id, "name": name, **outcome})]
+        case Progress(text=text, data=news):
+            return [*([Text(text)] if text else []), Data({"type": "progress", "data": news})]

@@ -1,0 +1,99 @@
+"""Which network addresses are public, which are somebody's own, and which are neither."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import ipaddress
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import TypeAlias
+
+_Address: TypeAlias = IPv4Address | IPv6Address
+_Network: TypeAlias = IPv4Network | IPv6Network
+
+
+class Reach(enum.Enum):
+    """Who can be behind an address."""
+
+    PUBLIC = "public"
+    PRIVATE = "private"
+    """This machine or a network of one's own: loopback, RFC 1918, RFC 4193, RFC 6598."""
+    SPECIAL = "special"
+    """What no web server should have: link-local, multicast, unspecified, reserved, cloud metadata,
+    addresses that are tunnelled elsewhere."""
+
+
+def _networks(*networks: str) -> tuple[_Network, ...]:
+    return tuple(map(ip_network, networks))
+
+
+_METADATA = _networks(
+    "169.254.169.254/32",  # AWS, Azure, Google, Oracle and most others
+    "168.63.129.16/32",  # Azure
+    "100.100.100.200/32",  # Alibaba
+    "192.0.0.192/32",  # Oracle
+    "fd00:ec2::/32",  # AWS
+    "fd20:ce::/32",  # Google
+    "fd00:42::/32",  # Scaleway
+)
+_PRIVATE = _networks(
+    "127.0.0.0/8",
+    "10.0.0.0/8",
+    "172.16.0.0/12",
+    "192.168.0.0/16",
+    "100.64.0.0/10",
+    "::1/128",
+    "fc00::/7",
+)
+# `is_global` differs between Python's releases: what matters is written down here.
+_SPECIAL = _networks(
+    "192.0.0.0/24",  # IETF protocol assignments
+    "192.88.99.0/24",  # 6to4 relays
+    "2001::/23",  # IETF protocol assignments, Teredo among them
+    "2002::/16",  # 6to4
+    "3fff::/20",  # documentation
+)
+_UNICAST_V6 = IPv6Network("2000::/3")
+_NAT64 = IPv6Network("64:ff9b::/96")
+
+
+def reach(text: str) -> Reach:
+    """Classify an address; one that carries an IPv4 address is classified as that one.
+
+    Raises:
+        ValueError: The text is no address.
+    """
+    address = _embedded(ip_address(text.partition("%")[0]))
+    if _is_in(address, _METADATA):
+        return Reach.SPECIAL
+    if _is_in(address, _PRIVATE):
+        return Reach.PRIVATE
+    if address.version == 6 and address not in _UNICAST_V6:
+        return Reach.SPECIAL
+    if address.is_multicast or not address.is_global or _is_in(address, _SPECIAL):
+        return Reach.SPECIAL
+    return Reach.PUBLIC
+
+
+def _embedded(address: _Address) -> _Address:
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            return address.ipv4_mapped
+        if address in _NAT64:
+            return IPv4Address(int(address) & 0xFFFF_FFFF)
+    return address
+
+
+def _is_in(address: _Address, networks: tuple[_Network, ...]) -> bool:
+    return any(address in network for network in networks)
+
+
+@functools.lru_cache(maxsize=256)
+def is_loopback(host: str) -> bool:
+    """Tell whether a name or address, without port, can only be this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,153 @@
+"""Which URLs this process may connect to when somebody else named them."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import httpx
+
+from a2a_adapters.errors import ForbiddenUrlError
+from a2a_adapters.net.addresses import Reach, reach
+from a2a_adapters.net.names import resolve
+from a2a_adapters.net.transport import GuardedTransport
+
+__all__ = ["OutboundPolicy", "Resolver"]
+
+Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
+"""From a host and a port to its IP addresses. Raises `OSError` if there are none."""
+
+_PORTS = {"http": 80, "https": 443}
+_ALL_PORTS = range(1, 1 << 16)
+_TIMEOUT = httpx.Timeout(30, connect=10)
+_CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutboundPolicy:
+    """Which URLs may be connected to. The defaults allow public web servers only.
+
+    The name of a host is resolved once per connection; every address found is checked, and the
+    connection is made to one of these: a name that changes its mind meanwhile (DNS
+    rebinding) gains nothing. Proxies of the environment are not used, they would resolve it again.
+
+    Attributes:
+        https_only: Refuse plain `http`.
+        allow_private: Also allow this machine and private networks. Link-local, multicast,
+            reserved and cloud metadata addresses are refused even then.
+        allowed_hosts: Names and addresses that are allowed whatever they resolve to.
+        ports: The ports that are allowed; None allows any.
+        resolve_seconds: How long resolving a name may take.
+        resolver: What resolves names; by default the system, in a few threads for that alone: a
+            name that is slow holds up no other work.
+    """
+
+    https_only: bool = False
+    allow_private: bool = False
+    allowed_hosts: frozenset[str] = frozenset()
+    ports: frozenset[int] | None = None
+    resolve_seconds: float = 5
+    resolver: Resolver = field(default=resolve, repr=False)
+
+    def client(
+        self,
+        *,
+        timeout: httpx.Timeout | float = _TIMEOUT,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> httpx.AsyncClient:
+        """Return a client that connects as the policy allows, and follows no redirects."""
+        transport = self.transport(ssl_context=ssl_context)
+        return httpx.AsyncClient(transport=transport, timeout=timeout, follow_redirects=False)
+
+    def transport(
+        self, *, ssl_context: ssl.SSLContext | None = None, limits: httpx.Limits = _CONNECTIONS
+    ) -> GuardedTransport:
+        """Return a transport for an `httpx.AsyncClient` that checks each request.
+
+        Args:
+            ssl_context: Which servers are trusted; by default as httpx does.
+            limits: How many connections there may be.
+
+        Its requests raise `ForbiddenUrlError` for what is refused.
+        """
+        return GuardedTransport(self, ssl_context, limits)
+
+    async def check(self, url: str) -> None:
+        """Refuse a URL that may not be connected to.
+
+        A host that cannot be resolved now is not refused: connecting to it will fail, or
+        check what it is then.
+
+        Raises:
+            ForbiddenUrlError: The URL is not allowed.
+        """
+        if any(character.isspace() for character in url):
+            raise ForbiddenUrlError("a URL has no blanks")  # httpx would send them as %20
+        try:
+            parsed = httpx.URL(url)
+        except (httpx.InvalidURL, ValueError) as error:
+            raise ForbiddenUrlError("it is not a URL") from error
+        self.check_form(parsed)
+        with suppress(OSError):
+            await self.addresses(parsed.raw_host.decode("ascii"), _port(parsed))
+
+    def check_form(self, url: httpx.URL) -> None:
+        """Refuse what can be seen without asking who the host is.
+
+        Raises:
+            ForbiddenUrlError: The scheme, the port or the lack of a host is not allowed.
+        """
+        if url.scheme not in _PORTS or (self.https_only and url.scheme != "https"):
+            wanted = "https" if self.https_only else "http or https"
+            raise ForbiddenUrlError(f"a URL with {wanted} is needed, not {url.scheme!r}")
+        if not url.raw_host:
+            raise ForbiddenUrlError("the URL names no host")
+        try:
+            url.raw_host.decode("ascii").encode("idna")
+            host = url.host
+        except UnicodeError as error:
+            raise ForbiddenUrlError("the URL names a host that cannot be") from error
+        if url.userinfo:
+            raise ForbiddenUrlError(f"the URL of {host} must not hold credentials")
+        port = _port(url)
+        if port not in _ALL_PORTS or (self.ports is not None and port not in self.ports):
+            raise ForbiddenUrlError(f"port {port} of {host} is not allowed")
+
+    async def addresses(self, host: str, port: int) -> Sequence[str]:
+        """Return the addresses of a host, all of which may be connected to.
+
+        Raises:
+            ForbiddenUrlError: One of them is not allowed.
+            OSError: There are none, or finding them took too long.
+        """
+        async with asyncio.timeout(self.resolve_seconds):
+            found = list(dict.fromkeys(await self.resolver(host, port)))
+        if not found:
+            raise OSError(f"{host} has no address")
+        if not self._is_named(host):
+            for address in found:
+                self._check_address(host, address)
+        return found
+
+    def _is_named(self, host: str) -> bool:
+        name = host.lower().rstrip(".")
+        return any(name == allowed.lower().rstrip(".") for allowed in self.allowed_hosts)
+
+    def _check_address(self, host: str, address: str) -> None:
+        kind = reach(address)
+        if kind is Reach.PUBLIC or (kind is Reach.PRIVATE and self.allow_private):
+            return
+        remedy = f"allowed_hosts={{{host!r}}}"
+        if kind is Reach.PRIVATE:
+            remedy = f"allow_private=True or {remedy}"
+        raise ForbiddenUrlError(
+            f"{host} has the {kind.value} address {address}; OutboundPolicy({remedy}) allows it"
+        )
+
+
+def _port(url: httpx.URL) -> int:
+    return _PORTS[url.scheme] if url.port is None else url.port

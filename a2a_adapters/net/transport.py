@@ -1,0 +1,156 @@
+"""HTTP that connects only to addresses an outbound policy has checked."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+import httpcore
+import httpx
+
+_SAME_IN_HTTPX = tuple(
+    (getattr(httpcore, name), getattr(httpx, name))
+    for name in (  # the more special ones first
+        "ConnectTimeout",
+        "ReadTimeout",
+        "WriteTimeout",
+        "PoolTimeout",
+        "ConnectError",
+        "ReadError",
+        "WriteError",
+        "ProxyError",
+        "LocalProtocolError",
+        "RemoteProtocolError",
+        "UnsupportedProtocol",
+        "TimeoutException",
+        "NetworkError",
+        "ProtocolError",
+    )
+)
+
+
+class Policy(Protocol):
+    """What decides where connections go: an `OutboundPolicy`."""
+
+    def check_form(self, url: httpx.URL) -> None:
+        """Raise `ForbiddenUrlError` for a URL that is refused as it stands."""
+
+    async def addresses(self, host: str, port: int) -> Sequence[str]:
+        """Return the addresses of a host; raise `ForbiddenUrlError` if one is refused."""
+
+
+class GuardedTransport(httpx.AsyncBaseTransport):
+    """A pool of connections to where the policy allows.
+
+    It is what `httpx.AsyncHTTPTransport` is, which cannot be given a network backend. The pool
+    knows connections by the host's name, so that certificates are checked against it and no
+    connection is shared by two hosts at one address.
+    """
+
+    def __init__(
+        self, policy: Policy, ssl_context: ssl.SSLContext | None, limits: httpx.Limits
+    ) -> None:
+        self._policy = policy
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=ssl_context or httpx.create_ssl_context(),
+            max_connections=limits.max_connections,
+            max_keepalive_connections=limits.max_keepalive_connections,
+            keepalive_expiry=limits.keepalive_expiry,
+            network_backend=_CheckedNetwork(policy),
+        )
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send one request.
+
+        Raises:
+            ForbiddenUrlError: The policy refuses the URL.
+            httpx.TransportError: The server cannot be reached or does not answer as it should.
+        """
+        self._policy.check_form(request.url)
+        url = request.url
+        with _errors_of_httpx():
+            response = await self._pool.handle_async_request(
+                httpcore.Request(
+                    method=request.method,
+                    url=httpcore.URL(
+                        scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+                    ),
+                    headers=request.headers.raw,
+                    content=request.stream,
+                    extensions=request.extensions,
+                )
+            )
+        assert isinstance(response.stream, AsyncIterable)  # noqa: S101 - it is an async pool
+        return httpx.Response(
+            status_code=response.status,
+            headers=response.headers,
+            stream=_Body(response.stream),
+            extensions=response.extensions,
+        )
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._pool.aclose()
+
+
+class _CheckedNetwork(httpcore.AsyncNetworkBackend):
+    """Resolves a host, checks what was found, and connects to that."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._network = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the interface has it
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        try:
+            addresses = await self._policy.addresses(host, port)
+        except OSError as error:
+            raise httpcore.ConnectError(f"{host} cannot be resolved") from error
+        share = timeout and timeout / len(addresses)
+        for address in addresses[:-1]:
+            try:
+                return await self._network.connect_tcp(
+                    address, port, share, local_address, socket_options
+                )
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                continue
+        return await self._network.connect_tcp(
+            addresses[-1], port, share, local_address, socket_options
+        )
+
+    async def sleep(self, seconds: float) -> None:
+        await self._network.sleep(seconds)
+
+
+class _Body(httpx.AsyncByteStream):
+    def __init__(self, stream: AsyncIterable[bytes]) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with _errors_of_httpx():
+            async for chunk in self._stream:
+                yield chunk
+
+    async def aclose(self) -> None:
+        aclose = getattr(self._stream, "aclose", None)
+        if aclose is not None:
+            await aclose()
+
+
+@contextmanager
+def _errors_of_httpx() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        for theirs, ours in _SAME_IN_HTTPX:
+            if isinstance(error, theirs):
+                raise ours(str(error)) from error
+        raise

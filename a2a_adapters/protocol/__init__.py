@@ -1,0 +1,1 @@
+"""A2A's words and shapes, without any input or output."""

@@ -1,0 +1,114 @@
+"""From an `AgentDescription` to the card that clients of A2A 1.0 and 0.3 read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a.types import (
+    AgentCapabilities,
+    AgentCard,
+    AgentExtension,
+    AgentInterface,
+    AgentSkill,
+    SecurityRequirement,
+    StringList,
+)
+
+from a2a_adapters.events import PROGRESS_EXTENSION
+from a2a_adapters.protocol.conversion import to_struct
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from a2a.types import SecurityScheme
+
+    from a2a_adapters.adapter import AgentDescription, Extension, Skill
+
+WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
+"""Where clients look for the card: today's path and the one used before A2A 0.3."""
+
+DEDUPLICATION_EXTENSION = "urn:a2a-adapters:extension:deduplication:v1"
+"""URI of the A2A extension by which an agent says that it knows messages again by their ids."""
+
+_DEDUPLICATION = AgentExtension(
+    uri=DEDUPLICATION_EXTENSION,
+    description="A message sent again under its messageId gets the task that it began, also after "
+    "a restart.",
+)
+
+
+def build_card(
+    description: AgentDescription,
+    url: str,
+    grpc_url: str | None = None,
+    *,
+    security_schemes: Mapping[str, SecurityScheme] | None = None,
+    has_extended: bool = False,
+    push: bool = False,
+    deduplicates: bool = False,
+) -> AgentCard:
+    """Return the card of an agent at `url`, if that is known, and over gRPC at `grpc_url`.
+
+    Both protocol versions are listed for every binding, so that a2a-sdk adds the fields 0.3
+    clients need (A2A 1.0, section 4.4.1 and appendix A). Any of `security_schemes` is
+    enough, so each is a requirement of its own. `deduplicates` tells that messages are known
+    again by their ids, also after a restart.
+    """
+    url = url.rstrip("/")
+    addresses = [("JSONRPC", f"{url}/"), ("HTTP+JSON", url)] if url else []
+    if grpc_url:
+        addresses.append(("GRPC", grpc_url))
+    interfaces = [
+        AgentInterface(url=address, protocol_binding=binding, protocol_version=version)
+        for version in ("1.0", "0.3")
+        for binding, address in addresses
+    ]
+    progress = AgentExtension(
+        uri=PROGRESS_EXTENSION,
+        description="Steps, tool calls and tool results while a task is worked on.",
+    )
+    extensions = [progress, *([_DEDUPLICATION] if deduplicates else [])]
+    schemes = security_schemes or {}
+    return AgentCard(
+        name=description.name,
+        description=description.description,
+        version=description.version,
+        supported_interfaces=interfaces,
+        capabilities=AgentCapabilities(
+            streaming=True,
+            push_notifications=push,
+            extensions=[*extensions, *map(_extension, description.extensions)],
+            extended_agent_card=has_extended or None,
+        ),
+        default_input_modes=description.input_modes,
+        default_output_modes=description.output_modes,
+        skills=[_skill(skill) for skill in description.skills] or [_only_skill(description)],
+        security_schemes=dict(schemes),
+        security_requirements=[
+            SecurityRequirement(schemes={name: StringList()}) for name in schemes
+        ],
+    )
+
+
+def _skill(skill: Skill) -> AgentSkill:
+    return AgentSkill(
+        id=skill.id,
+        name=skill.name,
+        description=skill.description,
+        tags=skill.tags or [skill.id],
+        examples=skill.examples,
+    )
+
+
+def _extension(extension: Extension) -> AgentExtension:
+    listed = AgentExtension(
+        uri=extension.uri, description=extension.description, required=extension.required
+    )
+    if extension.params:
+        listed.params.CopyFrom(to_struct(extension.params))
+    return listed
+
+
+def _only_skill(description: AgentDescription) -> AgentSkill:
+    name = description.name
+    return AgentSkill(id="answer", name=name, description=description.description, tags=["answer"])

@@ -1,0 +1,236 @@
+"""The frequent messages to and from ProtoJSON, several times faster than by reflection.
+
+`google.protobuf.json_format` looks every field up in the schema. What is sent most, a text
+message in and a task out, has few fields: they are written out here. Anything else is left
+to `json_format`, and the tests hold both to the same result.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from a2a.types import (
+    Artifact,
+    Message,
+    Part,
+    Role,
+    SendMessageRequest,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskState,
+    TaskStatus,
+)
+from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.timestamp_pb2 import Timestamp
+from pydantic_core import from_json, to_json
+
+from a2a_adapters.protocol.binary import check_bytes
+from a2a_adapters.protocol.conversion import struct_to_dict, whole_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from google.protobuf.message import Message as ProtocolMessage
+    from pydantic import BaseModel
+
+_STATE_NAMES = {value: name for name, value in TaskState.items()}
+_ROLE_NAMES = {value: name for name, value in Role.items()}
+_USER = Role.ROLE_USER
+_MESSAGE_FIELDS = {
+    "messageId": "message_id",
+    "contextId": "context_id",
+    "taskId": "task_id",
+}
+
+
+def parse_send(params: dict[str, Any]) -> SendMessageRequest:
+    """Return the params of `SendMessage` as a message.
+
+    Raises:
+        google.protobuf.json_format.ParseError: A known field has a wrong value.
+    """
+    if len(params) == 1:
+        message = params.get("message")
+        if isinstance(message, dict) and (fields := _text_message(message)) is not None:
+            return SendMessageRequest(message=fields)
+    check_bytes(params)
+    return ParseDict(params, SendMessageRequest(), ignore_unknown_fields=True)
+
+
+def _text_message(message: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the fields of a message of text parts; None if it is anything else."""
+    fields: dict[str, Any] = {}
+    for key, value in message.items():
+        if key == "parts" and isinstance(value, list) and all(map(_is_text, value)):
+            fields["parts"] = value
+        elif key == "role" and value == "ROLE_USER":
+            fields["role"] = _USER
+        elif key in _MESSAGE_FIELDS and isinstance(value, str):
+            fields[_MESSAGE_FIELDS[key]] = value
+        else:
+            return None
+    return fields
+
+
+def _is_text(part: object) -> bool:
+    return isinstance(part, dict) and len(part) == 1 and isinstance(part.get("text"), str)
+
+
+def parse_text_chunk(result: Mapping[str, Any]) -> TaskArtifactUpdateEvent | None:
+    """Return an event of a stream that appends text as a message; None if it is anything else."""
+    update = result.get("artifactUpdate")
+    if len(result) != 1 or not isinstance(update, dict):
+        return None
+    match update:
+        case {
+            "taskId": str(task_id),
+            "contextId": str(context_id),
+            "artifact": {"artifactId": str(artifact_id), "parts": [{"text": str(text)} as part]},
+            "append": True,
+        } if len(update) == 4 and len(part) == 1 and len(update["artifact"]) == 2:
+            return TaskArtifactUpdateEvent(
+                task_id=task_id,
+                context_id=context_id,
+                artifact=Artifact(artifact_id=artifact_id, parts=[Part(text=text)]),
+                append=True,
+            )
+        case _:
+            return None
+
+
+def to_dict(message: ProtocolMessage) -> dict[str, Any]:
+    """Return any message as ProtoJSON, with the whole numbers of its values as they came."""
+    plain: dict[str, Any] = whole_numbers(MessageToDict(message))
+    return plain
+
+
+def model_to_json(model: BaseModel) -> bytes:
+    """Return the JSON of one of a2a-sdk's models of A2A 0.3, whole numbers as they came."""
+    json = model.model_dump_json(by_alias=True, exclude_none=True).encode()
+    # Whole numbers came through protobuf as floats, and end in ".0".
+    return to_json(whole_numbers(from_json(json))) if b".0" in json else json
+
+
+def task_to_dict(task: Task) -> dict[str, Any]:
+    """Return a task as ProtoJSON."""
+    result: dict[str, Any] = {}
+    if task.id:
+        result["id"] = task.id
+    if task.context_id:
+        result["contextId"] = task.context_id
+    if task.HasField("status"):
+        result["status"] = _status_to_dict(task.status)
+    if task.artifacts:
+        result["artifacts"] = [_artifact_to_dict(artifact) for artifact in task.artifacts]
+    if task.history:
+        result["history"] = [message_to_dict(message) for message in task.history]
+    if task.HasField("metadata"):
+        result["metadata"] = struct_to_dict(task.metadata)
+    return result
+
+
+def artifact_update_to_dict(event: TaskArtifactUpdateEvent) -> dict[str, Any]:
+    """Return a new or growing artifact as ProtoJSON."""
+    result: dict[str, Any] = {}
+    if event.task_id:
+        result["taskId"] = event.task_id
+    if event.context_id:
+        result["contextId"] = event.context_id
+    if event.HasField("artifact"):
+        result["artifact"] = _artifact_to_dict(event.artifact)
+    if event.append:
+        result["append"] = True
+    if event.last_chunk:
+        result["lastChunk"] = True
+    if event.HasField("metadata"):
+        result["metadata"] = struct_to_dict(event.metadata)
+    return result
+
+
+def message_to_dict(message: Message) -> dict[str, Any]:
+    """Return a message as ProtoJSON."""
+    result: dict[str, Any] = {}
+    if message.message_id:
+        result["messageId"] = message.message_id
+    if message.context_id:
+        result["contextId"] = message.context_id
+    if message.task_id:
+        result["taskId"] = message.task_id
+    if message.role:
+        result["role"] = _ROLE_NAMES.get(message.role, message.role)
+    if message.parts:
+        result["parts"] = [_part_to_dict(part) for part in message.parts]
+    if message.HasField("metadata"):
+        result["metadata"] = struct_to_dict(message.metadata)
+    if message.extensions:
+        result["extensions"] = list(message.extensions)
+    if message.reference_task_ids:
+        result["referenceTaskIds"] = list(message.reference_task_ids)
+    return result
+
+
+def _status_to_dict(status: TaskStatus) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    if status.state:
+        result["state"] = _STATE_NAMES.get(status.state, status.state)
+    if status.HasField("message"):
+        result["message"] = message_to_dict(status.message)
+    if status.HasField("timestamp"):
+        result["timestamp"] = _timestamp_to_json(status.timestamp)
+    return result
+
+
+def _timestamp_to_json(timestamp: Timestamp) -> str:
+    nanos = timestamp.nanos
+    if nanos % 1000 or not nanos % 1_000_000:  # of other lengths than the usual microseconds
+        return timestamp.ToJsonString()
+    return f"{_whole_second(timestamp.seconds)}.{nanos // 1000:06d}Z"
+
+
+@functools.lru_cache(maxsize=16)
+def _whole_second(seconds: int) -> str:
+    return Timestamp(seconds=seconds).ToJsonString()[:-1]
+
+
+def _artifact_to_dict(artifact: Artifact) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    if artifact.artifact_id:
+        result["artifactId"] = artifact.artifact_id
+    if artifact.name:
+        result["name"] = artifact.name
+    if artifact.description:
+        result["description"] = artifact.description
+    if artifact.parts:
+        result["parts"] = [_part_to_dict(part) for part in artifact.parts]
+    if artifact.HasField("metadata"):
+        result["metadata"] = struct_to_dict(artifact.metadata)
+    if artifact.extensions:
+        result["extensions"] = list(artifact.extensions)
+    return result
+
+
+def _part_to_dict(part: Part) -> dict[str, Any]:
+    if part.WhichOneof("content") != "text" or part.media_type or part.filename:
+        return to_dict(part)
+    if part.HasField("metadata"):
+        return to_dict(part)
+    return {"text": part.text}
+
+
+def one_line(value: object) -> bytes:
+    """Return `value` as JSON that is one line for everyone.
+
+    Clients that read streams by lines often take Unicode's separators for line ends, as
+    Python's `str.splitlines` and so httpx do.
+    """
+    return escaped(to_json(value))
+
+
+def escaped(json: bytes) -> bytes:
+    """Return JSON with the separators escaped that some take for line ends."""
+    return (
+        json.replace(b"\xe2\x80\xa8", b"\\u2028")
+        .replace(b"\xe2\x80\xa9", b"\\u2029")
+        .replace(b"\xc2\x85", b"\\u0085")
+    )

@@ -1,0 +1,243 @@
+"""Checks of incoming messages that a2a-sdk leaves to the request handler."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from a2a.server.agent_execution import RequestContext
+from a2a.server.id_generator import UUIDGenerator
+from a2a.types import ListTasksRequest, Role
+from a2a.utils.errors import (
+    ContentTypeNotSupportedError,
+    ExtensionSupportRequiredError,
+    InvalidParamsError,
+    PushNotificationNotSupportedError,
+)
+from a2a.utils.proto_utils import validate_proto_required_fields
+from a2a.utils.task import validate_history_length
+
+from a2a_adapters.protocol import states
+from a2a_adapters.protocol.conversion import metadata_of
+from a2a_adapters.protocol.media import ANY, overlap
+from a2a_adapters.protocol.versions import V03, VERSION_STATE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a.server.context import ServerCallContext
+    from a2a.types import (
+        AgentCard,
+        Message,
+        Part,
+        SendMessageConfiguration,
+        SendMessageRequest,
+    )
+    from google.protobuf.struct_pb2 import Struct, Value
+
+    from a2a_adapters.limits import Limits
+    from a2a_adapters.runtime.journal import Journal
+    from a2a_adapters.runtime.live import LiveTask
+    from a2a_adapters.runtime.sent import SentRequests
+
+    _Carrier: TypeAlias = SendMessageRequest | Message | Part
+
+_UNUSED = UUIDGenerator()
+_USER = Role.ROLE_USER
+_MAX_DEPTH = 30
+_SHOWN_CHARACTERS = 100
+
+
+class Admission:
+    """Tells what one agent takes.
+
+    Args:
+        card: Its card, whose input modes and required extensions are enforced.
+        limits: How many parts there may be, and how large they and their metadata.
+    """
+
+    def __init__(self, card: AgentCard, limits: Limits) -> None:
+        self._card = card
+        self._limits = limits
+        listed = card.capabilities.extensions
+        self._offered = frozenset(extension.uri for extension in listed)
+        self._required = frozenset(extension.uri for extension in listed if extension.required)
+
+    def activated(self, requested: set[str]) -> list[str]:
+        """Return which of the requested extensions the agent has (A2A 1.0, section 4.6.1)."""
+        return sorted(self._offered & requested)
+
+    def check(self, params: SendMessageRequest, requested: set[str]) -> None:
+        """Refuse a message the protocol, the agent's card or its limits do not allow.
+
+        a2a-sdk leaves all of this to the request handler.
+
+        Args:
+            params: What was sent.
+            requested: The extensions that the caller activates.
+
+        Raises:
+            InvalidParamsError: A required field is missing, the role is not the user's, or there
+                are too many parts or too large ones.
+            ContentTypeNotSupportedError: The card does not list a part's media type, or none that
+                the caller accepts.
+            ExtensionSupportRequiredError: A required extension is missing (section 3.3.4).
+            PushNotificationNotSupportedError: The caller asked for push notifications, which the
+                card does not offer.
+        """
+        message = params.message
+        for uri in self._required - requested:
+            if uri not in message.extensions:
+                raise ExtensionSupportRequiredError(
+                    f"activate the extension {uri} by the header A2A-Extensions"
+                )
+        if not (message.message_id and message.role and message.parts):
+            # The SDK's check names every missing field, but reading the schema is slow.
+            validate_proto_required_fields(params)
+        if message.role != _USER:
+            raise InvalidParamsError("a message to an agent has the role ROLE_USER")
+        if len(message.parts) > self._limits.parts:
+            most = self._limits.parts
+            raise InvalidParamsError(f"a message to this agent has {most} parts at most")
+        for part in message.parts:
+            _check_part(part, self._limits)
+            if part.media_type:
+                _check_input_mode(part.media_type, self._card.default_input_modes)
+        carriers: list[_Carrier] = [params, message, *message.parts]
+        if found := [carrier.metadata for carrier in carriers if carrier.HasField("metadata")]:
+            _check_metadata(found, self._limits)
+        if params.HasField("configuration"):
+            _check_configuration(params.configuration, self._card)
+
+
+def _check_metadata(found: Sequence[Struct], limits: Limits) -> None:
+    if sum(metadata.ByteSize() for metadata in found) > limits.metadata_bytes:
+        raise InvalidParamsError(
+            f"the metadata of a message to this agent has {limits.metadata_bytes} bytes at most; "
+            "send what is larger as data"
+        )
+    for metadata in found:
+        _check_fields(metadata, 1)
+
+
+def _check_configuration(configuration: SendMessageConfiguration, card: AgentCard) -> None:
+    wants_push = configuration.HasField("task_push_notification_config")
+    if wants_push and not card.capabilities.push_notifications:
+        raise PushNotificationNotSupportedError
+    validate_history_length(configuration)
+    _check_output_modes(configuration.accepted_output_modes, card.default_output_modes)
+
+
+def _check_input_mode(media_type: str, taken: Sequence[str]) -> None:
+    if taken and ANY not in taken and not any(overlap(media_type, mode) for mode in taken):
+        raise ContentTypeNotSupportedError(
+            f"this agent takes {', '.join(taken)}, not {media_type[:_SHOWN_CHARACTERS]}"
+        )
+
+
+def _check_output_modes(accepted: Sequence[str], offered: Sequence[str]) -> None:
+    """Refuse a caller that could use no answer of the agent (section 3.3.2).
+
+    Some clients write "text" and the like, which is no media type: these take what they get.
+    """
+    if not accepted or any("/" not in mode for mode in accepted):
+        return
+    if not any(overlap(mine, yours) for mine in offered for yours in accepted):
+        raise ContentTypeNotSupportedError(f"this agent answers in {', '.join(offered)}")
+
+
+def _check_part(part: Part, limits: Limits) -> None:
+    kind = part.WhichOneof("content")
+    if kind is None:
+        raise InvalidParamsError("a part has one of text, raw, url, data")
+    if part.ByteSize() > limits.part_bytes:
+        raise InvalidParamsError(
+            f"a part of a message to this agent has {limits.part_bytes} bytes at most; "
+            "send the url of what is larger"
+        )
+    if kind == "data":
+        _check_value(part.data, 1)
+
+
+def _check_value(value: Value, depth: int) -> None:
+    """Refuse what could be received, but neither kept nor sent again.
+
+    Some releases of protobuf copy no message of more than 100 levels; one of JSON has up to three.
+    """
+    if depth > _MAX_DEPTH:
+        raise InvalidParamsError(f"a value is nested in more than {_MAX_DEPTH} levels")
+    match value.WhichOneof("kind"):
+        case "number_value":
+            if not math.isfinite(value.number_value):
+                raise InvalidParamsError("a number is too large")
+        case "struct_value":
+            _check_fields(value.struct_value, depth)
+        case "list_value":
+            for inner in value.list_value.values:
+                _check_value(inner, depth + 1)
+
+
+def _check_fields(struct: Struct, depth: int) -> None:
+    fields = struct.fields
+    for key in fields:
+        _check_value(fields[key], depth + 1)
+
+
+def speaks_v03(context: ServerCallContext) -> bool:
+    """Tell whether a call came over A2A 0.3."""
+    return context.state.get(VERSION_STATE) == V03
+
+
+class MessageContext(RequestContext):
+    """a2a-sdk's context of a message, with whole numbers in its metadata as they came.
+
+    Args:
+        context: Who calls.
+        params: What was sent.
+        live: The task that the message begins or goes on with.
+        journal: Where the caller's other tasks are.
+        sent: What came with the task's other messages.
+        is_resumed: Whether a process that is gone has begun to answer the message.
+    """
+
+    def __init__(
+        self,
+        context: ServerCallContext,
+        params: SendMessageRequest,
+        live: LiveTask,
+        journal: Journal,
+        sent: SentRequests,
+        *,
+        is_resumed: bool = False,
+    ) -> None:
+        super().__init__(
+            context,
+            params,
+            live.task_id,
+            live.context_id,
+            task_id_generator=_UNUSED,
+            context_id_generator=_UNUSED,
+        )
+        self._sent = params
+        self._live = live
+        self._journal = journal
+        self._beside = sent
+        self.is_resumed = is_resumed
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The request's metadata."""
+        return metadata_of(self._sent)
+
+    async def others_wait(self) -> bool:
+        """Tell whether another task of this conversation waits for its caller."""
+        for state in states.INTERRUPTED:
+            params = ListTasksRequest(context_id=self._live.context_id, status=state, page_size=2)
+            found = await self._journal.list(params, self.call_context)
+            if any(task.id != self._live.task_id for task in found.tasks):
+                return True
+        return False
+
+    async def sent_beside(self, message: Message) -> SendMessageRequest:
+        """Return what came with an earlier message of the task, beside it."""
+        return await self._beside.beside(self._live, message)

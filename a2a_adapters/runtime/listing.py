@@ -1,0 +1,138 @@
+"""The tasks of one owner in the order in which they are listed."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from typing import TYPE_CHECKING, TypeAlias
+
+from a2a.types import Task
+from a2a.utils.errors import InvalidParamsError
+from a2a.utils.task import (
+    ListTasksCursor,
+    decode_list_tasks_cursor,
+    decode_page_token,
+    encode_list_tasks_cursor,
+)
+
+from a2a_adapters.concurrency.computing import LARGE_BYTES
+from a2a_adapters.protocol import states
+
+if TYPE_CHECKING:
+    from a2a.types import ListTasksRequest, TaskState
+
+_Place: TypeAlias = "tuple[bool, int, str, TaskState]"
+"""Whether a task has a time, its nanoseconds, its id, and its state, which orders nothing."""
+
+
+_SPARE = 1000
+"""How many tasks more than there are may be noted as moved."""
+
+
+class TaskIndex:
+    """Keeps tasks sorted by time, as a whole and by context: a page is cut out, never sorted.
+
+    A task is put in its new place when the tasks are listed next: most never are.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Task | bytes] = {}
+        self._moved: list[str] = []
+        self._places: dict[str, tuple[_Place, str]] = {}
+        self._all: list[_Place] = []
+        self._by_context: dict[str, list[_Place]] = {}
+
+    def put(self, task: Task) -> None:
+        """Add a task, or note that its status has changed.
+
+        A small one that has ended is kept as its bytes, which are a quarter of the object.
+        """
+        is_large = task.status.state not in states.TERMINAL or task.ByteSize() > LARGE_BYTES
+        self._kept[task.id] = task if is_large else task.SerializeToString()
+        self._moved.append(task.id)
+        if len(self._moved) > 2 * len(self._kept) + _SPARE:
+            self._moved = list(dict.fromkeys(filter(self._kept.__contains__, self._moved)))
+
+    def get(self, task_id: str) -> Task | None:
+        """Return a task, None if it is not there."""
+        kept = self._kept.get(task_id)
+        return Task.FromString(kept) if isinstance(kept, bytes) else kept
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def _put_in_place(self, task: Task) -> None:
+        place = _place(task)
+        found = self._places.get(task.id)
+        if found == (place, task.context_id):
+            return
+        if found is not None:
+            self._remove(*found)
+        self._places[task.id] = (place, task.context_id)
+        insort(self._all, place)
+        insort(self._by_context.setdefault(task.context_id, []), place)
+
+    def remove(self, task_id: str) -> None:
+        """Forget a task."""
+        self._kept.pop(task_id, None)
+        if (found := self._places.pop(task_id, None)) is not None:
+            self._remove(*found)
+
+    def page(self, params: ListTasksRequest, size: int) -> tuple[list[Task], str | None, int]:
+        """Return a page of tasks, newest first, the token of the next one, and how many there are.
+
+        Order and tokens are those of a2a-sdk's stores.
+
+        Raises:
+            InvalidParamsError: The page token is none.
+        """
+        for task_id in dict.fromkeys(self._moved):
+            if (task := self.get(task_id)) is not None:
+                self._put_in_place(task)
+        self._moved.clear()
+        places = self._selected(params)
+        end = self._end(places, params.page_token) if params.page_token else len(places)
+        shown = places[max(0, end - size) : end][::-1]
+        token = encode_list_tasks_cursor(_cursor(shown[-1])) if end > size else None
+        tasks = [task for place in shown if (task := self.get(place[2])) is not None]
+        return tasks, token, len(places)
+
+    def _selected(self, params: ListTasksRequest) -> list[_Place]:
+        places = self._all
+        if params.context_id:
+            places = self._by_context.get(params.context_id, [])
+        if params.HasField("status_timestamp_after"):
+            after = (True, params.status_timestamp_after.ToNanoseconds(), "")
+            places = places[bisect_left(places, after) :]
+        if params.status:
+            places = [place for place in places if place[3] == params.status]
+        return places
+
+    def _end(self, places: list[_Place], token: str) -> int:
+        """Return how many places come before the page that a token names: pages go backwards."""
+        if (cursor := decode_list_tasks_cursor(token)) is not None:
+            return bisect_left(places, cursor.sort_key())
+        found = self._places.get(decode_page_token(token))
+        end = bisect_left(places, found[0]) + 1 if found else 0
+        if found is None or places[end - 1 : end] != [found[0]]:
+            raise InvalidParamsError("the page token names no task of this list")
+        return end
+
+    def _remove(self, place: _Place, context_id: str) -> None:
+        of_context = self._by_context[context_id]
+        for places in (self._all, of_context):
+            del places[bisect_left(places, place)]
+        if not of_context:
+            del self._by_context[context_id]
+
+
+def _place(task: Task) -> _Place:
+    status = task.status
+    if not status.HasField("timestamp"):
+        return (False, 0, task.id, status.state)
+    time = status.timestamp
+    return (True, time.seconds * 1_000_000_000 + time.nanos, task.id, status.state)
+
+
+def _cursor(place: _Place) -> ListTasksCursor:
+    has_time, nanoseconds, task_id, _ = place
+    return ListTasksCursor(timestamp_ns=nanoseconds if has_time else None, task_id=task_id)

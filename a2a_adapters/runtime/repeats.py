@@ -1,0 +1,100 @@
+"""Messages that come again: they are answered as they were when they came first."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from a2a.utils.errors import TaskNotFoundError
+
+from a2a_adapters.protocol import states
+from a2a_adapters.runtime.subscription import Subscription
+from a2a_adapters.runtime.updates import Update
+
+if TYPE_CHECKING:
+    from a2a.server.context import ServerCallContext
+    from a2a.types import Message, Task
+
+    from a2a_adapters.observability.figures import Figures
+    from a2a_adapters.runtime.live import LiveTask
+    from a2a_adapters.runtime.messages import AcceptedMessages, Repeated
+    from a2a_adapters.runtime.registry import LiveTasks
+    from a2a_adapters.runtime.subscriber import Subscriber
+
+
+_PAUSE_SECONDS = 0.5
+
+_GONE = (
+    "This message has come before, and nothing is left of its answer; if it is to be answered "
+    "again, send it under a new messageId"
+)
+
+
+class Repeats:
+    """Answers messages that have begun something before.
+
+    Args:
+        tasks: Where the tasks are found that they began.
+        messages: Where the replies are found that made no task.
+        figures: Count the streams.
+    """
+
+    def __init__(self, tasks: LiveTasks, messages: AcceptedMessages, figures: Figures) -> None:
+        self._live = tasks
+        self._messages = messages
+        self._figures = figures
+
+    async def answer(
+        self, first: Repeated, message: Message, context: ServerCallContext, *, until_begun: bool
+    ) -> Task | Message:
+        """Answer a message that came before as it was answered then."""
+        if first.run is not None:
+            return await first.run.wait(until_begun=until_begun)
+        live = await self._begun(first, message, context)
+        while not (until_begun or live.reply or live.state in states.SETTLED):
+            # Another process works on it, or has until it is known to be gone.
+            await asyncio.sleep(_PAUSE_SECONDS)
+            live = await self._begun(first, message, context)
+        result = live.reply or live.shown
+        assert result is not None  # noqa: S101 - tasks are found once announced
+        return result
+
+    async def _begun(
+        self, first: Repeated, message: Message, context: ServerCallContext
+    ) -> LiveTask:
+        """Return what a message made whose run has ended: a task, or one that was only a reply.
+
+        Raises:
+            TaskNotFoundError: There is nothing of it any more: the task was not kept for longer,
+                or the server was stopped before there was a task or a reply.
+        """
+        reply = await self._messages.reply(context.user.user_name, message.message_id)
+        if reply is None:
+            try:
+                return await self._live.find(first.task_id, context)
+            except TaskNotFoundError as error:
+                raise TaskNotFoundError(_GONE) from error
+        live = self._live.begin(message, context)
+        live.reply, live.is_over = reply, True
+        self._live.release(live)
+        return live
+
+    async def read(
+        self,
+        first: Repeated,
+        message: Message,
+        context: ServerCallContext,
+        subscriber: Subscriber,
+    ) -> Subscription:
+        """Return the stream of what a message began when it came first, from now on."""
+        live = first.run.live if first.run else await self._begun(first, message, context)
+        if live.is_over:
+            last = Update(live.reply) if live.reply else live.snapshot()
+            assert last is not None  # noqa: S101 - what is over has one of the two
+            subscriber.push(last)
+            subscriber.close()
+        else:
+            live.subscribe(subscriber)
+            live.show(subscriber)
+            self._live.watch(live)
+        return Subscription(subscriber, live, self._figures, on_close=self._live.release)

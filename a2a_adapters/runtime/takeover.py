@@ -1,0 +1,150 @@
+"""What processes that are gone have left: it is gone on with, or ended with the reason."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from a2a.server.cluster.task_store import ConcurrentTaskModificationError
+from a2a.server.context import ServerCallContext
+
+from a2a_adapters.executor.executor import AdapterExecutor
+from a2a_adapters.protocol import states
+from a2a_adapters.protocol.conversion import answered_question, is_durable
+from a2a_adapters.runtime.journal import Caller
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from a2a.server.agent_execution import AgentExecutor
+    from a2a.types import Task
+
+    from a2a_adapters.limits import Limits
+    from a2a_adapters.runtime.live import LiveTask
+    from a2a_adapters.runtime.registry import LiveTasks
+    from a2a_adapters.runtime.runs import Runs
+    from a2a_adapters.storage.interface import AgentStorage, LeftTask
+
+_STOPPED = "The server was stopped while it worked on this task; please start a new one."
+_STOPPED_AGAIN = "The server was stopped each time it worked on this task; please start a new one."
+_NOBODY_WAITS = "The agent was restarted and waits for no answer any more; please start a new task."
+
+_MOST_TAKEOVERS = 3
+"""A task that has lost so many processes may be what ends them."""
+
+logger = logging.getLogger(__name__)
+
+
+class Takeover:
+    """Takes over tasks of processes that are gone. Any process may do so, at any time.
+
+    Args:
+        storage: Tells which these are.
+        live: Where they live from now on.
+        runs: Goes on with them.
+        executor: May be able to.
+        limits: How long a task may wait for its caller.
+    """
+
+    def __init__(
+        self,
+        storage: AgentStorage,
+        live: LiveTasks,
+        runs: Runs,
+        executor: AgentExecutor,
+        limits: Limits,
+    ) -> None:
+        self._storage = storage
+        self._live = live
+        self._runs = runs
+        self._executor = executor if isinstance(executor, AdapterExecutor) else None
+        self._limits = limits
+        self._left: dict[tuple[str, str], LeftTask] = {}
+        """What is ours now, and not taken up yet."""
+
+    async def sweep(self) -> None:
+        """Go on with what was left, end what cannot be gone on with or has waited too long."""
+        for left in await self._storage.left_behind():
+            self._left[left.owner, left.stored.task.id] = left
+        found = sorted(self._left.values(), key=_order)
+        for left in filter(self._can_resume, found):
+            await self._settle(left, self._resume(left))
+        ending = [
+            self._settle(left, self._end(left)) for left in found if not self._can_resume(left)
+        ]
+        late = await self._storage.waiting_since(time.time() - self._limits.input_seconds)
+        ending += [self._live.end_late(left) for left in late]
+        for outcome in await asyncio.gather(*ending, return_exceptions=True):
+            if isinstance(outcome, BaseException):
+                logger.error("a task that was left behind could not be ended", exc_info=outcome)
+
+    async def _settle(self, left: LeftTask, work: Awaitable[object]) -> None:
+        """Do what is to be done about a task; what fails now is done by the next sweep."""
+        try:
+            await work
+        except ConcurrentTaskModificationError:  # it is another process's now
+            pass
+        except Exception:
+            logger.exception("a task that was left behind cannot be taken up yet")
+            return
+        self._left.pop((left.owner, left.stored.task.id), None)
+
+    def leave(self, live: LiveTask) -> bool:
+        """Leave a task to the next process, if that can go on with it; tell whether it can."""
+        task = live.task
+        if self._executor is None or task is None or not self._storage.is_durable:
+            return False
+        if not self._is_resumable(task):
+            return False
+        self._executor.leave(live.task_id)
+        self._runs.leave(live)
+        return True
+
+    def _can_resume(self, left: LeftTask) -> bool:
+        return left.takeovers <= _MOST_TAKEOVERS and self._is_resumable(left.stored.task)
+
+    def _is_resumable(self, task: Task) -> bool:
+        if self._executor is None or not self._executor.adapter.resumes:
+            return False
+        if task.status.state not in _BEGUN:
+            return False
+        question = answered_question(task)
+        return question is None or is_durable(question)
+
+    async def _resume(self, left: LeftTask) -> None:
+        live = await self._live.adopt(left)
+        logger.warning("task %s was left by another process, and goes on", live.task_id)
+        try:
+            await self._runs.resume(live)
+        except BaseException:
+            self._live.release(live)
+            raise
+
+    async def _end(self, left: LeftTask) -> None:
+        task = left.stored.task
+        if task.status.state == states.UNSPECIFIED:  # nobody was told of it
+            context = ServerCallContext(user=Caller(left.owner))
+            await self._storage.tasks.delete(task.id, context)
+            return
+        live = await self._live.adopt(left)
+        logger.warning("task %s was left by another process, and ends", live.task_id)
+        try:
+            await live.set_state(states.FAILED, self._reason(left))
+        finally:
+            self._live.release(live)
+
+    def _reason(self, left: LeftTask) -> str:
+        if left.stored.task.status.state in states.INTERRUPTED:
+            return _NOBODY_WAITS
+        return _STOPPED_AGAIN if left.takeovers > _MOST_TAKEOVERS else _STOPPED
+
+
+_BEGUN = frozenset({states.SUBMITTED, states.WORKING})
+
+
+def _order(left: LeftTask) -> tuple[bool, int]:
+    """Return what sorts the tasks of a conversation as they came: only the first can have begun."""
+    status = left.stored.task.status
+    return status.state != states.WORKING, status.timestamp.ToNanoseconds()

@@ -1,0 +1,46 @@
+"""What a runtime does again and again without being asked."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from a2a.utils.errors import A2AError
+
+from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+PRUNE_SECONDS = 300.0
+"""How often what is too old, or too much, is forgotten."""
+
+
+class Upkeep:
+    """Works in the background until it is closed. What fails is logged, and tried next time."""
+
+    def __init__(self) -> None:
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def every(self, seconds: float, name: str, work: Callable[[], Awaitable[object]]) -> None:
+        """Do some work now, and then so many seconds after each time.
+
+        Args:
+            seconds: The pause.
+            name: What the log calls it.
+            work: What is done.
+        """
+        self._tasks.append(asyncio.create_task(_keep(seconds, name, work)))
+
+    def close(self) -> None:
+        """Stop."""
+        for task in self._tasks:
+            task.cancel()
+
+
+async def _keep(seconds: float, name: str, work: Callable[[], Awaitable[object]]) -> None:
+    while True:
+        with suppress(A2AError), UnexpectedErrorsHidden(name):
+            await work()
+        await asyncio.sleep(seconds)

@@ -1,0 +1,1 @@
+"""One way in: from a target to a server."""

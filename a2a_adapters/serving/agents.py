@@ -1,0 +1,312 @@
+"""The agents of one server, each with everything of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from a2a.server.agent_execution import AgentExecutor
+from starlette.responses import JSONResponse
+from starlette.routing import Mount, Route, Router
+
+from a2a_adapters.adapter import AgentDescription
+from a2a_adapters.bindings.answers import Answers
+from a2a_adapters.bindings.http import CallerContextBuilder
+from a2a_adapters.bindings.intake import Intake
+from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
+from a2a_adapters.bindings.rest import rest_routes
+from a2a_adapters.errors import ConfigurationError, MissingExtraError
+from a2a_adapters.executor.executor import AdapterExecutor
+from a2a_adapters.plugins import installed_plugins
+from a2a_adapters.protocol.card import WELL_KNOWN_PATHS, build_card
+from a2a_adapters.runtime import MemoryTaskStore, Runtime
+from a2a_adapters.serving.card import Address, CardEndpoint, ExtendedCard
+from a2a_adapters.serving.dialects import DialectAgent, Dialects, DialectServer, agent_id
+from a2a_adapters.serving.options import ServerOptions
+from a2a_adapters.serving.places import nothing_here, place
+from a2a_adapters.serving.protection import Protection
+from a2a_adapters.storage import open_storage
+
+if TYPE_CHECKING:
+    from a2a.types import AgentCard
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+
+    from a2a_adapters.bindings.grpc import GrpcServer
+    from a2a_adapters.storage import Storage
+
+
+__all__ = ["as_executor"]
+
+_STORAGE_SECONDS = 3.0
+"""How long the storage may take for the last writes."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,62}")
+
+
+def as_executor(target: object, options: ServerOptions | None = None) -> AdapterExecutor:
+    """Return `target` as an `AgentExecutor` for an a2a-sdk server of your own.
+
+    Raises:
+        NoAdapterError: No plugin can serve the target.
+        TargetError: A plugin knows its type, but cannot serve this object.
+    """
+    options = options or ServerOptions()
+    adapter = installed_plugins().adapt(target)
+    return AdapterExecutor(adapter, options.limits, options.redact)
+
+
+class ServedAgent:
+    """One target: its executor, its runtime and tasks, its card.
+
+    Args:
+        target: As for `build_app`.
+        name: The agent's name, in place of the target's own.
+        description: What it does, in place of the target's own words.
+        address: Where it is found.
+        options: How it is run.
+        storage: Where the server's agents keep what they keep.
+
+    Raises:
+        NoAdapterError: No plugin can serve the target.
+        TargetError: A plugin knows its type, but cannot serve this object.
+    """
+
+    def __init__(
+        self,
+        target: object,
+        name: str | None,
+        description: str | None,
+        address: Address,
+        options: ServerOptions,
+        storage: Storage,
+    ) -> None:
+        self.executor: AgentExecutor = (
+            target if isinstance(target, AgentExecutor) else as_executor(target, options)
+        )
+        self.about = _describe(self.executor, name, description)
+        self.address = address
+        self._options = options
+        self._storage = storage.of(address.path.rpartition("/")[2] or self.about.name)
+        self._deduplicates = storage.is_durable and options.task_store is None
+        extend = options.extended_description
+        self.runtime = Runtime(
+            self.executor,
+            build_card(self.about, address.of(None), push=options.push is not None),
+            task_store=options.task_store,
+            limits=options.limits,
+            push=options.push,
+            extended_card=ExtendedCard(self._card, self.about, extend, address) if extend else None,
+            namespace=address.path if options.task_store else "",
+            storage=self._storage,
+        )
+        self.grpc = _grpc_server(self.runtime, options)
+
+    def routes(self, protection: Protection, *public: BaseRoute) -> list[BaseRoute]:
+        """Return the agent's routes: the card and `public` for everybody, the rest is protected."""
+        card = CardEndpoint(partial(self._card, self.about), self.address)
+        callers = CallerContextBuilder()
+        answers = Answers(self._options.limits.answers_bytes)
+        intake = Intake()
+        rpc = JsonRpcEndpoint(self.runtime, callers, intake, answers)
+        every = Router(
+            [
+                Route("/", rpc, methods=["POST"]),
+                *rest_routes(self.runtime, callers, intake, answers),
+            ],
+            default=nothing_here,
+        )
+        return [
+            # Most requests are for it: here it is found before the others are looked through.
+            Route("/", protection.of(rpc), methods=["POST"]),
+            *public,
+            *card.routes(),
+            Mount("", protection.of(every)),
+        ]
+
+    def _card(self, about: AgentDescription, url: str) -> AgentCard:
+        options = self._options
+        schemes = options.authentication.security_schemes() if options.authentication else {}
+        card = build_card(
+            about,
+            url,
+            # Who came over gRPC has used no other address.
+            self.grpc.url(url) if self.grpc else None,
+            security_schemes=schemes,
+            has_extended=options.extended_description is not None,
+            push=options.push is not None,
+            deduplicates=self._deduplicates,
+        )
+        return options.card_signer(card) if options.card_signer else card
+
+    async def start(self) -> None:
+        """Take over what was left in the storage."""
+        if isinstance(self.executor, AdapterExecutor):
+            await self.executor.open(self._storage)
+        await self.runtime.start()
+
+    async def aclose(self) -> None:
+        """End the runs, then let the target go."""
+        await self.runtime.aclose()
+        if self.grpc is not None:
+            await self.grpc.stop()
+        if isinstance(self.executor, AdapterExecutor):
+            await self.executor.aclose()
+
+
+class ServedAgents:
+    """All agents of a server.
+
+    Args:
+        target: What is served, or several of them by name.
+        name: As for `build_app`.
+        description: As for `build_app`.
+        url: As for `build_app`.
+        options: As for `build_app`.
+        dialects: As for `build_app`.
+
+    Raises:
+        ConfigurationError: A name cannot be part of an address, there are no agents, their cards
+            are to be signed without a `url`, or no plugin speaks a dialect.
+    """
+
+    def __init__(
+        self,
+        target: object,
+        name: str | None,
+        description: str | None,
+        url: str | None,
+        options: ServerOptions,
+        dialects: Sequence[object],
+    ) -> None:
+        if options.card_signer and not url:
+            raise ConfigurationError(
+                "a signed card needs the agent's public address (url=..., --url): the signature "
+                "would vouch for any host that a client names"
+            )
+        self.is_draining = False
+        make_tasks = partial(MemoryTaskStore, options.limits)
+        self.storage = open_storage(options.storage, options.limits, make_tasks)
+        self._root = Address(url or "", options.trust_forwarded)
+        if isinstance(target, Mapping):
+            if name or description:
+                raise ConfigurationError("several agents have their own names and descriptions")
+            self._agents = [
+                ServedAgent(item, key, None, self._address_of(key), options, self.storage)
+                for key, item in target.items()
+            ]
+            if not self._agents:
+                raise ConfigurationError("there is no agent to serve")
+            if options.grpc_port is not None:
+                raise ConfigurationError("over gRPC there is one agent at a port; serve them apart")
+            self.is_single = False
+        else:
+            self._agents = [
+                ServedAgent(target, name, description, self._root, options, self.storage)
+            ]
+            self.is_single = True
+        self._protection = Protection(options)
+        self._dialects = Dialects(dialects, self._as_dialect_server(), self._protection)
+
+    def __iter__(self) -> Iterator[ServedAgent]:
+        return iter(self._agents)
+
+    def routes(self, *public: BaseRoute) -> list[BaseRoute]:
+        """Return every agent's routes and `public`: one agent at the root, or each in its place."""
+        if self.is_single:
+            return self._agents[0].routes(self._protection, *self._dialects.routes(), *public)
+        places = [
+            place(agent.address.path, agent.routes(self._protection)) for agent in self._agents
+        ]
+        return [*self._dialects.routes(), *public, Route("/agents", self._list), *chain(*places)]
+
+    def _as_dialect_server(self) -> DialectServer:
+        agents = {
+            agent.address.path.rpartition("/")[2] or agent_id(agent.about.name): DialectAgent(
+                agent.about, agent.runtime
+            )
+            for agent in self._agents
+        }
+        return DialectServer(agents, self._root.of, CallerContextBuilder().build)
+
+    async def start(self) -> None:
+        """Connect to the storage, take over what was left there, and listen for gRPC."""
+        await self.storage.start()
+        for agent in self._agents:
+            self.storage.on_trouble(agent.runtime.on_storage_trouble)
+            await agent.start()
+        for agent in self._agents:
+            if agent.grpc is not None:
+                await agent.grpc.start()
+
+    async def drain(self) -> None:
+        """Take no more messages, and end what runs."""
+        self.is_draining = True
+        await self._dialects.aclose()
+        await asyncio.gather(*(agent.runtime.aclose() for agent in self._agents))
+
+    async def aclose(self) -> None:
+        """End everything."""
+        self.is_draining = True
+        await self._dialects.aclose()
+        await asyncio.gather(*(agent.aclose() for agent in self._agents))
+        await self.storage.aclose(_STORAGE_SECONDS)
+
+    def _address_of(self, key: object) -> Address:
+        if not isinstance(key, str) or not _NAME.fullmatch(key):
+            raise ConfigurationError(
+                f"{key!r} cannot be an agent's name: it becomes part of its address, so use "
+                "letters, digits and - . _ ~, 63 at most, beginning with a letter or digit"
+            )
+        return replace(self._root, path=f"/agents/{key}")
+
+    async def _list(self, request: Request) -> Response:
+        agents = [
+            {
+                "name": agent.about.name,
+                "description": agent.about.description,
+                "url": f"{address}/",
+                "card": address + WELL_KNOWN_PATHS[0],
+            }
+            for agent in self._agents
+            if (address := agent.address.of(request.scope))
+        ]
+        return JSONResponse({"agents": agents})
+
+
+def _describe(
+    executor: AgentExecutor, name: str | None, description: str | None
+) -> AgentDescription:
+    if isinstance(executor, AdapterExecutor):
+        about = executor.adapter.describe()
+    else:
+        kind = type(executor).__name__
+        about = AgentDescription(name=kind, description=f"The agent {kind}.", input_modes=["*/*"])
+    return replace(
+        about,
+        name=name or about.name,
+        description=description or about.description,
+    )
+
+
+def _grpc_server(runtime: Runtime, options: ServerOptions) -> GrpcServer | None:
+    if options.grpc_port is None:
+        return None
+    try:
+        from a2a_adapters.bindings.grpc import GrpcServer  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("gRPC", "grpc") from error
+    return GrpcServer(
+        runtime,
+        options.grpc_host,
+        options.grpc_port,
+        options.grpc_url,
+        authentication=options.authentication,
+        limits=options.limits,
+    )

@@ -1,0 +1,139 @@
+"""From a target to an ASGI application."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from a2a_adapters.concurrency.outliving import outliving_calls
+from a2a_adapters.concurrency.threads import ThreadPool
+from a2a_adapters.errors import MissingExtraError
+from a2a_adapters.security.browsers import BrowserGuard
+from a2a_adapters.security.gate import AuthenticationGate
+from a2a_adapters.serving.agents import ServedAgents
+from a2a_adapters.serving.entrance import Entrance
+from a2a_adapters.serving.opening import is_closed, opened
+from a2a_adapters.serving.options import ServerOptions
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp
+
+__all__ = ["build_app"]
+
+_EXPOSED_HEADERS = ("A2A-Extensions", "X-A2A-Extensions", "ETag", "Retry-After", "WWW-Authenticate")
+"""What a page may read of an answer, beside what every page may (Fetch, CORS-safelisted)."""
+
+
+def build_app(
+    target: object | Mapping[str, object],
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    url: str | None = None,
+    options: ServerOptions | None = None,
+    dialects: Sequence[object] = (),
+) -> Starlette:
+    """Return an ASGI application that serves `target` as an A2A agent.
+
+    Several targets by name become several agents: each answers under `/agents/<name>/`, and
+    `/agents` lists them. They share nothing but the server's threads.
+
+    Args:
+        target: A LangChain runnable, a LangGraph graph, a function, anything a plugin knows;
+            an `Adapter`; an a2a-sdk `AgentExecutor`; an async function or async context manager
+            that makes one of them, which is opened in the server's event loop when it starts and
+            closed when it stops; or a mapping of names to those.
+        name: The agent's name in its card, in place of the target's own.
+        description: What the card says the agent does.
+        url: The public address in the card; by default the one a client used.
+        options: Authentication, limits, storage and the like.
+        dialects: Dialects of A2A to speak as well, by the names their plugins give them, or as
+            the plugins' own objects.
+
+    Raises:
+        NoAdapterError: No plugin can serve the target.
+        TargetError: A plugin knows its type, but cannot serve this object.
+        ConfigurationError: A name cannot be part of an address, there are several for gRPC,
+            the card is to be signed without a `url`, or no plugin speaks a dialect.
+        MissingExtraError: The options ask for gRPC or metrics, which are not installed.
+    """
+    options = options or ServerOptions()
+
+    def serve(app: Starlette, ready: object) -> None:
+        agents = ServedAgents(ready, name, description, url, options, dialects)
+        app.state.agents = agents
+        app.router.routes = agents.routes(Route("/healthz", _health), *_metrics(agents, options))
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncGenerator[None]:
+        # Frameworks run blocking code in the loop's default pool, which has a few threads only.
+        asyncio.get_running_loop().set_default_executor(ThreadPool(options.limits.threads))
+        async with opened(target) as ready:
+            if ready is not target:
+                serve(app, ready)
+            agents: ServedAgents = app.state.agents
+            await agents.start()
+            try:
+                yield
+            finally:
+                await agents.aclose()
+
+    app = Starlette(middleware=_middleware(url, options), lifespan=lifespan)
+    if not is_closed(target):
+        serve(app, target)
+    return app
+
+
+async def _health(request: Request) -> Response:
+    if request.app.state.agents.is_draining:
+        return JSONResponse({"status": "draining"}, 503)
+    if not request.app.state.agents.storage.is_ready:
+        return JSONResponse({"status": "storage away"}, 503)
+    return JSONResponse({"status": "ready"})
+
+
+def _metrics(agents: ServedAgents, options: ServerOptions) -> list[Route]:
+    if not options.metrics:
+        return []
+    try:
+        from a2a_adapters.observability.metrics import MetricsEndpoint  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise MissingExtraError("/metrics", "metrics") from error
+    endpoint: ASGIApp = MetricsEndpoint(
+        {a.about.name: a.runtime.figures for a in agents}, outliving_calls
+    )
+    if options.authentication is not None:
+        endpoint = AuthenticationGate(endpoint, options.authentication)
+    return [Route("/metrics", endpoint, methods=["GET"])]
+
+
+def _middleware(url: str | None, options: ServerOptions) -> list[Middleware]:
+    browsers = None
+    if options.authentication is None:
+        own = urlsplit(url or "").hostname
+        hosts = [*options.allowed_hosts, *([own] if own else [])]
+        browsers = BrowserGuard(hosts, options.cors_origins)
+    entrance = Middleware(Entrance, options.limits.header_bytes, browsers)
+    return [entrance, _cors(options.cors_origins)] if options.cors_origins else [entrance]
+
+
+def _cors(origins: Sequence[str]) -> Middleware:
+    return Middleware(
+        CORSMiddleware,
+        allow_origins=origins,
+        allow_methods=["GET", "POST", "DELETE"],
+        allow_headers=["*"],
+        expose_headers=_EXPOSED_HEADERS,
+    )

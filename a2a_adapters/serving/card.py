@@ -1,0 +1,154 @@
+"""The card over HTTP: the address it names, its cache headers, what authenticated callers see."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from dataclasses import dataclass
+from email.utils import formatdate, parsedate_to_datetime
+from typing import TYPE_CHECKING, TypeAlias
+
+from a2a.server.request_handlers.response_helpers import agent_card_to_dict
+from a2a.utils.errors import ExtendedAgentCardNotConfiguredError
+from pydantic_core import to_json
+from starlette.datastructures import URL, Headers
+from starlette.responses import Response
+from starlette.routing import Route
+
+from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from a2a.server.context import ServerCallContext
+    from a2a.types import AgentCard
+    from starlette.requests import Request
+    from starlette.types import Scope
+
+    from a2a_adapters.adapter import AgentDescription
+
+_CACHE_CONTROL = "public, max-age=60"
+_VERBS = ("GET", "HEAD", "OPTIONS")
+
+ExtendedDescription: TypeAlias = "Callable[[AgentDescription, str], AgentDescription]"
+"""Makes what an authenticated caller is told of what everybody is, and of the caller's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where clients find an agent.
+
+    Attributes:
+        url: The server's public address; empty for the one a client has used.
+        trust_forwarded: Whether `X-Forwarded-Proto`, `-Host` and `-Prefix` are believed.
+        path: Where on the server the agent is.
+    """
+
+    url: str = ""
+    trust_forwarded: bool = False
+    path: str = ""
+
+    def of(self, scope: Scope | None) -> str:
+        """Return the address for a request, if there is one; without a slash at its end."""
+        url = self.url or (self._requested(scope) if scope else "")
+        return url.rstrip("/") + self.path
+
+    def _requested(self, scope: Scope) -> str:
+        root = scope.get("app_root_path", scope.get("root_path", ""))
+        url = URL(scope={**scope, "path": root, "root_path": root, "query_string": b""})
+        if self.trust_forwarded:
+            headers = Headers(scope=scope)
+            url = url.replace(
+                scheme=_first(headers.get("x-forwarded-proto")) or url.scheme,
+                netloc=_first(headers.get("x-forwarded-host")) or url.netloc,
+                path=_first(headers.get("x-forwarded-prefix")) or url.path,
+            )
+        return str(url)
+
+
+def _first(header: str | None) -> str:
+    """Return the first of the values that a chain of proxies has put in a header."""
+    return (header or "").split(",")[0].strip()
+
+
+class CardEndpoint:
+    """Serves the card, with the address under which the client reached it.
+
+    Args:
+        make: Returns the card of an agent at a URL.
+        address: Where the agent is found.
+    """
+
+    def __init__(self, make: Callable[[str], AgentCard], address: Address) -> None:
+        self._make = make
+        self._address = address
+        self._last_modified = formatdate(usegmt=True)
+        # Bounded: the host is whatever a client sends.
+        self._render = functools.lru_cache(maxsize=64)(self._render_once)
+
+    def routes(self) -> list[Route]:
+        """Return the routes of the card."""
+        return [Route(path, self.handle, methods=list(_VERBS)) for path in WELL_KNOWN_PATHS]
+
+    async def handle(self, request: Request) -> Response:
+        """Answer with the card, or with 304 if the client has it already."""
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers={"Allow": ", ".join(_VERBS)})
+        body, etag = self._render(self._address.of(request.scope))
+        headers = {
+            "ETag": etag,
+            "Cache-Control": _CACHE_CONTROL,
+            "Last-Modified": self._last_modified,
+        }
+        if self._is_known(request.headers, etag):
+            return Response(status_code=304, headers=headers)
+        return Response(body, headers=headers, media_type="application/json")
+
+    def _is_known(self, headers: Headers, etag: str) -> bool:
+        """Tell whether the client has this card already (RFC 9110, section 13.2.2)."""
+        if (known := headers.get("if-none-match")) is not None:
+            tags = {tag.strip().removeprefix("W/") for tag in known.split(",")}
+            return not tags.isdisjoint({etag, "*"})
+        try:
+            since = parsedate_to_datetime(headers.get("if-modified-since", ""))
+            return since >= parsedate_to_datetime(self._last_modified)
+        except (ValueError, TypeError):  # the latter without a time zone
+            return False
+
+    def _render_once(self, url: str) -> tuple[bytes, str]:
+        body = to_json(agent_card_to_dict(self._make(url)))
+        return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+
+
+class ExtendedCard:
+    """Makes the card for authenticated callers (A2A 1.0, section 13.3).
+
+    Args:
+        make: Returns the card with a description at a URL.
+        description: What everybody is told.
+        extend: Makes the extended description.
+        address: Where the agent is found.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[AgentDescription, str], AgentCard],
+        description: AgentDescription,
+        extend: ExtendedDescription,
+        address: Address,
+    ) -> None:
+        self._make = make
+        self._description = description
+        self._extend = extend
+        self._address = address
+
+    def __call__(self, context: ServerCallContext) -> AgentCard:
+        """Return the card for a caller.
+
+        Raises:
+            ExtendedAgentCardNotConfiguredError: The caller is nobody.
+        """
+        if not context.user.is_authenticated:
+            raise ExtendedAgentCardNotConfiguredError("the extended card is not for everybody")
+        about = self._extend(self._description, context.user.user_name)
+        return self._make(about, self._address.of(context.state.get("scope")))

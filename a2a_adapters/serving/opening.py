@@ -1,0 +1,108 @@
+"""Targets that have to be opened in the server's event loop, and closed after it.
+
+Checkpointers, pools and clients of tools belong to the loop they were made in. So a target may be
+
+- an `async` function without arguments that returns what is served,
+- a function of `contextlib.asynccontextmanager` without arguments that yields it,
+- an async context manager that gives it,
+- or an adapter that stands for what such a function makes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, TypeGuard
+
+from a2a.server.agent_execution import AgentExecutor
+
+from a2a_adapters.adapter import Adapter
+from a2a_adapters.errors import ConfigurationError, NoAdapterError, TargetError
+from a2a_adapters.factory import ClosedAdapter, Factory, name_of, opens_later
+from a2a_adapters.plugins import installed_plugins
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from types import TracebackType
+
+_CLOSE_SECONDS = 5.0
+"""How long a target may take to close."""
+
+logger = logging.getLogger(__name__)
+
+
+def is_closed(target: object) -> bool:
+    """Tell whether a target, or one of several by name, has to be opened before it is served."""
+    if isinstance(target, Mapping):
+        return any(map(is_closed, target.values()))
+    if isinstance(target, ClosedAdapter) or opens_later(target):
+        return True
+    return _is_foreign_manager(target)
+
+
+@asynccontextmanager
+async def opened(target: object) -> AsyncGenerator[object]:
+    """Yield what is to be served, opened in the running loop; close it afterwards, within 5 s.
+
+    Raises:
+        TargetError: The user's code failed to open it.
+    """
+    async with _Bounded() as stack:
+        if not is_closed(target):
+            yield target
+        elif isinstance(target, Mapping):
+            yield {name: await _open(each, stack) for name, each in target.items()}
+        else:
+            yield await _open(target, stack)
+
+
+class _Bounded(AsyncExitStack):
+    """Closes in the task that opened, as cancel scopes must, but not for ever."""
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        try:
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                return await super().__aexit__(kind, error, traceback)
+        except TimeoutError:
+            logger.error("what is served takes over %g s to close, left behind", _CLOSE_SECONDS)  # noqa: TRY400 - where it hangs is its own
+            return False
+
+
+async def _open(target: object, stack: AsyncExitStack) -> object:
+    if not is_closed(target):
+        return target
+    if isinstance(target, ClosedAdapter):
+        return target.adapt(await _open(target.opens, stack))
+    try:
+        made = target() if opens_later(target) else target
+        if inspect.isawaitable(made):
+            made = await made
+        if _is_foreign_manager(made):
+            return await stack.enter_async_context(made)
+    except ConfigurationError:
+        raise
+    except Exception as error:
+        name = name_of(target) if callable(target) else type(target).__name__
+        raise TargetError(f"opening {name} failed: {type(error).__name__}: {error}") from error
+    return Factory(target, made) if callable(target) else made
+
+
+def _is_foreign_manager(target: object) -> TypeGuard[AbstractAsyncContextManager[object]]:
+    """Tell whether it is a context manager, and not something to serve that is one as well."""
+    if not isinstance(target, AbstractAsyncContextManager):
+        return False
+    if isinstance(target, Adapter | AgentExecutor):
+        return False
+    try:
+        installed_plugins().adapt(target)
+    except NoAdapterError:
+        return True
+    return False

@@ -1,0 +1,97 @@
+"""How a served agent is run."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a.server.cluster.task_store import VersionedTaskStore
+    from a2a.server.tasks import TaskStore
+
+    from a2a_adapters.executor.executor import Redact
+    from a2a_adapters.observability.logs import LogFormat
+    from a2a_adapters.runtime.push.options import PushOptions
+    from a2a_adapters.security import Authenticator
+    from a2a_adapters.serving.card import ExtendedDescription
+    from a2a_adapters.serving.signing import CardSigner
+
+__all__ = ["ServerOptions"]
+
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s@A-Z]+")
+
+
+def _storage() -> str:
+    return os.environ.get("A2A_ADAPTERS_STORAGE") or "memory:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """How an agent is run. The defaults suit an agent on one's own machine.
+
+    Attributes:
+        authentication: Who may use the agent, as its card will say; by default everybody.
+        extended_description: Makes what authenticated callers are told of what everybody is and
+            the caller's name; needs `authentication`.
+        allowed_hosts: Names besides this machine's that requests to a loopback address may
+            carry in `Host` and `Origin` as long as there is no authentication; `*` is any.
+        cors_origins: Origins whose web pages may use the agent from a browser, as in
+            `https://chat.example`; `*` is any, and lets none use an agent that asks nobody who
+            they are on one's own machine.
+        limits: What the agent may use.
+        storage: Where tasks, conversations and all else is kept: `memory:`, `sqlite:///file.db`
+            or `postgresql://user:password@host/database`. By default what the environment's
+            `A2A_ADAPTERS_STORAGE` says, else memory.
+        task_store: A store of a2a-sdk for the tasks alone, in place of `storage`; without the
+            promises that come with that.
+        redact: Changes or drops events of the progress extension before they are sent.
+        trust_forwarded: Whether the card's address follows `X-Forwarded-*` headers; only
+            behind a proxy that sets them.
+        grpc_port: Where to listen for gRPC as well, which needs the extra `grpc`; 0 takes a
+            free port. Without TLS: put a proxy in front of it for other machines.
+        grpc_host: Where to listen for gRPC; `serve` takes its own host.
+        grpc_url: Its address in the card, as in `agents.example.org:50051`; by default the host a
+            client used and the port.
+        push: Offers push notifications: this process then makes requests to URLs its callers
+            name, as far as `PushOptions.outbound` allows.
+        metrics: Shows figures for Prometheus at `/metrics`, which needs the extra `metrics`.
+        card_signer: Signs the card, which needs a fixed `url`; see `card_signer`.
+        log_format: How `serve` writes its log: for people, or a JSON object per line.
+
+    Raises:
+        ConfigurationError: Nobody could ever get the extended card, or a value of
+            `cors_origins` is no origin.
+    """
+
+    authentication: Authenticator | None = None
+    extended_description: ExtendedDescription | None = None
+    allowed_hosts: Sequence[str] = ()
+    cors_origins: Sequence[str] = ()
+    limits: Limits = field(default_factory=Limits)
+    storage: str = field(default_factory=_storage)
+    task_store: TaskStore | VersionedTaskStore | None = None
+    redact: Redact | None = None
+    trust_forwarded: bool = False
+    grpc_port: int | None = None
+    grpc_host: str = "127.0.0.1"
+    grpc_url: str | None = None
+    push: PushOptions | None = None
+    metrics: bool = False
+    card_signer: CardSigner | None = None
+    log_format: LogFormat = "text"
+
+    def __post_init__(self) -> None:
+        if self.extended_description is not None and self.authentication is None:
+            raise ConfigurationError("extended_description is of no use without authentication")
+        for origin in self.cors_origins:
+            if origin != "*" and not _ORIGIN.fullmatch(origin):
+                raise ConfigurationError(
+                    f"{origin!r} is no origin: these look like https://chat.example, without a path"
+                )

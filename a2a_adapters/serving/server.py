@@ -1,0 +1,256 @@
+"""Serve a target until interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from a2a_adapters.concurrency.threads import busy_threads
+from a2a_adapters.errors import ConfigurationError, UnsafeHostError
+from a2a_adapters.net.addresses import is_loopback
+from a2a_adapters.net.listening import listen
+from a2a_adapters.observability.logs import log_config
+from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
+from a2a_adapters.runtime import MemoryTaskStore
+from a2a_adapters.serving.app import build_app
+from a2a_adapters.serving.http import http_protocol
+from a2a_adapters.serving.options import ServerOptions
+from a2a_adapters.storage import open_storage
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Sequence
+
+    from starlette.applications import Starlette
+
+    from a2a_adapters.serving.agents import ServedAgents
+
+# The logger whose lines uvicorn shows.
+logger = logging.getLogger("uvicorn.error")
+
+__all__ = ["aserve", "serve", "serve_runnable"]
+
+_LAST_SECONDS = 1.0
+"""How long what is left may take to end when it is cancelled."""
+
+
+def serve(  # noqa: PLR0913 - a choice each
+    target: object,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    name: str | None = None,
+    description: str | None = None,
+    url: str | None = None,
+    options: ServerOptions | None = None,
+    storage: str | None = None,
+    dialects: Sequence[object] = (),
+    allow_unauthenticated: bool = False,
+) -> None:
+    """Serve `target` as an A2A agent until interrupted.
+
+    Args:
+        target: As for `build_app`.
+        host: Where to listen. Anything but this machine needs authentication, or
+            `allow_unauthenticated`.
+        port: Where to listen; 0 takes a free port.
+        name: As for `build_app`.
+        description: As for `build_app`.
+        url: As for `build_app`.
+        options: As for `build_app`.
+        storage: Where everything is kept, in place of `ServerOptions.storage`.
+        dialects: As for `build_app`.
+        allow_unauthenticated: Let everyone who can reach `host` use the agent.
+
+    Raises:
+        NoAdapterError: No plugin can serve the target.
+        TargetError: A plugin knows its type, but cannot serve this object.
+        ConfigurationError: As for `build_app`, or an event loop is running here: see `aserve`.
+        MissingExtraError: As for `build_app`.
+        UnsafeHostError: `host` is not this machine, and there is no authentication.
+        ListenError: The port is taken, or the host is not this machine's.
+    """
+    if _is_in_loop():
+        raise ConfigurationError(
+            "serve cannot block the event loop that is running here, as in every notebook: "
+            "use `await aserve(...)` in its place"
+        )
+    options = _options_for(host, options, storage, allow_unauthenticated=allow_unauthenticated)
+    asyncio.run(check_storage(options))
+    app = build_app(
+        target, name=name, description=description, url=url, options=options, dialects=dialects
+    )
+    server = Server(app, host, port, options)
+    with suppress(KeyboardInterrupt):  # uvicorn raises it once more when it has stopped
+        server.run()
+    if left := busy_threads():
+        logger.warning("left %d blocking call(s) behind", left)
+
+
+serve_runnable = serve
+"""`serve` under the name that LangChain's users look for."""
+
+
+async def aserve(  # noqa: PLR0913 - a choice each
+    target: object,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    name: str | None = None,
+    description: str | None = None,
+    url: str | None = None,
+    options: ServerOptions | None = None,
+    storage: str | None = None,
+    dialects: Sequence[object] = (),
+    allow_unauthenticated: bool = False,
+) -> None:
+    """Serve `target` in the running event loop, until interrupted or cancelled.
+
+    The arguments and errors are those of `serve`.
+    """
+    options = _options_for(host, options, storage, allow_unauthenticated=allow_unauthenticated)
+    await check_storage(options)
+    app = build_app(
+        target, name=name, description=description, url=url, options=options, dialects=dialects
+    )
+    await Server(app, host, port, options).serve()
+
+
+def _is_in_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+async def check_storage(options: ServerOptions) -> None:
+    """Open the storage once, so that what is wrong with it is said before anything is served.
+
+    Raises:
+        ConfigurationError: It cannot be used.
+        MissingExtraError: Its driver is not installed.
+    """
+    limits = options.limits
+    storage = open_storage(options.storage, limits, partial(MemoryTaskStore, limits))
+    await storage.start()
+    await storage.aclose(1)
+
+
+def _options_for(
+    host: str, options: ServerOptions | None, storage: str | None, *, allow_unauthenticated: bool
+) -> ServerOptions:
+    options = replace(options or ServerOptions(), grpc_host=host)
+    if storage is not None:
+        options = replace(options, storage=storage)
+    is_open = options.authentication is None
+    if is_open and not allow_unauthenticated and not is_loopback(host):
+        raise UnsafeHostError(
+            f"{host} makes this agent, which asks nobody who they are, reachable from other "
+            "machines; ask callers for tokens (ServerOptions(authentication=...), "
+            "--bearer-token-file), or allow_unauthenticated=True (--allow-unauthenticated)"
+        )
+    return options
+
+
+class Server(uvicorn.Server):
+    """A uvicorn server that ends the running tasks before it waits for their streams.
+
+    Args:
+        app: What `build_app` made.
+        host: Where to listen.
+        port: Where to listen; 0 takes a free port.
+        options: How it is run.
+    """
+
+    def __init__(self, app: Starlette, host: str, port: int, options: ServerOptions) -> None:
+        config = uvicorn.Config(
+            app,
+            host=host,
+            port=port,
+            http=http_protocol(options.limits.header_bytes),
+            ws="none",
+            lifespan="off",  # this class runs it: uvicorn would write a failure to the log
+            proxy_headers=options.trust_forwarded,
+            # For the connections, once all tasks have ended: a reader that has stopped never ends.
+            timeout_graceful_shutdown=math.ceil(options.limits.shutdown_seconds),
+            log_config=log_config(options.log_format),
+            access_log=False,
+        )
+        super().__init__(config)
+        self._app = app
+        self._open = AsyncExitStack()
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until told to stop; what does not end then is left behind.
+
+        `asyncio.run` would wait for an agent that takes no notice of being cancelled.
+        """
+        loop = (self.config.get_loop_factory() or asyncio.new_event_loop)()
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_until_complete(self.serve(sockets))
+        finally:
+            _end(loop)
+            asyncio.set_event_loop(None)
+            loop.close()
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, open what is served, serve until told to stop or cancelled, and close all.
+
+        Raises:
+            ListenError: The port is taken, or the host is not this machine's.
+        """
+        sockets = sockets or listen(self.config.host, self.config.port)
+        async with self._open:
+            for each in sockets:
+                self._open.callback(each.close)
+            await self._open.enter_async_context(self._app.router.lifespan_context(self._app))
+            try:
+                await super().serve(sockets)
+            except asyncio.CancelledError:  # by whose loop it is; uvicorn would leave all as it is
+                await self.shutdown(sockets)
+                raise
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer and say where."""
+        await super().startup(sockets)
+        for server in self.servers:
+            host, port = server.sockets[0].getsockname()[:2]
+            root = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+            for agent in self._agents:
+                url = root + agent.address.path
+                logger.info("A2A agent at %s/, card at %s%s", url, url, WELL_KNOWN_PATHS[0])
+        for agent in self._agents:
+            if agent.grpc is not None:
+                logger.info("A2A agent over gRPC at port %s", agent.grpc.port)
+
+    @property
+    def _agents(self) -> ServedAgents:
+        agents: ServedAgents = self._app.state.agents
+        return agents
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop: tasks first, connections then, and last what is served."""
+        await self._agents.drain()
+        await super().shutdown(sockets)
+        # Here, for uvicorn sends itself the signal once more that it was stopped by.
+        await self._open.aclose()
+
+
+def _end(loop: asyncio.AbstractEventLoop) -> None:
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    if left:
+        _, left = loop.run_until_complete(asyncio.wait(left, timeout=_LAST_SECONDS))
+    if not left:  # a generator that is still running cannot be closed
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.run_until_complete(loop.shutdown_default_executor())

@@ -1,0 +1,202 @@
+"""Group commit: one writer per process puts what is due of all tasks into one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy.exc import DataError, IntegrityError, ProgrammingError, StatementError
+
+from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.storage.engine import STATEMENT_SECONDS, is_away
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+    from a2a_adapters.storage.health import Health
+
+_MOST = 500
+"""How many writes go into one transaction."""
+
+_PAUSES = (0.05, 0.2, 0.5, 1.0)
+"""Seconds between attempts while the database is away; the last one goes on."""
+
+_REFUSALS = (DataError, IntegrityError, ProgrammingError, StatementError)
+"""What is wrong with a write itself, whenever it is tried."""
+
+logger = logging.getLogger(__name__)
+
+
+class Write(ABC):
+    """Something to write. Those of one kind are written by one statement.
+
+    Writing one twice must be the same as once: a commit whose answer is lost is repeated.
+    """
+
+    key: tuple[str, ...]
+    """What it writes. Two writes of one key come one after the other, in their order."""
+
+    order = 0
+    """Kinds of a lower order are written first."""
+
+    was_tried = False
+    """Whether it may have been written, though nobody knows."""
+
+    @classmethod
+    @abstractmethod
+    async def execute(cls, connection: AsyncConnection, writes: Sequence[Any]) -> Sequence[object]:
+        """Write them all; return what each one's caller gets, or is raised there."""
+
+    def undo(self) -> Write | None:
+        """Return what takes it back, in case nobody waited for its result."""
+        return None
+
+
+class GroupCommit:
+    """Writes what it is given, in bulk.
+
+    A write that the database refuses fails alone. While the database is away, writes are tried
+    again until it is back; a caller waits as long as its patience lasts.
+
+    Args:
+        engine: The database.
+        health: Told whether the database can be written.
+    """
+
+    def __init__(self, engine: AsyncEngine, health: Health) -> None:
+        self._engine = engine
+        self._health = health
+        self._waiting: deque[tuple[Write, asyncio.Future[Any]]] = deque()
+        self._wake = asyncio.Event()
+        self._worker: asyncio.Task[None] | None = None
+        self._most = _MOST
+        self.transactions = 0
+
+    def start(self) -> None:
+        """Begin to write what comes."""
+        self._worker = asyncio.create_task(self._run())
+
+    async def aclose(self, seconds: float) -> None:
+        """Write what is left, so many seconds long at most."""
+        if self._worker is None:
+            return
+        left = [future for _, future in self._waiting]
+        if left:
+            await asyncio.wait(left, timeout=seconds)
+        self._worker.cancel()
+        await asyncio.wait([self._worker], timeout=1)
+        if self._waiting:
+            logger.error("%d writes were left behind: the database is away", len(self._waiting))
+        for _, future in self._waiting:
+            future.cancel()
+
+    async def write(self, write: Write, patience: float | None = None) -> Any:
+        """Write something and return its result once it is committed.
+
+        Args:
+            write: What to write.
+            patience: How many seconds to wait for that; None waits until the database is back.
+
+        Raises:
+            StorageUnavailableError: It could not be written in that time, and will not be.
+            Exception: The database refuses it.
+        """
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.append((write, future))
+        self._wake.set()
+        if patience is None:
+            return await future
+        try:
+            async with asyncio.timeout(patience):
+                return await future
+        except TimeoutError as error:
+            self._health.suspect("it takes too long")
+            raise StorageUnavailableError from error
+
+    async def _run(self) -> None:
+        failures = 0
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while batch := self._take():
+                if await self._commit(batch):
+                    failures = 0
+                    self._most = min(_MOST, 2 * self._most)
+                    continue
+                # It may have been too much for the time that a transaction has.
+                self._most = max(1, len(batch) // 2)
+                self._waiting.extendleft(reversed(batch))
+                await asyncio.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
+                failures += 1
+
+    def _take(self) -> list[tuple[Write, asyncio.Future[Any]]]:
+        """Return what goes into the next transaction: of one key, only the first."""
+        taken: list[tuple[Write, asyncio.Future[Any]]] = []
+        later: list[tuple[Write, asyncio.Future[Any]]] = []
+        keys = set()
+        while self._waiting and len(taken) < self._most:
+            write, future = self._waiting.popleft()
+            if future.done():  # nobody waits for it any more
+                undo = write.undo() if write.was_tried else None
+                if undo is None:
+                    continue
+                write, future = undo, asyncio.get_running_loop().create_future()
+            (later if write.key in keys else taken).append((write, future))
+            keys.add(write.key)
+        self._waiting.extendleft(reversed(later))
+        return taken
+
+    async def _commit(self, batch: list[tuple[Write, asyncio.Future[Any]]]) -> bool:
+        """Commit a transaction; tell whether there is nothing to repeat of it."""
+        for write, _ in batch:
+            write.was_tried = True
+        try:
+            async with asyncio.timeout(STATEMENT_SECONDS):
+                results = await self._transaction([write for write, _ in batch])
+        except Exception as error:
+            if is_away(error):
+                self._health.failed(error)
+                return False
+            if len(batch) == 1:
+                _tell(batch[0][1], _refusal(error))
+                return True
+            return all([await self._commit([one]) for one in batch])
+        self._health.succeeded()
+        for (write, future), result in zip(batch, results, strict=True):
+            if future.done() and (undo := write.undo()) and not isinstance(result, Exception):
+                # Before the same comes again, which may wait already.
+                self._waiting.appendleft((undo, asyncio.get_running_loop().create_future()))
+            _tell(future, result)
+        return True
+
+    async def _transaction(self, writes: Sequence[Write]) -> list[object]:
+        kinds: dict[type[Write], list[Write]] = {}
+        for write in writes:
+            kinds.setdefault(type(write), []).append(write)
+        results: dict[int, object] = {}
+        async with self._engine.begin() as connection:
+            for kind in sorted(kinds, key=lambda kind: kind.order):
+                told = await kind.execute(connection, kinds[kind])
+                results.update(zip(map(id, kinds[kind]), told, strict=True))
+        self.transactions += 1
+        return [results[id(write)] for write in writes]
+
+
+def _tell(future: asyncio.Future[Any], result: object) -> None:
+    if future.done():
+        return
+    if isinstance(result, Exception):
+        future.set_exception(result)
+    else:
+        future.set_result(result)
+
+
+def _refusal(error: Exception) -> Exception:
+    if isinstance(error, _REFUSALS):
+        logger.error("the database refuses a write: %s", type(error).__name__, exc_info=error)
+    return error

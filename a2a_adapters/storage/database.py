@@ -1,0 +1,159 @@
+"""One process's way to a database: reads, group commit, and its place among the processes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
+
+from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.protocol.ids import new_uuid
+from a2a_adapters.storage.commit import GroupCommit, Write
+from a2a_adapters.storage.engine import is_away, make_engine, parse_url, shown
+from a2a_adapters.storage.health import PATIENCE_SECONDS, Health
+from a2a_adapters.storage.lease import FileLock, Lease
+from a2a_adapters.storage.migrate import upgrade
+from a2a_adapters.storage.schema import tasks
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Sequence
+
+    from sqlalchemy import Connection, Executable, Row
+
+T = TypeVar("T")
+
+_PAUSE = 0.2
+"""Seconds between attempts to read."""
+
+logger = logging.getLogger(__name__)
+
+
+class Database:
+    """A database while a process uses it.
+
+    Args:
+        url: Where it is, as in `sqlite:///agents.db` or `postgresql://host/name`.
+
+    Raises:
+        ConfigurationError: The URL is wrong.
+        MissingExtraError: Its driver is not installed.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = parse_url(url)
+        self.name = shown(self._url)
+        self.engine = make_engine(self._url)
+        self.process_id = new_uuid()
+        self.health = Health(self.name)
+        self.commits = GroupCommit(self.engine, self.health)
+        self._file_lock = (
+            FileLock(Path(self._url.database or "")) if self._url.drivername[0] == "s" else None
+        )
+        self._lease = Lease(self.commits, self.process_id)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes may use it at the same time."""
+        return self._file_lock is None
+
+    async def start(self) -> None:
+        """Connect, bring the tables up to date, and take a place among the processes.
+
+        Raises:
+            ConfigurationError: It cannot be reached or used, in one line without the password.
+        """
+        if self._file_lock is not None:
+            self._file_lock.take()
+        try:
+            async with asyncio.timeout(2 * PATIENCE_SECONDS), self.engine.begin() as connection:
+                await connection.run_sync(upgrade)
+            self.health.is_ready = True
+            self.commits.start()
+            await self._lease.take()
+        except (SQLAlchemyError, OSError) as error:  # TimeoutError is one of the latter
+            await self.release()
+            raise self._unusable(error) from error
+        except ConfigurationError:
+            await self.release()
+            raise
+
+    async def read(self, query: Executable) -> Sequence[Row[Any]]:
+        """Return the rows of a query.
+
+        Raises:
+            StorageUnavailableError: They could not be read in time.
+        """
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                return await self._read(query)
+        except TimeoutError as error:
+            self.health.suspect("it takes too long")
+            raise StorageUnavailableError from error
+
+    async def _read(self, query: Executable) -> Sequence[Row[Any]]:
+        """Return the rows of a query, however long it takes until the database is back."""
+        while True:
+            try:
+                async with self.engine.connect() as connection:
+                    return (await connection.execute(query)).all()
+            except (SQLAlchemyError, OSError) as error:
+                self.health.failed(error)
+                if not is_away(error):
+                    raise StorageUnavailableError from error
+                await asyncio.sleep(_PAUSE)
+
+    async def looked_at(self, look: Callable[[Connection], T]) -> T:
+        """Return what a function says of the database as it is, without taking part in it.
+
+        Raises:
+            ConfigurationError: It cannot be reached.
+        """
+        try:
+            async with asyncio.timeout(2 * PATIENCE_SECONDS), self.engine.connect() as connection:
+                return await connection.run_sync(look)
+        except (SQLAlchemyError, OSError) as error:
+            raise self._unusable(error) from error
+
+    async def every_task(self) -> AsyncGenerator[tuple[str, str, bytes]]:
+        """Yield agent, owner and bytes of every task.
+
+        Raises:
+            ConfigurationError: The database cannot be reached.
+        """
+        query = select(tasks.c.agent, tasks.c.owner_name, tasks.c.body)
+        order = tasks.c.agent, tasks.c.owner, tasks.c.id
+        try:
+            async with self.engine.connect() as connection:
+                async for row in await connection.stream(query.order_by(*order)):
+                    yield row.agent, row.owner_name.decode(), row.body
+        except (SQLAlchemyError, OSError) as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: SQLAlchemyError | OSError) -> ConfigurationError:
+        cause = " ".join(str(getattr(error, "orig", None) or error).split()) or "no answer"
+        return ConfigurationError(f"the storage {self.name} cannot be used: {cause}")
+
+    async def write(self, write: Write, patience: float | None = None) -> Any:
+        """Write something with whatever else is due; as `GroupCommit.write`."""
+        return await self.commits.write(write, patience)
+
+    async def aclose(self, seconds: float) -> None:
+        """Write what is left, so many seconds long at most, and disconnect."""
+        await self._lease.give_back()
+        await self.commits.aclose(seconds)
+        await self.release()
+
+    async def release(self) -> None:
+        """Disconnect."""
+        self.health.close()
+        with contextlib.suppress(Exception):  # a connection that hangs is left behind
+            async with asyncio.timeout(1):
+                await self.engine.dispose()
+        if self._file_lock is not None:
+            self._file_lock.release()

@@ -1,0 +1,96 @@
+"""What receivers of push notifications are owed: a row for each, while it is not delivered.
+
+A receiver that has missed something gets the whole task as it is then, so that the latest version
+it is owed is all there is to remember.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, delete, update
+
+from a2a_adapters.storage.commit import Write
+from a2a_adapters.storage.interface import Undelivered
+from a2a_adapters.storage.lease import living
+from a2a_adapters.storage.schema import key, push_outbox
+from a2a_adapters.storage.upsert import upsert
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+
+async def owe(connection: AsyncConnection, rows: Sequence[dict[str, Any]]) -> None:
+    """Store what receivers are owed, in place of what they were owed of the same task before."""
+    if not rows:
+        return
+    statement = upsert(connection.dialect.name, push_outbox)
+    new = statement.excluded
+    statement = statement.on_conflict_do_update(
+        index_elements=["agent", "task", "owner", "config"],
+        set_={"version": new.version, "process": new.process},
+    )
+    await connection.execute(statement, rows)
+
+
+class Delivered(Write):
+    """Forgets what a receiver was owed up to a version of the task."""
+
+    order = 2
+
+    def __init__(self, agent: str, item: Undelivered) -> None:
+        place = {
+            "agent": agent,
+            "task": item.task_id,
+            "owner": item.owner,
+            "config": item.config_id,
+        }
+        self.key = ("delivered", *map(key, place.values()))
+        columns = push_outbox.c
+        self._where = [columns[name] == value for name, value in place.items()]
+        self._where.append(columns.version <= item.version)
+
+    @classmethod
+    async def execute(
+        cls, connection: AsyncConnection, writes: Sequence[Delivered]
+    ) -> Sequence[object]:
+        """Delete them one by one."""
+        for write in writes:
+            await connection.execute(delete(push_outbox).where(*write._where))  # noqa: SLF001
+        return [None] * len(writes)
+
+
+class TakeDeliveries(Write):
+    """Makes what processes that are gone had to deliver this process's own."""
+
+    def __init__(self, agent: str, process_id: str, *, is_shared: bool) -> None:
+        self.key = ("deliveries", agent)
+        self._agent = agent
+        self._process_id = process_id
+        self._is_shared = is_shared
+
+    @classmethod
+    async def execute(
+        cls, connection: AsyncConnection, writes: Sequence[TakeDeliveries]
+    ) -> Sequence[object]:
+        """Take over by one statement for each agent."""
+        return [await write._take(connection) for write in writes]  # noqa: SLF001
+
+    async def _take(self, connection: AsyncConnection) -> list[Undelivered]:
+        gone = push_outbox.c.process != self._process_id
+        if self._is_shared:
+            gone = and_(gone, push_outbox.c.process.not_in(living(connection.dialect.name)))
+        columns = push_outbox.c
+        rows = await connection.execute(
+            update(push_outbox)
+            .where(columns.agent == self._agent, gone)
+            .values(process=self._process_id)
+            .returning(columns.owner_name, columns.task_name, columns.config_name, columns.version)
+        )
+        names = [(row.owner_name, row.task_name, row.config_name, row.version) for row in rows]
+        return [
+            Undelivered(owner.decode(), task.decode(), config.decode(), version)
+            for owner, task, config, version in sorted(names, key=lambda name: name[-1])
+        ]

@@ -1,0 +1,179 @@
+"""What a storage does. Memory, SQLite and PostgreSQL are its engines."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple
+
+from a2a.server.cluster.task_store import VersionedTaskStore
+
+from a2a_adapters.states import StateStorage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from a2a.server.cluster.task_store import StoredTask
+    from a2a.server.cluster.version import TaskVersion
+    from a2a.server.tasks import PushNotificationConfigStore, TaskStore
+    from a2a.types import Task
+
+
+REPLY = "reply"
+"""The kind of state under which an answer without a task is kept, by the message's id."""
+
+
+class UsedMessage(NamedTuple):
+    """A message that was accepted before."""
+
+    task_id: str
+    """The task it began."""
+    digest: bytes
+    """Of its content."""
+
+
+class LeftTask(NamedTuple):
+    """A task that a process which is gone has left unfinished."""
+
+    owner: str
+    stored: StoredTask
+    takeovers: int = 0
+    """How many processes it has lost."""
+
+
+class Undelivered(NamedTuple):
+    """A state of a task that a receiver of push notifications has not got yet."""
+
+    owner: str
+    task_id: str
+    config_id: str
+    version: int
+    """The stored version of the task that has this state."""
+
+
+class PatientTaskStore(VersionedTaskStore):
+    """A task store that can wait until its database is back."""
+
+    @abstractmethod
+    async def put(
+        self, task: Task, owner: str, previous: TaskVersion, receivers: Collection[str] = ()
+    ) -> TaskVersion:
+        """Store a task as it is now, however long that takes; return its new version.
+
+        Args:
+            task: The task.
+            owner: Whose it is.
+            previous: The version that it was made from.
+            receivers: The ids of the push notification configs that this state is owed to.
+
+        Raises:
+            ConcurrentTaskModificationError: It has changed since `previous`.
+        """
+
+
+class AgentStorage(StateStorage):
+    """What one agent stores, apart from what the others do.
+
+    Attributes:
+        tasks: Its tasks, in a2a-sdk's interface: any a2a-sdk server can use it as it is.
+        push_configs: The push notification configs of its tasks.
+    """
+
+    tasks: TaskStore | VersionedTaskStore
+    push_configs: PushNotificationConfigStore
+
+    @abstractmethod
+    async def accept(
+        self, owner: str, message_id: str, digest: bytes, task: Task
+    ) -> UsedMessage | TaskVersion:
+        """Store the task that a message begins, unless it began one before.
+
+        Args:
+            owner: Who sent the message.
+            message_id: What it is remembered by; one that is empty begins a task each time.
+            digest: Of its content.
+            task: The task; it changes once it has begun.
+
+        Returns:
+            The version of the stored task, or what the message began before.
+        """
+
+    @abstractmethod
+    async def retract(
+        self, owner: str, message_id: str, task_id: str, reply: bytes | None = None
+    ) -> None:
+        """Forget the task of a message that was accepted but made none.
+
+        With the agent's `reply` the message stays known; else it may be sent again.
+        """
+
+    @abstractmethod
+    async def reply_to(self, owner: str, message_id: str) -> bytes | None:
+        """Return the reply that `retract` was given, None if there was none."""
+
+    @abstractmethod
+    async def left_behind(self) -> Sequence[LeftTask]:
+        """Return the tasks that processes which are gone had begun; from now on they are ours.
+
+        Among them are those that wait for an answer only such a process could take.
+        """
+
+    @abstractmethod
+    async def waiting_since(self, before: float) -> Sequence[LeftTask]:
+        """Return some of the tasks that have waited for their callers since before that time.
+
+        Only those whose answer any process can take.
+        """
+
+    @abstractmethod
+    async def undelivered(self) -> Sequence[Undelivered]:
+        """Return what processes that are gone had to deliver; from now on it is ours to do."""
+
+    @abstractmethod
+    async def delivered(self, item: Undelivered) -> None:
+        """Note that a receiver has got, or never will, a task up to that version."""
+
+    @abstractmethod
+    async def prune(self, before: float, most: int) -> int:
+        """Forget what is old; return how many tasks.
+
+        Args:
+            before: When it ended or was last used, in seconds since 1970.
+            most: How many tasks are kept at most; older ones that have ended are forgotten, too.
+        """
+
+
+def number_of(version: TaskVersion) -> int:
+    """Return the number that a version of ours holds; 0 is none."""
+    return 0 if version.is_missing else int(repr(version)[len("TaskVersion(") : -1])
+
+
+class Storage(ABC):
+    """Everything that a server stores."""
+
+    is_durable: bool
+    """Whether it outlives its process."""
+
+    @property
+    @abstractmethod
+    def is_ready(self) -> bool:
+        """Whether it can be used now."""
+
+    @abstractmethod
+    async def start(self) -> None:
+        """Connect, and bring the database up to date.
+
+        Raises:
+            ConfigurationError: It cannot be used.
+        """
+
+    @abstractmethod
+    def of(self, agent: str) -> AgentStorage:
+        """Return what one agent stores."""
+
+    @abstractmethod
+    def on_trouble(self, listener: Callable[[], None]) -> None:
+        """Have `listener` called when nothing can be stored for a while."""
+
+    @abstractmethod
+    async def aclose(self, seconds: float) -> None:
+        """Write what is left, so many seconds long at most, and disconnect."""

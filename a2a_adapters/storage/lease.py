@@ -1,0 +1,143 @@
+"""Which processes are alive: told by a lock on a file, or by leases that have to be renewed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, func, literal, select
+
+from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.storage.commit import Write
+from a2a_adapters.storage.schema import processes
+from a2a_adapters.storage.upsert import upsert
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from sqlalchemy import ColumnElement, ScalarSelect
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from a2a_adapters.storage.commit import GroupCommit
+
+LEASE_SECONDS = 10.0
+"""How long a process that does not renew its lease counts as alive."""
+
+logger = logging.getLogger(__name__)
+
+
+class FileLock:
+    """Held by the one process that uses a SQLite file. It ends with the process, however that ends.
+
+    Args:
+        path: The file of the database; the lock has one beside it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.with_name(path.name + ".lock")
+        self._database = path
+        self._handle: int | None = None
+
+    def take(self) -> None:
+        """Take the lock.
+
+        Raises:
+            ConfigurationError: Another process has it, or the file cannot be written.
+        """
+        import fcntl  # noqa: PLC0415 - not on Windows, where SQLite's own locks have to do
+
+        try:
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise ConfigurationError(
+                f"the storage {self._database} cannot be written: {error.strerror}"
+            ) from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(handle)
+            raise ConfigurationError(
+                f"another process uses the storage {self._database}; several processes need "
+                "PostgreSQL"
+            ) from error
+        self._handle = handle
+
+    def release(self) -> None:
+        """Let it go."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+
+class Lease:
+    """This process's place in the table of processes.
+
+    Args:
+        commits: Writes it.
+        process_id: This process.
+    """
+
+    def __init__(self, commits: GroupCommit, process_id: str) -> None:
+        self._commits = commits
+        self._entry = RenewLease(process_id, f"{socket.gethostname()}:{os.getpid()}")
+        self._renewal: asyncio.Task[None] | None = None
+
+    async def take(self) -> None:
+        """Enter this process, and keep the entry as long as it lives."""
+        await self._commits.write(self._entry, patience=LEASE_SECONDS)
+        self._renewal = asyncio.create_task(self._renew())
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(LEASE_SECONDS / 4)
+            with contextlib.suppress(Exception):  # the log knows
+                await self._commits.write(self._entry, patience=LEASE_SECONDS / 4)
+
+    async def give_back(self) -> None:
+        """Stop renewing: what this process leaves unfinished is anybody's when the lease ends."""
+        if self._renewal is not None:
+            self._renewal.cancel()
+            await asyncio.wait([self._renewal], timeout=1)
+
+
+class RenewLease(Write):
+    """Says that a process lives, by the database's own clock."""
+
+    def __init__(self, process_id: str, name: str) -> None:
+        self.key = ("process", process_id)
+        self.row = {"id": process_id, "name": name}
+
+    @classmethod
+    async def execute(
+        cls, connection: AsyncConnection, writes: Sequence[RenewLease]
+    ) -> Sequence[object]:
+        """Renew them; there is one."""
+        dialect = connection.dialect.name
+        until = now_of(dialect) + LEASE_SECONDS
+        for write in writes:
+            statement = upsert(dialect, processes).values(**write.row, lease_until=until)
+            changes = {"lease_until": until}
+            await connection.execute(
+                statement.on_conflict_do_update(index_elements=["id"], set_=changes)
+            )
+        gone = processes.c.lease_until < until - 100 * LEASE_SECONDS
+        await connection.execute(delete(processes).where(gone))
+        return [None] * len(writes)
+
+
+def now_of(dialect: str) -> ColumnElement[float]:
+    """Return the database's clock, in seconds since 1970."""
+    if dialect == "postgresql":
+        return func.extract("epoch", func.clock_timestamp()).cast(processes.c.lease_until.type)
+    return (func.julianday("now") - literal(2440587.5)) * literal(86400.0)
+
+
+def living(dialect: str) -> ScalarSelect[str]:
+    """Return the ids of the processes whose lease has not ended."""
+    alive = processes.c.lease_until >= now_of(dialect)
+    return select(processes.c.id).where(alive).scalar_subquery()

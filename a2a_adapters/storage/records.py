@@ -1,0 +1,206 @@
+"""What is written beside tasks: accepted messages, states of conversations, takeovers."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, delete, select, tuple_, update
+
+from a2a_adapters.storage.commit import Write
+from a2a_adapters.storage.interface import LeftTask, UsedMessage
+from a2a_adapters.storage.lease import living
+from a2a_adapters.storage.schema import key, messages, states, tasks
+from a2a_adapters.storage.tasks import ANYBODY, DeleteTask, SaveTask, stored
+from a2a_adapters.storage.upsert import upsert
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Row
+    from sqlalchemy.dialects import sqlite
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+
+class AcceptMessage(Write):
+    """Notes which task a message began, and stores that task; unless it began one before.
+
+    Args:
+        agent: Whose message it is.
+        owner: Its sender.
+        message_id: Its id.
+        digest: Of its content.
+        task: Stores the task.
+    """
+
+    def __init__(
+        self, agent: str, owner: str, message_id: str, digest: bytes, task: SaveTask
+    ) -> None:
+        self.key = ("message", key(agent), key(owner), key(message_id))
+        self._place = (agent, owner, message_id)
+        self.task = task
+        self.row = {
+            "agent": agent,
+            "owner": owner,
+            "id": message_id,
+            "task": task.task_id,
+            "digest": digest,
+            "accepted": time.time_ns(),
+        }
+
+    @classmethod
+    async def execute(
+        cls, connection: AsyncConnection, writes: Sequence[AcceptMessage]
+    ) -> Sequence[object]:
+        """Write them by two statements."""
+        insert = _insert_messages(connection.dialect.name)
+        rows = [write.row for write in writes]
+        used: dict[tuple[str, ...], Row[Any]] = {}
+        if (await connection.execute(insert, rows)).rowcount != len(rows):
+            used = await _used(connection, writes)
+        fresh = [write for write in writes if write.key not in used]
+        if fresh:
+            await SaveTask.execute(connection, [write.task for write in fresh])
+        return [
+            UsedMessage(row.task, row.digest) if (row := used.get(write.key)) else None
+            for write in writes
+        ]
+
+    def undo(self) -> Write:
+        """Return what forgets the message and its task."""
+        return ForgetMessage(*self._place, self.task.task_id)
+
+
+@cache
+def _insert_messages(dialect: str) -> sqlite.Insert:
+    return (
+        upsert(dialect, messages).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
+    )
+
+
+async def _used(
+    connection: AsyncConnection, writes: Sequence[AcceptMessage]
+) -> dict[tuple[str, ...], Row[Any]]:
+    """Return those of the messages that have begun another task before."""
+    names = ("agent", "owner", "id")
+    wanted = [tuple(write.row[name] for name in names) for write in writes]
+    place = tuple_(*(messages.c[name] for name in names))
+    found = await connection.execute(select(messages).where(place.in_(wanted)))
+    rows: dict[tuple[str, ...], Row[Any]] = {
+        ("message", row.agent, row.owner, row.id): row for row in found
+    }
+    return {w.key: rows[w.key] for w in writes if rows[w.key].task != w.task.task_id}
+
+
+class ForgetMessage(Write):
+    """Forgets an accepted message whose sender was told that it was not, or that made no task.
+
+    Args:
+        agent: Whose message it was.
+        owner: Its sender.
+        message_id: Its id.
+        task_id: The task that it was to begin.
+        is_answered: Keep the message in mind: it was answered without a task.
+    """
+
+    order = 3
+
+    def __init__(
+        self, agent: str, owner: str, message_id: str, task_id: str, *, is_answered: bool = False
+    ) -> None:
+        self.key = ("message", key(agent), key(owner), key(message_id))
+        self.task = DeleteTask(agent, owner, task_id)
+        self.mine = [
+            messages.c.agent == agent,
+            messages.c.owner == owner,
+            messages.c.id == message_id,
+            messages.c.task == task_id,
+        ]
+        self.is_answered = is_answered
+
+    @classmethod
+    async def execute(
+        cls, connection: AsyncConnection, writes: Sequence[ForgetMessage]
+    ) -> Sequence[object]:
+        """Delete them one by one: it is rare."""
+        for write in writes:
+            if not write.is_answered:
+                await connection.execute(delete(messages).where(*write.mine))
+        return await DeleteTask.execute(connection, [write.task for write in writes])
+
+
+class SaveState(Write):
+    """Stores, or forgets, something of a conversation."""
+
+    def __init__(
+        self, agent: str, owner: str, context_id: str, kind: str, body: bytes | None
+    ) -> None:
+        self.key = ("state", key(agent), key(owner), key(context_id), kind)
+        self.place = {"agent": agent, "owner": owner, "context": context_id, "kind": kind}
+        self.body = body
+
+    @classmethod
+    async def execute(
+        cls, connection: AsyncConnection, writes: Sequence[SaveState]
+    ) -> Sequence[object]:
+        """Write all that there is to keep by one statement."""
+        changed = time.time_ns()
+        rows = [
+            {**w.place, "body": w.body, "changed": changed} for w in writes if w.body is not None
+        ]
+        if rows:
+            statement = upsert(connection.dialect.name, states)
+            new = statement.excluded
+            statement = statement.on_conflict_do_update(
+                index_elements=["agent", "owner", "context", "kind"],
+                set_={"body": new.body, "changed": new.changed},
+            )
+            await connection.execute(statement, rows)
+        for write in writes:
+            if write.body is None:
+                place = [states.c[name] == value for name, value in write.place.items()]
+                await connection.execute(delete(states).where(*place))
+        return [None] * len(writes)
+
+
+class TakeOver(Write):
+    """Makes the tasks of processes that are gone this process's own."""
+
+    def __init__(self, agent: str, process_id: str, *, is_shared: bool) -> None:
+        self.key = ("takeover", agent)
+        self._agent = agent
+        self._process_id = process_id
+        self._is_shared = is_shared
+        self._taken: dict[bytes, LeftTask] = {}
+        """Of all attempts: what a commit took whose answer was lost is ours already."""
+
+    @classmethod
+    async def execute(
+        cls, connection: AsyncConnection, writes: Sequence[TakeOver]
+    ) -> Sequence[object]:
+        """Take over by one statement for each agent."""
+        return [await write.take(connection) for write in writes]
+
+    async def take(self, connection: AsyncConnection) -> list[LeftTask]:
+        """Take over one agent's tasks."""
+        gone = tasks.c.process != self._process_id
+        if self._is_shared:
+            gone = and_(gone, tasks.c.process.not_in(living(connection.dialect.name)))
+        somebodys = tasks.c.process.is_not(None), tasks.c.process != ANYBODY
+        statement = (
+            update(tasks)
+            .where(tasks.c.agent == self._agent, *somebodys, gone)
+            .values(
+                process=self._process_id,
+                epoch=tasks.c.epoch + 1,
+                previous=tasks.c.version,
+                version=tasks.c.version + 1,
+            )
+            .returning(tasks.c.version, tasks.c.body, tasks.c.owner_name, tasks.c.epoch)
+        )
+        rows = await connection.execute(statement)
+        for row in rows:
+            left = LeftTask(row.owner_name.decode(), stored(row), row.epoch)
+            self._taken[row.owner_name + b"\0" + left.stored.task.id.encode()] = left
+        return list(self._taken.values())

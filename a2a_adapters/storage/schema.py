@@ -1,0 +1,140 @@
+"""The tables. Alembic's migrations make them; a test holds that both agree.
+
+A row belongs to an agent and one of its callers, the owner. Protocol objects are stored as
+their bytes, which keeps them exactly; what is looked for has columns beside them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+)
+from sqlalchemy.types import TypeDecorator
+
+if TYPE_CHECKING:
+    from sqlalchemy import Dialect
+
+_LONGEST_KEY = 128
+"""Bytes. PostgreSQL's indexes take rows of 2,700 bytes."""
+
+_HASHED = "#"
+
+metadata = MetaData()
+
+
+@lru_cache(maxsize=4096)
+def key(text: str) -> str:
+    """Return a text that stands for any string, in a column that may be long or hold no NUL."""
+    is_plain = "\0" not in text and not text.startswith(_HASHED)
+    if is_plain and len(text.encode()) <= _LONGEST_KEY:
+        return text
+    return _HASHED + hashlib.sha256(text.encode()).hexdigest()
+
+
+class Key(TypeDecorator[str]):
+    """Any string as a part of a key: as it is, or by its hash. Ordered by code points."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> Text:
+        """Return the type of the column: one that no locale orders otherwise."""
+        return Text(collation="C" if dialect.name == "postgresql" else None)
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """Return what is stored."""
+        return None if value is None else key(value)
+
+
+tasks = Table(
+    "a2a_tasks",
+    metadata,
+    Column("agent", Key, primary_key=True),
+    Column("owner", Key, primary_key=True),
+    Column("id", Key, primary_key=True),
+    Column("context", Key, nullable=False),
+    Column("state", SmallInteger, nullable=False),
+    Column("changed", BigInteger, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("previous", BigInteger, nullable=False),
+    Column("process", String(36)),
+    Column("epoch", Integer, nullable=False, default=0),
+    Column("owner_name", LargeBinary, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Index("a2a_tasks_newest", "agent", "owner", "changed", "id"),
+    Index("a2a_tasks_context", "agent", "owner", "context", "changed", "id"),
+    Index("a2a_tasks_state", "agent", "owner", "state", "changed", "id"),
+    Index("a2a_tasks_process", "process"),
+    Index("a2a_tasks_changed", "agent", "changed"),
+)
+
+messages = Table(
+    "a2a_messages",
+    metadata,
+    Column("agent", Key, primary_key=True),
+    Column("owner", Key, primary_key=True),
+    Column("id", Key, primary_key=True),
+    Column("task", Text, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("accepted", BigInteger, nullable=False),
+    Index("a2a_messages_accepted", "accepted"),
+)
+
+processes = Table(
+    "a2a_processes",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("lease_until", Float, nullable=False),
+)
+
+states = Table(
+    "a2a_states",
+    metadata,
+    Column("agent", Key, primary_key=True),
+    Column("owner", Key, primary_key=True),
+    Column("context", Key, primary_key=True),
+    Column("kind", Key, primary_key=True),
+    Column("changed", BigInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Index("a2a_states_changed", "changed"),
+)
+
+push_configs = Table(
+    "a2a_push_configs",
+    metadata,
+    Column("agent", Key, primary_key=True),
+    Column("task", Key, primary_key=True),
+    Column("owner", Key, primary_key=True),
+    Column("config", Key, primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+)
+
+push_outbox = Table(
+    "a2a_push_outbox",
+    metadata,
+    Column("agent", Key, primary_key=True),
+    Column("task", Key, primary_key=True),
+    Column("owner", Key, primary_key=True),
+    Column("config", Key, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Column("process", String(36), nullable=False),
+    Column("task_name", LargeBinary, nullable=False),
+    Column("owner_name", LargeBinary, nullable=False),
+    Column("config_name", LargeBinary, nullable=False),
+    Index("a2a_push_outbox_process", "agent", "process"),
+)

@@ -1,0 +1,150 @@
+"""The engine for SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a.server.cluster.version import TaskVersion
+from sqlalchemy import select
+
+from a2a_adapters.storage.database import Database
+from a2a_adapters.storage.deliveries import Delivered, TakeDeliveries
+from a2a_adapters.storage.health import PATIENCE_SECONDS
+from a2a_adapters.storage.interface import (
+    REPLY,
+    AgentStorage,
+    LeftTask,
+    Storage,
+    Undelivered,
+    UsedMessage,
+)
+from a2a_adapters.storage.records import AcceptMessage, ForgetMessage, SaveState, TakeOver
+from a2a_adapters.storage.retention import prune_agent
+from a2a_adapters.storage.schema import states
+from a2a_adapters.storage.sql_push import SqlPushStore
+from a2a_adapters.storage.tasks import SqlTaskStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from a2a.types import Task
+
+
+class SqlStorage(Storage):
+    """Everything in one database.
+
+    Args:
+        url: Where it is, as in `sqlite:///agents.db` or `postgresql://host/name`.
+
+    Raises:
+        ConfigurationError: The URL is wrong.
+        MissingExtraError: Its driver is not installed.
+    """
+
+    is_durable = True
+
+    def __init__(self, url: str) -> None:
+        self.database = Database(url)
+        self._url = url
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can be used now."""
+        return self.database.health.is_ready
+
+    async def start(self) -> None:
+        """Connect, and bring the tables up to date."""
+        await self.database.start()
+
+    def of(self, agent: str) -> SqlAgentStorage:
+        """Return what one agent stores."""
+        return SqlAgentStorage(self.database, agent, self._url)
+
+    def on_trouble(self, listener: Callable[[], None]) -> None:
+        """Have `listener` called when nothing can be stored for a while."""
+        self.database.health.listen(listener)
+
+    async def aclose(self, seconds: float) -> None:
+        """Write what is left, so many seconds long at most, and disconnect."""
+        await self.database.aclose(seconds)
+
+
+class SqlAgentStorage(AgentStorage):
+    """One agent's rows.
+
+    Args:
+        database: Where they are.
+        agent: The agent's name.
+        url: The database's URL.
+    """
+
+    tasks: SqlTaskStore
+    is_durable = True
+
+    def __init__(self, database: Database, agent: str, url: str) -> None:
+        self._database = database
+        self._agent = self.agent = agent
+        self.url = url
+        self.tasks = SqlTaskStore(database, agent)
+        self.push_configs = SqlPushStore(database, agent)
+
+    async def accept(
+        self, owner: str, message_id: str, digest: bytes, task: Task
+    ) -> UsedMessage | TaskVersion:
+        """Store a message's task, unless it began one before."""
+        save = self.tasks.write_of(task, owner, TaskVersion.MISSING)
+        accept = AcceptMessage(self._agent, owner, message_id or task.id, digest, save)
+        used: UsedMessage | None = await self._database.write(accept, PATIENCE_SECONDS)
+        return used or save.version
+
+    async def retract(
+        self, owner: str, message_id: str, task_id: str, reply: bytes | None = None
+    ) -> None:
+        """Forget the task of a message that made none, and the message if it was not answered."""
+        if reply is not None:
+            save = SaveState(self._agent, owner, message_id, REPLY, reply)
+            await self._database.write(save, PATIENCE_SECONDS)
+        forget = ForgetMessage(
+            self._agent, owner, message_id or task_id, task_id, is_answered=reply is not None
+        )
+        await self._database.write(forget, PATIENCE_SECONDS)
+
+    async def reply_to(self, owner: str, message_id: str) -> bytes | None:
+        """Return the reply that `retract` was given, None if there was none."""
+        return await self.read_state(owner, message_id, REPLY)
+
+    async def left_behind(self) -> Sequence[LeftTask]:
+        """Return the tasks that processes which are gone had begun; from now on they are ours."""
+        write = TakeOver(self._agent, self._database.process_id, is_shared=self._database.is_shared)
+        found: Sequence[LeftTask] = await self._database.write(write, PATIENCE_SECONDS)
+        return found
+
+    async def undelivered(self) -> Sequence[Undelivered]:
+        """Return what processes that are gone had to deliver; from now on it is ours to do."""
+        database = self._database
+        write = TakeDeliveries(self._agent, database.process_id, is_shared=database.is_shared)
+        found: Sequence[Undelivered] = await database.write(write, PATIENCE_SECONDS)
+        return found
+
+    async def delivered(self, item: Undelivered) -> None:
+        """Note that a receiver has got, or never will, a task up to that version."""
+        await self._database.write(Delivered(self._agent, item))
+
+    async def waiting_since(self, before: float) -> Sequence[LeftTask]:
+        """Return some of the tasks that have waited for their callers since before that time."""
+        return await self.tasks.waiting_since(before)
+
+    async def read_state(self, owner: str, context_id: str, kind: str) -> bytes | None:
+        """Return what was last stored for a conversation under this name."""
+        place = {"agent": self._agent, "owner": owner, "context": context_id, "kind": kind}
+        where = [states.c[name] == value for name, value in place.items()]
+        rows = await self._database.read(select(states.c.body).where(*where))
+        return rows[0].body if rows else None
+
+    async def write_state(self, owner: str, context_id: str, kind: str, body: bytes | None) -> None:
+        """Store something for a conversation; None forgets it."""
+        await self._database.write(SaveState(self._agent, owner, context_id, kind, body))
+
+    async def prune(self, before: float, most: int) -> int:
+        """Forget what is old; return how many tasks."""
+        return await prune_agent(self._database, self._agent, int(before * 1e9), most)

@@ -1,0 +1,1 @@
+"""AutoGen agents and teams as A2A agents."""

@@ -1,0 +1,297 @@
+"""An AutoGen agent or team as an adapter."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from autogen_agentchat.base import ChatAgent, Team
+from autogen_agentchat.teams import Swarm
+
+from a2a_adapters import (
+    Adapter,
+    AgentDescription,
+    AgentEvent,
+    AgentRequest,
+    InputRequired,
+    InvalidInputError,
+    Limits,
+    Rejected,
+    TargetError,
+)
+from a2a_adapters_autogen.serving.card import describe_runner
+from a2a_adapters_autogen.serving.events import Final, Telling
+from a2a_adapters_autogen.serving.input import TaskReader, as_text, check_sight, handed_back
+from a2a_adapters_autogen.serving.memory import Memory, Question, Remembered, State
+from a2a_adapters_autogen.serving.run import Asked, Run, Task
+from a2a_adapters_autogen.serving.source import BusyError, Fresh, Shared, Source
+from a2a_adapters_autogen.serving.states import (
+    MemoryStateStore,
+    ServerStateStore,
+    StateKey,
+    StateStore,
+)
+from a2a_adapters_autogen.serving.suspending import proxy_says, suspended
+
+if TYPE_CHECKING:
+    from autogen_agentchat.messages import BaseChatMessage, HandoffMessage
+    from pydantic import BaseModel
+
+    from a2a_adapters import OutboundPolicy, StateStorage
+    from a2a_adapters_autogen.serving.runners import Runner
+
+_Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
+
+_MAX_MESSAGES = 50
+_STILL_WAITING = Rejected(
+    "Another task of this conversation waits for an answer. Answer or cancel that one, or "
+    "use another conversation."
+)
+_NO_LONGER_OPEN = Rejected("This question is no longer open; please start a new task.")
+_BUSY = Rejected("This agent waits for the answer of another caller; please try again later.")
+
+
+class _Begin(NamedTuple):
+    """Where a run begins, and with what."""
+
+    known: Remembered
+    messages: Sequence[BaseChatMessage]
+
+
+class AutoGenAdapter(Adapter):
+    """Serves agents and teams of `autogen-agentchat`.
+
+    A function that makes them is called for every run. A single object answers one request at
+    a time, with its state replaced before each. Either way the state is kept per caller and
+    conversation; a run that failed or was cancelled leaves it as it was.
+
+    Args:
+        target: An agent, a team, or a function without arguments, sync or async, that returns
+            a new one.
+        final: Which messages of a team are the answer: its `"last"` one, or `"all"` of them,
+            each with its agent's name.
+        strip_terminate: Whether a trailing TERMINATE is left out of the answer.
+        input_type: What data parts must be, to be given as `StructuredMessage[input_type]`.
+            Without it they are given as JSON text.
+        max_messages: Where a team ends that has neither a termination condition nor
+            `max_turns`.
+        store: Where states are kept; by default in the server's storage, in memory if it has none.
+        limits: Bounds of the memory that is used by default.
+        fetch: From where files that callers name by their addresses are fetched; without it such
+            files are refused.
+
+    Raises:
+        TargetError: The target cannot be served as it is.
+    """
+
+    def __init__(
+        self,
+        target: Runner | Callable[[], Any],
+        *,
+        final: Final = "last",
+        strip_terminate: bool = True,
+        input_type: type[BaseModel] | None = None,
+        max_messages: int = _MAX_MESSAGES,
+        store: StateStore | None = None,
+        limits: Limits | None = None,
+        fetch: OutboundPolicy | None = None,
+    ) -> None:
+        self.fetch = fetch
+        self._source = _source_of(target, max_messages, input_type)
+        self._target = target
+        self._final = final
+        self._strip_terminate = strip_terminate
+        self._read = TaskReader(input_type)
+        self._memory = Memory(store or MemoryStateStore(limits))
+        self._has_own_store = store is not None
+        self._suspends = False
+        self._parked: set[StateKey] = set()
+
+    def describe(self) -> AgentDescription:
+        """Describe the agent or team by its name, description, tools and participants.
+
+        Of an async factory only the function's name and docstring are known.
+        """
+        if self._source.example is not None:
+            return describe_runner(self._source.example)
+        name = getattr(self._target, "__name__", "agent").strip("<>")
+        documentation = (inspect.getdoc(self._target) or "").partition("\n\n")[0]
+        description = documentation or f"The agent {name}."
+        return AgentDescription(name=name, description=description, input_modes=("*/*",))
+
+    async def open(self, storage: StateStorage) -> None:
+        """Keep states, and questions of user proxies, in the server's storage."""
+        if storage.is_durable and not self._has_own_store:
+            self._memory = Memory(ServerStateStore(storage))
+            self._suspends = True
+
+    def stream(self, request: AgentRequest) -> _Events:
+        """Run the agent or team, or go on where it asked its caller.
+
+        Raises:
+            InvalidInputError: The message is not what the agent takes.
+        """
+        messages = self._read(request)
+        if self._source.example is not None:
+            check_sight(messages, self._source.example)
+        return self._answer(request, messages)
+
+    async def abandon(self, request: AgentRequest) -> None:
+        """Go back to the state before the task that asked."""
+        key = StateKey(request.owner, request.context_id)
+        known = await self._memory.recall(key)
+        if known.question and known.question.task_id == request.task_id:
+            await self._memory.keep(key, known.state)
+
+    async def aclose(self) -> None:
+        """Wait until what the runs used is closed."""
+        await self._source.aclose()
+
+    async def _answer(self, request: AgentRequest, messages: Sequence[BaseChatMessage]) -> _Events:
+        key = StateKey(request.owner, request.context_id)
+        begin = await self._begin(request, messages)
+        if not isinstance(begin, _Begin):
+            yield begin
+            return
+        run = self._start(begin)
+        telling: Telling | None = None
+        try:
+            while (event := await run.next()) is not None:
+                telling = telling or self._telling(run, request, begin.known)
+                for news in telling.take(event):
+                    if isinstance(event, Asked):
+                        if lasting := await self._suspend(run, event, request, telling):
+                            yield lasting
+                            return
+                        with self._parking(key):
+                            reply = yield news
+                        event.take(reply)
+                    else:
+                        yield news
+        except BusyError:
+            yield _BUSY
+        finally:
+            await run.stop()
+        if telling is not None:
+            async for news in self._ending(run, telling, request):
+                yield news
+
+    async def _begin(
+        self, request: AgentRequest, messages: Sequence[BaseChatMessage]
+    ) -> _Begin | Rejected | InputRequired:
+        """Return where a run begins, or the event that is the answer because it cannot."""
+        key = StateKey(request.owner, request.context_id)
+        known = await self._memory.recall(key)
+        if known.question and not request.resuming and not await request.others_wait():
+            known = Remembered(known.state)  # the task that asked is gone, nobody can answer
+        if refusal := self._refusal(request, known):
+            return refusal
+        if (question := known.question) is None:
+            return _Begin(known, messages)
+        if question.prompt:
+            try:
+                messages = [proxy_says(question, as_text(request.parts))]
+            except InvalidInputError as complaint:
+                return InputRequired(f"{complaint}\n\n{question.prompt}", durable=True)
+        await self._memory.keep(key, known.state)  # it is answered now, even if this run fails
+        return _Begin(known, messages)
+
+    async def _ending(self, run: Run, telling: Telling, request: AgentRequest) -> _Events:
+        """Yield the rest of the answer and keep the state, or ask what the run ended with."""
+        if question := telling.handoff_to_user():
+            for news in telling.about():
+                yield news
+            yield await self._ask(request, question, run.state, telling.usage)
+            return
+        for news in telling.end():
+            yield news
+        await self._memory.keep(StateKey(request.owner, request.context_id), run.state)
+
+    def _refusal(self, request: AgentRequest, known: Remembered) -> Rejected | None:
+        key = StateKey(request.owner, request.context_id)
+        if not request.resuming:
+            waits = known.question is not None or key in self._parked
+            return _STILL_WAITING if waits else None
+        is_open = known.question is not None and known.question.task_id == request.task_id
+        return None if is_open else _NO_LONGER_OPEN
+
+    def _start(self, begin: _Begin) -> Run:
+        (known, messages), question = begin, begin.known.question
+
+        def task(runner: Runner) -> Task:
+            check_sight(messages, runner)
+            if question and not question.prompt and isinstance(runner, Swarm):
+                return handed_back(messages, question)
+            return messages
+
+        return Run(self._source, question.state if question else known.state, task)
+
+    def _telling(self, run: Run, request: AgentRequest, known: Remembered) -> Telling:
+        assert run.runner is not None  # noqa: S101 - it has told an event
+        return Telling(
+            run.runner,
+            final=self._final,
+            strip_terminate=self._strip_terminate,
+            wants_progress=request.wants_progress,
+            usage=known.question.usage if known.question else (0, 0),
+        )
+
+    async def _ask(
+        self,
+        request: AgentRequest,
+        handoff: HandoffMessage,
+        state: State | None,
+        usage: tuple[int, int],
+    ) -> InputRequired:
+        """Store the run where it ended, and return what it asks."""
+        question = Question(
+            task_id=request.task_id,
+            asker=handoff.source,
+            addressee=handoff.target,
+            state=state or {},
+            usage=usage,
+        )
+        await self._memory.ask(StateKey(request.owner, request.context_id), question)
+        metadata = {"source": handoff.source, "target": handoff.target}
+        return InputRequired(handoff.content, metadata=metadata, durable=True)
+
+    async def _suspend(
+        self, run: Run, asked: Asked, request: AgentRequest, telling: Telling
+    ) -> InputRequired | None:
+        """Store a run that waits for a user proxy; return its question, None if it has to stay."""
+        assert run.runner is not None  # noqa: S101 - it asks
+        found = await suspended(run.runner, asked.asker) if self._suspends else None
+        if found is None:
+            return None
+        asking = next(telling.asking(asked))
+        question = Question(
+            task_id=request.task_id,
+            asker=found.asker,
+            addressee=asked.asker,
+            state=found.state,
+            usage=telling.usage,
+            prompt=asking.prompt,
+        )
+        await self._memory.ask(StateKey(request.owner, request.context_id), question)
+        return replace(asking, durable=True)
+
+    @contextmanager
+    def _parking(self, key: StateKey) -> Iterator[None]:
+        """Note that a run waits here for its caller."""
+        self._parked.add(key)
+        try:
+            with self._source.waiting():
+                yield
+        finally:
+            self._parked.discard(key)
+
+
+def _source_of(target: object, max_messages: int, input_type: type[BaseModel] | None) -> Source:
+    if isinstance(target, ChatAgent | Team):
+        return Shared(target, max_messages, input_type)
+    if callable(target):
+        return Fresh(target, max_messages, input_type)
+    raise TargetError(f"{type(target).__name__} is no agent, no team and no function for one")

@@ -1,0 +1,42 @@
+"""What the agent card says of an agent or team, never a system message or a model's settings."""
+
+from __future__ import annotations
+
+from autogen_agentchat.agents import UserProxyAgent
+from autogen_agentchat.base import ChatAgent
+
+from a2a_adapters import AgentDescription, Skill
+from a2a_adapters_autogen.serving.runners import Runner, participants, sees_images, tools
+
+_MODES = ("text/plain", "application/json")
+_ANY_MODES = (*_MODES, "*/*")
+_DEFAULT_TEAM = "A team of agents."
+
+
+def describe_runner(runner: Runner) -> AgentDescription:
+    """Describe an agent by its tools, a team by its participants."""
+    if isinstance(runner, ChatAgent):
+        description = runner.description
+        skills = [_tool_skill(tool.name, tool.description) for tool in tools(runner)]
+    else:
+        members = [m for m in participants(runner) if not isinstance(m, UserProxyAgent)]
+        names = ", ".join(member.name for member in members)
+        is_default = runner.description == _DEFAULT_TEAM
+        description = f"A team of {names}." if is_default and names else runner.description
+        skills = [_member_skill(member) for member in members]
+    return AgentDescription(
+        name=runner.name,
+        description=description or f"The agent {runner.name}.",
+        skills=skills,
+        input_modes=_ANY_MODES if sees_images(runner) else _MODES,
+        output_modes=_ANY_MODES,
+    )
+
+
+def _tool_skill(name: str, description: str) -> Skill:
+    return Skill(id=name, name=name, description=description or name, tags=("tool",))
+
+
+def _member_skill(member: Runner) -> Skill:
+    description = member.description or member.name
+    return Skill(id=member.name, name=member.name, description=description, tags=("agent",))

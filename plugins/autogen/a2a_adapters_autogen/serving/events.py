@@ -1,0 +1,185 @@
+"""From the events of a run to those of an adapter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from autogen_agentchat.base import ChatAgent, TaskResult, Team
+from autogen_agentchat.messages import (
+    BaseAgentEvent,
+    BaseChatMessage,
+    HandoffMessage,
+    ModelClientStreamingChunkEvent,
+    ToolCallRequestEvent,
+)
+
+from a2a_adapters import JSON, AgentEvent, InputRequired, TaskMetadata, TextDelta
+from a2a_adapters_autogen.serving.output import output_of, text_of
+from a2a_adapters_autogen.serving.progress import message_news, news
+from a2a_adapters_autogen.serving.run import Asked, RunEvent
+from a2a_adapters_autogen.serving.runners import (
+    Runner,
+    family,
+    inner_names,
+    participants,
+    speaks_data,
+    user_names,
+)
+from a2a_adapters_autogen.serving.speech import Speech
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Final: TypeAlias = Literal["last", "all"]
+
+
+class Telling:
+    """Tells one run.
+
+    Of an agent, its last message is the answer, sent token by token. Of a team it is the last
+    message, sent when it is known to be the last, or with `final="all"` every message as it
+    is made. What is not the answer is progress.
+
+    Args:
+        runner: What runs.
+        final: Which messages of a team are the answer.
+        strip_terminate: Whether a trailing TERMINATE is left out.
+        wants_progress: Whether anybody follows the run.
+        usage: The tokens used by the task so far, input and output.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        *,
+        final: Final,
+        strip_terminate: bool,
+        wants_progress: bool,
+        usage: tuple[int, int] = (0, 0),
+    ) -> None:
+        self.usage = usage
+        self.handoff: HandoffMessage | None = None
+        self._members = {member.name for member in participants(runner)}
+        self._inner = inner_names(runner)
+        self._users = user_names(runner)
+        self._wants_progress = wants_progress
+        self._says_all = final == "all" and isinstance(runner, Team)
+        self._speech = Speech(
+            _voices(runner, final), labelled=self._says_all, strip_terminate=strip_terminate
+        )
+        self._counted: set[str] = set()
+        self._last: BaseChatMessage | None = None
+        self._source = ""
+        self._stop_reason = ""
+
+    def take(self, event: RunEvent | Asked) -> Iterator[AgentEvent]:
+        """Yield what an event tells."""
+        if isinstance(event, Asked):
+            yield from self.asking(event)
+            return
+        if isinstance(event, TaskResult):
+            self._stop_reason = event.stop_reason or ""
+            return
+        self._count(event)
+        if isinstance(event, BaseChatMessage):
+            yield from self._message(event)
+        else:
+            yield from self._event(event)
+
+    def asking(self, asked: Asked) -> Iterator[InputRequired]:
+        """Yield an agent's question, with what was said before it, until it is answered."""
+        said = text_of(self._last) if self._last else ""
+        output = output_of(self._last) if self._last else None
+        question = "\n\n".join(filter(None, (said, asked.prompt.strip())))
+        while not asked.answer.done():
+            prompt = "\n\n".join(filter(None, (asked.complaint, question)))
+            yield InputRequired(prompt, output.parts if output else ())
+        self._speech.begin_anew()
+
+    def handoff_to_user(self) -> HandoffMessage | None:
+        """Return the handoff with which the run ended, if it went to nobody in it."""
+        if self.handoff is None or self.handoff.target in self._members:
+            return None
+        return self.handoff
+
+    def end(self) -> Iterator[AgentEvent]:
+        """Yield the rest of the answer, and what is known of the run."""
+        last = self._last or (None if self._source else self.handoff)
+        if last is not None:
+            yield from self._answer(last)
+        yield from self.about()
+
+    def about(self) -> Iterator[AgentEvent]:
+        """Yield the tokens used, why the run ended and whose words were the last."""
+        given, made = self.usage
+        values: dict[str, JSON] = {
+            **({"usage": _usage(given, made)} if given or made else {}),
+            **({"stop_reason": self._stop_reason} if self._stop_reason else {}),
+            **({"source": self._source} if self._source else {}),
+        }
+        if values:
+            yield TaskMetadata(values)
+
+    def _event(self, event: BaseAgentEvent) -> Iterator[AgentEvent]:
+        if isinstance(event, ModelClientStreamingChunkEvent):
+            yield from _delta(self._speech.chunk(event.source, event.content))
+            return
+        if isinstance(event, ToolCallRequestEvent):
+            yield from _delta(self._speech.pause(event.source))
+        if self._wants_progress:
+            yield from news(event)
+
+    def _message(self, message: BaseChatMessage) -> Iterator[AgentEvent]:
+        self.handoff = None
+        if message.source in self._users:  # the caller knows what the caller said
+            return
+        if isinstance(message, HandoffMessage):
+            if message.target in self._members:
+                yield from self._progress(message)
+            self.handoff = message
+            return
+        if self._last is not None:
+            yield from self._progress(self._last)
+        self._last = None
+        is_heard = self._says_all and message.source not in self._inner
+        if is_heard or self._speech.is_speaking(message.source):
+            yield from self._answer(message)
+        else:
+            self._last = message
+
+    def _answer(self, message: BaseChatMessage) -> Iterator[AgentEvent]:
+        self._source = message.source
+        yield from _delta(self._speech.message(message.source, text_of(message)))
+        if output := output_of(message):
+            yield output
+
+    def _progress(self, message: BaseChatMessage) -> Iterator[AgentEvent]:
+        if self._wants_progress:
+            yield message_news(message)
+
+    def _count(self, event: BaseAgentEvent | BaseChatMessage) -> None:
+        if event.models_usage and event.id not in self._counted:
+            self._counted.add(event.id)
+            given, made = self.usage
+            self.usage = (
+                given + event.models_usage.prompt_tokens,
+                made + event.models_usage.completion_tokens,
+            )
+
+
+def _voices(runner: Runner, final: Final) -> set[str]:
+    if isinstance(runner, ChatAgent):
+        return set() if speaks_data(runner) else {runner.name}
+    if final == "last":
+        return set()
+    members = {member.name for member in family(runner) if not speaks_data(member)}
+    return members - inner_names(runner)
+
+
+def _usage(given: int, made: int) -> dict[str, int]:
+    return {"input_tokens": given, "output_tokens": made, "total_tokens": given + made}
+
+
+def _delta(text: str) -> Iterator[TextDelta]:
+    if text:
+        yield TextDelta(text)

@@ -1,0 +1,139 @@
+"""From a request to the messages of a task."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from autogen_agentchat.messages import (
+    BaseChatMessage,
+    HandoffMessage,
+    MultiModalMessage,
+    StructuredMessage,
+    TextMessage,
+)
+from autogen_core import Image
+from PIL import Image as Picture
+from pydantic import BaseModel, ValidationError
+from pydantic_core import to_json
+
+from a2a_adapters import AgentRequest, Data, File, InvalidInputError, Part, Text
+from a2a_adapters_autogen.serving.runners import Runner, sees_images
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a_adapters_autogen.serving.memory import Question
+
+USER = "user"
+"""The source of what the caller says."""
+
+_MAX_PIXELS = 50_000_000
+
+
+class TaskReader:
+    """Makes messages of what a caller sends.
+
+    Args:
+        input_type: What a data part must be, to become a `StructuredMessage`; without it
+            data is given as JSON text.
+    """
+
+    def __init__(self, input_type: type[BaseModel] | None) -> None:
+        self._input_type = input_type
+
+    def __call__(self, request: AgentRequest) -> list[BaseChatMessage]:
+        """Return the messages.
+
+        Raises:
+            InvalidInputError: The message is empty, or holds what no agent can take.
+        """
+        messages: list[BaseChatMessage] = []
+        said: list[str | Image] = []
+        for part in request.parts:
+            if isinstance(part, Data) and self._input_type:
+                messages += _spoken(said)
+                messages.append(_structured(part, self._input_type))
+                said = []
+            else:
+                said.append(_image(part) if isinstance(part, File) else _text(part))
+        messages += _spoken(said)
+        if not messages:
+            raise InvalidInputError("the message is empty")
+        return messages
+
+
+def check_sight(messages: Sequence[BaseChatMessage], runner: Runner) -> None:
+    """Refuse images that no model in a runner would see.
+
+    Raises:
+        InvalidInputError: There is one.
+    """
+    has_images = any(isinstance(message, MultiModalMessage) for message in messages)
+    if has_images and not sees_images(runner):
+        raise InvalidInputError("this agent's model cannot see images; please send text")
+
+
+def handed_back(
+    messages: Sequence[BaseChatMessage], question: Question
+) -> Sequence[BaseChatMessage]:
+    """Return the answer to a handoff as a `Swarm` wants it: handed back to the one who asked."""
+    *others, last = messages
+    is_text = isinstance(last, TextMessage)
+    back = HandoffMessage(
+        source=question.addressee,
+        target=question.asker,
+        content=last.to_text() if is_text else "",
+    )
+    return [*others, back] if is_text else [*messages, back]
+
+
+def as_text(parts: Sequence[Part]) -> str:
+    """Return text and data as text, one per line.
+
+    Raises:
+        InvalidInputError: There is a file, or nothing at all.
+    """
+    if any(isinstance(part, File) for part in parts):
+        raise InvalidInputError("please answer with text, without files")
+    text = "\n".join(_text(part) for part in parts if not isinstance(part, File))
+    if not text.strip():
+        raise InvalidInputError("please answer with text")
+    return text
+
+
+def _text(part: Text | Data) -> str:
+    return part.text if isinstance(part, Text) else to_json(part.value).decode()
+
+
+def _spoken(said: list[str | Image]) -> list[BaseChatMessage]:
+    if any(isinstance(item, Image) for item in said):
+        return [MultiModalMessage(content=said, source=USER)]
+    text = "\n".join(item for item in said if isinstance(item, str))
+    return [TextMessage(content=text, source=USER)] if text.strip() else []
+
+
+def _structured(part: Data, kind: type[BaseModel]) -> BaseChatMessage:
+    try:
+        content = kind.model_validate(part.value)
+    except ValidationError as error:
+        raise InvalidInputError.of(error) from error
+    return StructuredMessage[kind](content=content, source=USER)  # type: ignore[valid-type]
+
+
+def _image(file: File) -> Image:
+    if file.media_type and not file.media_type.startswith("image/"):
+        raise InvalidInputError(f"this agent takes text, data and images, not {file.media_type}")
+    return _read_image(file.received())
+
+
+def _read_image(content: bytes) -> Image:
+    try:
+        picture = Picture.open(BytesIO(content))
+        is_too_large = picture.width * picture.height > _MAX_PIXELS
+        image = None if is_too_large else Image(picture)
+    except Exception as error:  # decoders raise anything
+        raise InvalidInputError("the image cannot be read") from error
+    if image is None:
+        raise InvalidInputError("the image is too large")
+    return image

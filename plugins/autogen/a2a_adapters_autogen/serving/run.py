@@ -1,0 +1,141 @@
+"""One run of an agent or team, in an asyncio task of its own.
+
+A team works in tasks that a cancelled `run_stream` waits for instead of ending them, so the run
+must be stopped from outside. And an agent that asks the caller blocks its run, while the
+adapter's generator has to be left and entered again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from autogen_agentchat.base import TaskResult, Team
+from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage
+from autogen_core import CancellationToken
+
+from a2a_adapters import AgentRequest, InvalidInputError
+from a2a_adapters_autogen.serving.input import as_text
+from a2a_adapters_autogen.serving.questions import current_ask
+from a2a_adapters_autogen.serving.runners import Runner, running_tasks, state_of
+
+if TYPE_CHECKING:
+    from a2a_adapters_autogen.serving.memory import State
+    from a2a_adapters_autogen.serving.source import Source
+
+RunEvent: TypeAlias = BaseAgentEvent | BaseChatMessage | TaskResult
+Task: TypeAlias = Sequence[BaseChatMessage]
+
+_STOP_SECONDS = 2.0
+_STOP_STEP = 0.05
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Asked:
+    """An agent asks the caller and waits; `complaint` tells what was wrong with a reply."""
+
+    asker: str
+    prompt: str
+    answer: asyncio.Future[str] = field(default_factory=asyncio.Future)
+    complaint: str = ""
+
+    def take(self, reply: AgentRequest | None) -> None:
+        """Give the caller's reply to the agent, if it is one."""
+        try:
+            self.answer.set_result(as_text(reply.parts if reply else ()))
+        except InvalidInputError as error:
+            self.complaint = str(error)
+
+
+class _Token(CancellationToken):
+    """A token that can be cancelled during a call of an MCP tool.
+
+    `McpWorkbench` of autogen-ext 0.7 links a coroutine, which has no `cancel`.
+    """
+
+    def link_future(self, future: asyncio.Future[Any]) -> asyncio.Future[Any]:
+        return super().link_future(future) if hasattr(future, "cancel") else future
+
+
+class Run:
+    """Runs a task and gives its events one by one.
+
+    Args:
+        source: Where the agent or team comes from.
+        state: The state to start from; None for that of a new one.
+        task: Makes the task, once it is known who runs it.
+
+    Attributes:
+        runner: What runs, as soon as it does.
+        state: The state after a run that has ended.
+    """
+
+    def __init__(self, source: Source, state: State | None, task: Callable[[Runner], Task]) -> None:
+        self.runner: Runner | None = None
+        self.state = state
+        self._source = source
+        self._make_task = task
+        self._token = _Token()
+        self._queue: asyncio.Queue[RunEvent | Asked | None] = asyncio.Queue()
+        self._work = asyncio.create_task(self._run())
+        self._work.add_done_callback(lambda _: self._queue.put_nowait(None))
+
+    async def next(self) -> RunEvent | Asked | None:
+        """Return the next event; None when the run has ended.
+
+        Raises:
+            Exception: Whatever the agent or team has raised.
+        """
+        event = await self._queue.get()
+        if event is None:
+            if self._work.cancelled():
+                raise RuntimeError("the run was cancelled by its own code")
+            self._work.result()
+        return event
+
+    async def stop(self) -> None:
+        """End the run now if it has not ended."""
+        if not self._work.done():
+            self._token.cancel()
+        for _ in range(round(_STOP_SECONDS / _STOP_STEP)):
+            if self._work.done():
+                break
+            self._cancel()
+            await asyncio.wait({self._work}, timeout=_STOP_STEP)
+        else:
+            logger.warning("a run goes on after it was cancelled: its code does not end")
+        if self._work.done() and not self._work.cancelled():
+            self._work.exception()  # whoever wanted to know has heard it from `next`
+
+    def _cancel(self) -> None:
+        tasks = running_tasks(self.runner) if self.runner else []
+        for task in tasks:
+            task.cancel()
+        if not tasks or not isinstance(self.runner, Team):
+            self._work.cancel()
+
+    async def _run(self) -> None:
+        current_ask.set(self._ask)
+        async with self._source.use(self.state) as runner:
+            self.runner = runner
+            events = runner.run_stream(
+                task=list(self._make_task(runner)),
+                cancellation_token=self._token,
+                output_task_messages=False,
+            )
+            async with aclosing(events):
+                async for event in events:
+                    self._queue.put_nowait(event)
+            self.state = await state_of(runner)
+
+    async def _ask(self, asker: str, prompt: str) -> str:
+        asked = Asked(asker, prompt)
+        self._token.link_future(asked.answer)
+        self._queue.put_nowait(asked)
+        return await asked.answer

@@ -1,0 +1,259 @@
+"""Looks into agents and teams.
+
+AutoGen has no public way to do most of this, so the private attributes of its 0.7 classes are
+read here, and only here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from autogen_agentchat.agents import UserProxyAgent
+from autogen_agentchat.base import ChatAgent, Team
+from autogen_agentchat.conditions import MaxMessageTermination
+from autogen_agentchat.messages import StructuredMessage
+from autogen_agentchat.teams import BaseGroupChat, GraphFlow, MagenticOneGroupChat
+from autogen_agentchat.tools import AgentTool, TeamTool
+from autogen_core import CancellationToken, SingleThreadedAgentRuntime
+from autogen_core.models import ChatCompletionClient
+from autogen_core.tools import BaseTool, StaticWorkbench, Workbench
+
+from a2a_adapters import TargetError
+from a2a_adapters_autogen.serving.questions import caller_input
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import BaseModel
+
+    from a2a_adapters_autogen.serving.memory import State
+
+Runner: TypeAlias = ChatAgent | Team
+"""What runs: an agent or a team."""
+
+_ENDING_BY_THEMSELVES = (GraphFlow, MagenticOneGroupChat)
+_CONSOLE_INPUT = "autogen_agentchat.agents._user_proxy_agent"
+
+
+def family(runner: Runner) -> Iterator[Runner]:
+    """Yield a runner and everything that runs inside of it."""
+    yield runner
+    for inner in (*_covered(runner), *_uncovered(runner)):
+        yield from family(inner)
+
+
+def tools(runner: Runner) -> list[BaseTool[Any, Any]]:
+    """Return an agent's own tools; those of servers elsewhere are not known beforehand."""
+    found: list[BaseTool[Any, Any]] = []
+    for bench in _benches(runner):
+        if isinstance(bench, StaticWorkbench):
+            found += bench._tools  # noqa: SLF001
+    return found
+
+
+def resources(runner: Runner) -> Iterator[Workbench | ChatCompletionClient]:
+    """Yield what in it may hold connections or processes open, workbenches first."""
+    benches = [bench for member in family(runner) for bench in _benches(member)]
+    yield from benches
+    for owner in (*family(runner), *benches):
+        client = getattr(owner, "_model_client", None)
+        if isinstance(client, ChatCompletionClient):
+            yield client
+
+
+async def end_bench(bench: Workbench) -> None:
+    """Stop a workbench and the process of its MCP server, whatever state that is in."""
+    if (actor := getattr(bench, "_actor", bench)) is None:  # it never was started
+        return
+    try:
+        await bench.stop()
+    except asyncio.CancelledError:
+        # One whose server does not answer looks at nothing else.
+        if (session := getattr(actor, "_actor_task", None)) is not None:
+            session.cancel()
+        raise
+
+
+def participants(runner: Runner) -> list[Runner]:
+    """Return the members of a team; none of an agent."""
+    return list(getattr(runner, "_participants", ()))
+
+
+def sees_images(runner: Runner) -> bool:
+    """Whether some model in it does; agents without a model may do with images what they like."""
+    clients = [getattr(member, "_model_client", None) for member in family(runner)]
+    known = [client for client in clients if isinstance(client, ChatCompletionClient)]
+    return not known or any(client.model_info["vision"] for client in known)
+
+
+def speaks_data(runner: Runner) -> bool:
+    """Whether an agent's answer is structured, so that its tokens are not text to be read."""
+    types = runner.produced_message_types if isinstance(runner, ChatAgent) else ()
+    return any(issubclass(kind, StructuredMessage) for kind in types)
+
+
+def inner_names(runner: Runner) -> set[str]:
+    """Return the names of agents that work behind those who take part, for a tool for instance."""
+    taking_part = [runner]
+    for member in taking_part:
+        taking_part += participants(member)
+    return {member.name for member in family(runner)} - {member.name for member in taking_part}
+
+
+def user_names(runner: Runner) -> set[str]:
+    """Return the names under which the caller takes part."""
+    return {member.name for member in family(runner) if isinstance(member, UserProxyAgent)}
+
+
+def prepare(
+    runner: Runner, max_messages: int, input_type: type[BaseModel] | None = None
+) -> list[str]:
+    """Make a runner fit for a server; return the names of teams that got a message limit.
+
+    The console is no place to ask a caller, a team that nothing ends must end somewhere, and
+    one has to know what kinds of messages come, from its inner teams and from the caller.
+
+    Raises:
+        TargetError: A team has a runtime of its own.
+    """
+    limited = []
+    for member in family(runner):
+        if isinstance(member, UserProxyAgent) and _asks_console(member):
+            member.input_func = caller_input(member.name)
+            member._is_async = True  # noqa: SLF001
+        if isinstance(member, BaseGroupChat):
+            if not member._embedded_runtime:  # noqa: SLF001
+                raise TargetError("a served team runs on its own runtime: leave out `runtime`")
+            _register(member, input_type)
+            if _is_endless(member):
+                member._termination_condition = MaxMessageTermination(max_messages)  # noqa: SLF001
+                limited.append(member.name)
+                renew(member)
+    return limited
+
+
+def parts(runner: Runner) -> Iterator[object]:
+    """Yield everything in it that changes while it runs."""
+    for member in family(runner):
+        yield member
+        for name in ("_termination_condition", "_model_context"):
+            if (part := getattr(member, name, None)) is not None:
+                yield part
+                yield from getattr(part, "_conditions", ())
+
+
+async def state_of(runner: Runner) -> State:
+    """Return the whole state, that of tools and of agents behind tools and filters included."""
+    return {
+        "state": await runner.save_state(),
+        "inner": {name: await state_of(inner) for name, inner in _hidden(runner).items()},
+        "tools": {name: await tool.save_state_json() for name, tool in _tools(runner).items()},
+    }
+
+
+async def restore(runner: Runner, state: State) -> None:
+    """Load what `state_of` has returned."""
+    for name, inner in _hidden(runner).items():
+        if name in state["inner"]:
+            await restore(inner, state["inner"][name])
+    for name, tool in _tools(runner).items():
+        if name in state["tools"]:
+            await tool.load_state_json(state["tools"][name])
+    await runner.load_state(state["state"])
+
+
+async def reset(runner: Runner) -> None:
+    """Forget the last run; termination conditions count anew."""
+    for member in (runner, *_hidden(runner).values()):
+        if isinstance(member, Team):
+            await member.reset()
+        else:
+            await member.on_reset(CancellationToken())
+
+
+def renew(runner: Runner) -> None:
+    """Give every team in it a new runtime.
+
+    After a run that was cut off, a team still counts on answers that will never come.
+    """
+    for member in family(runner):
+        if isinstance(member, BaseGroupChat):
+            member._runtime = SingleThreadedAgentRuntime(  # noqa: SLF001
+                ignore_unhandled_exceptions=False
+            )
+            member._initialized = False  # noqa: SLF001
+
+
+def running_tasks(runner: Runner) -> list[asyncio.Task[Any]]:
+    """Return the tasks in which the teams in it let their agents work."""
+    runtimes = (getattr(member, "_runtime", None) for member in family(runner))
+    return [task for runtime in runtimes for task in getattr(runtime, "_background_tasks", ())]
+
+
+def _hidden(runner: Runner) -> dict[str, Runner]:
+    """Return the runners whose state no `save_state` covers."""
+    return {
+        f"{member.name}/{inner.name}": inner
+        for member in _with_covered(runner)
+        for inner in _uncovered(member)
+    }
+
+
+def _tools(runner: Runner) -> dict[str, BaseTool[Any, Any]]:
+    """Return the tools whose state is their own."""
+    return {
+        f"{member.name}/{tool.name}": tool
+        for member in _with_covered(runner)
+        for tool in tools(member)
+        if not isinstance(tool, AgentTool | TeamTool)
+    }
+
+
+def _with_covered(runner: Runner) -> Iterator[Runner]:
+    yield runner
+    for inner in _covered(runner):
+        yield from _with_covered(inner)
+
+
+def _covered(runner: Runner) -> list[Runner]:
+    inner = getattr(runner, "_team", None)
+    return [*participants(runner), *([inner] if isinstance(inner, Team) else [])]
+
+
+def _uncovered(runner: Runner) -> list[Runner]:
+    wrapped = getattr(runner, "_wrapped_agent", None)
+    behind_tools = [
+        tool._task_runner  # noqa: SLF001
+        for tool in tools(runner)
+        if isinstance(tool, AgentTool | TeamTool)
+    ]
+    return [*behind_tools, *([wrapped] if isinstance(wrapped, ChatAgent) else [])]
+
+
+def _register(team: BaseGroupChat, input_type: type[BaseModel] | None) -> None:
+    agents = (member for member in family(team) if isinstance(member, ChatAgent))
+    kinds = {kind for agent in agents for kind in agent.produced_message_types}
+    if input_type is not None:
+        kinds.add(StructuredMessage[input_type])  # type: ignore[valid-type]
+    known = team._message_factory  # noqa: SLF001
+    for kind in kinds:
+        if not known.is_registered(kind):
+            known.register(kind)
+
+
+def _benches(runner: Runner) -> list[Workbench]:
+    benches = getattr(runner, "_workbench", None) or ()
+    found = benches if isinstance(benches, list | tuple) else [benches]
+    return [bench for bench in found if isinstance(bench, Workbench)]
+
+
+def _asks_console(agent: UserProxyAgent) -> bool:
+    function = agent.input_func
+    return function is input or getattr(function, "__module__", "") == _CONSOLE_INPUT
+
+
+def _is_endless(team: BaseGroupChat) -> bool:
+    if isinstance(team, _ENDING_BY_THEMSELVES):
+        return False
+    return team._termination_condition is None and team._max_turns is None  # noqa: SLF001

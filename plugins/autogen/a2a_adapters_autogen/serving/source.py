@@ -1,0 +1,217 @@
+"""Where the agent or team of a run comes from: one object for all, or a new one each time."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from autogen_agentchat.base import ChatAgent, Team
+
+from a2a_adapters import Factory, TargetError
+from a2a_adapters_autogen.serving.closing import Closer
+from a2a_adapters_autogen.serving.runners import (
+    Runner,
+    parts,
+    prepare,
+    renew,
+    reset,
+    restore,
+    state_of,
+)
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from a2a_adapters_autogen.serving.memory import State
+
+_LATER = object()
+"""What cannot be made before an event loop runs."""
+
+logger = logging.getLogger(__name__)
+
+
+class BusyError(Exception):
+    """The one object there is waits for another caller's answer."""
+
+
+class Source(ABC):
+    """Gives every run an agent or team that nobody else uses meanwhile.
+
+    Attributes:
+        example: An object to describe; None if one cannot be made without running code.
+    """
+
+    example: Runner | None
+
+    @abstractmethod
+    def use(self, state: State | None) -> AbstractAsyncContextManager[Runner]:
+        """Return a runner in `state`, or as it was made, for one run.
+
+        Raises:
+            BusyError: It would have to wait for another caller's answer.
+            TargetError: The factory did not make what it should.
+        """
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Tell that the current run waits for its caller."""
+        yield
+
+    async def aclose(self) -> None:  # noqa: B027 - one object belongs to whoever made it
+        """Wait until what the runs used is closed."""
+
+
+class Shared(Source):
+    """One object, which answers one request at a time.
+
+    Its state is replaced before each run; what came before does not show.
+    """
+
+    def __init__(
+        self, runner: Runner, max_messages: int, input_type: type[BaseModel] | None
+    ) -> None:
+        self.example = self._runner = runner
+        _tell_limited(prepare(runner, max_messages, input_type), max_messages)
+        logger.warning(
+            "one object serves all callers, so %s answers one request at a time; "
+            "serve a function that returns a new one to answer in parallel",
+            runner.name,
+        )
+        self._pristine: State | None = None
+        self._in_use = self._waits = self._was_cut_off = False
+        self._changed = asyncio.Event()
+
+    @asynccontextmanager
+    async def use(self, state: State | None) -> AsyncIterator[Runner]:
+        """Return the object when it is free."""
+        while self._in_use:
+            if self._waits:
+                raise BusyError
+            await self._changed.wait()
+        self._in_use = True
+        try:
+            await self._load(state)
+            self._was_cut_off = True
+            yield self._runner
+            self._was_cut_off = False
+        finally:
+            self._in_use = False
+            self._tell()
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Send away everyone else until the caller has answered."""
+        self._waits = True
+        self._tell()
+        try:
+            yield
+        finally:
+            self._waits = False
+
+    async def _load(self, state: State | None) -> None:
+        if self._pristine is None:
+            self._pristine = await state_of(self._runner)
+        if self._was_cut_off:
+            renew(self._runner)
+        await reset(self._runner)
+        await restore(self._runner, self._pristine)
+        if state is not None:
+            await restore(self._runner, state)
+
+    def _tell(self) -> None:
+        """Wake all who wait, in the order in which they came."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+class Fresh(Source):
+    """A function that makes a new object for every run, which is closed after it.
+
+    What the function returns anew each time, model clients and workbenches among it, is closed;
+    what its example shares with the others is not, for somebody else holds it.
+    """
+
+    def __init__(
+        self,
+        build: Callable[[], Any],
+        max_messages: int,
+        input_type: type[BaseModel] | None,
+    ) -> None:
+        self._build = build.make if isinstance(build, Factory) else build
+        self._max_messages = max_messages
+        self._input_type = input_type
+        self._seen: WeakSet[Any] = WeakSet()
+        self._closer = Closer()
+        self._looking = asyncio.Lock()
+        self.example = None
+        made = build.example if isinstance(build, Factory) else self._make_now()
+        if made is not _LATER:
+            self._show(made)
+            if (another := self._make_now()) is not _LATER:
+                self._checked(another)
+
+    @asynccontextmanager
+    async def use(self, state: State | None) -> AsyncIterator[Runner]:
+        """Make an object, and close what is its own afterwards."""
+        async with self._looking:
+            if self.example is None:
+                self._show(await self._make())
+        runner = self._checked(await self._make())
+        try:
+            prepare(runner, self._max_messages, self._input_type)
+            if state is not None:
+                await restore(runner, state)
+            yield runner
+        finally:
+            assert self.example is not None  # noqa: S101 - it was looked at above
+            self._closer.close(runner, self.example)
+
+    async def aclose(self) -> None:
+        """Wait until what the runs used is closed."""
+        await self._closer.wait()
+
+    def _make_now(self) -> object:
+        if inspect.iscoroutinefunction(self._build):
+            return _LATER
+        made = self._build()
+        if not inspect.iscoroutine(made):
+            return made
+        made.close()  # a function that returns what an async one returned
+        return _LATER
+
+    async def _make(self) -> object:
+        made = self._build()
+        return await made if inspect.isawaitable(made) else made
+
+    def _show(self, made: object) -> None:
+        example = self._checked(made)
+        limited = prepare(example, self._max_messages, self._input_type)
+        _tell_limited(limited, self._max_messages)
+        self.example = example
+
+    def _checked(self, made: object) -> Runner:
+        if not isinstance(made, ChatAgent | Team):
+            raise TargetError(f"a factory returned {type(made).__name__}, not an agent or team")
+        for part in parts(made):
+            if part in self._seen:
+                raise TargetError(
+                    f"a factory returned a {type(part).__name__} for the second time; it has to "
+                    "make the agents, teams, termination conditions and contexts anew"
+                )
+        self._seen.update(parts(made))
+        return made
+
+
+def _tell_limited(names: list[str], max_messages: int) -> None:
+    for name in names:
+        logger.warning(
+            "the team %s has no termination condition, it stops after %d messages",
+            name,
+            max_messages,
+        )

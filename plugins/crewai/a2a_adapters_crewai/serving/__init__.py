@@ -1,0 +1,1 @@
+"""CrewAI crews, flows and agents as A2A agents."""

@@ -1,0 +1,127 @@
+"""The persistence of flows that bring none of their own: the server's storage."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from crewai.flow.async_feedback.types import PendingFeedbackContext
+from crewai.flow.persistence.base import FlowPersistence
+from crewai.flow.persistence.sqlite import SQLiteFlowPersistence
+from pydantic import BaseModel, PrivateAttr
+from pydantic_core import from_json, to_json
+
+from a2a_adapters import CancelFlag
+
+if TYPE_CHECKING:
+    from crewai import Flow
+
+    from a2a_adapters import StateStorage
+
+T = TypeVar("T")
+
+_STATE, _QUESTION = "crewai.state", "crewai.question"
+_SECONDS = 60.0
+"""How long a flow waits for the storage."""
+
+
+class ServerPersistence(FlowPersistence):
+    """Keeps states and questions under the ids of flows, which tell callers apart.
+
+    To be called in threads and loops other than the server's, which does the work.
+    """
+
+    persistence_type: str = "ServerPersistence"
+    _storage: Any = PrivateAttr()
+    _loop: asyncio.AbstractEventLoop = PrivateAttr()
+    _cancelled: CancelFlag = PrivateAttr(default_factory=CancelFlag)
+
+    @classmethod
+    def on(cls, storage: StateStorage) -> ServerPersistence:
+        """Return the persistence on a storage of the running loop."""
+        made = cls()
+        made._storage = storage
+        made._loop = asyncio.get_running_loop()
+        return made
+
+    def during(self, cancelled: CancelFlag) -> ServerPersistence:
+        """Return the same for one run, which stores nothing any more once it is left behind."""
+        made = ServerPersistence()
+        made._storage, made._loop, made._cancelled = self._storage, self._loop, cancelled
+        return made
+
+    def init_db(self) -> None:
+        """Do nothing: the server has made the tables."""
+
+    def save_state(
+        self,
+        flow_uuid: str,
+        method_name: str,  # noqa: ARG002 - only the latest state is kept
+        state_data: dict[str, Any] | BaseModel,
+    ) -> None:
+        """Keep the state of a flow after a method."""
+        self._write(flow_uuid, _STATE, to_json(state_data, fallback=str))
+
+    def load_state(self, flow_uuid: str) -> dict[str, Any] | None:
+        """Return the latest state; None if there is none."""
+        body = self._read(flow_uuid, _STATE)
+        return None if body is None else cast("dict[str, Any]", from_json(body))
+
+    def save_pending_feedback(
+        self,
+        flow_uuid: str,
+        context: PendingFeedbackContext,
+        state_data: dict[str, Any] | BaseModel,
+    ) -> None:
+        """Keep a question, with the state of the flow that asks."""
+        self.save_state(flow_uuid, context.method_name, state_data)
+        question = {"state": state_data, "context": context.to_dict()}
+        self._write(flow_uuid, _QUESTION, to_json(question, fallback=str))
+
+    def load_pending_feedback(
+        self, flow_uuid: str
+    ) -> tuple[dict[str, Any], PendingFeedbackContext] | None:
+        """Return the state and the question of a flow; None if it asks nothing."""
+        body = self._read(flow_uuid, _QUESTION)
+        if body is None:
+            return None
+        question = from_json(body)
+        return question["state"], PendingFeedbackContext.from_dict(question["context"])
+
+    def clear_pending_feedback(self, flow_uuid: str) -> None:
+        """Forget the question of a flow."""
+        self._write(flow_uuid, _QUESTION, None)
+
+    def _read(self, flow_id: str, kind: str) -> bytes | None:
+        storage: StateStorage = self._storage
+        return self._wait(storage.read_state("", flow_id, kind))
+
+    def _write(self, flow_id: str, kind: str, body: bytes | None) -> None:
+        if self._cancelled.left_behind:  # the conversation is another run's now
+            return
+        storage: StateStorage = self._storage
+        self._wait(storage.write_state("", flow_id, kind, body))
+
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(_SECONDS)
+
+
+def has_own_store(flow: Flow[Any]) -> bool:
+    """Tell whether a flow says where it is stored, other than in crewai's place for all flows."""
+    definition = type(flow).flow_definition()
+    persists = (definition.persist, *(method.persist for method in definition.methods.values()))
+    stores = (flow.persistence, *(persist.persistence for persist in persists if persist))
+    return not all(map(_is_default, stores))
+
+
+def _is_default(store: object) -> bool:
+    default = SQLiteFlowPersistence.model_fields["db_path"].get_default(call_default_factory=True)
+    match store:
+        case None:
+            return True
+        case Mapping():
+            kind, path = store.get("persistence_type"), store.get("db_path")
+            return kind == SQLiteFlowPersistence.__name__ and path == default
+        case _:
+            return type(store) is SQLiteFlowPersistence and store.db_path == default

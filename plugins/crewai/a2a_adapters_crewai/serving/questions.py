@@ -1,0 +1,154 @@
+"""Human input: what crewai asks on the terminal is asked the caller of the run."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import re
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from crewai.core.providers.human_input import SyncHumanInputProvider, set_provider
+from crewai.flow.async_feedback.providers import ConsoleProvider
+from crewai.flow.async_feedback.types import HumanFeedbackPending, PendingFeedbackContext
+from crewai.flow.flow_config import flow_config
+from pydantic_core import to_json
+
+from a2a_adapters import (
+    AgentRequest,
+    Data,
+    InputRequired,
+    Part,
+    TargetError,
+    without_reasoning,
+)
+from a2a_adapters_crewai.serving.run import current_run
+from a2a_adapters_crewai.serving.values import as_json, text_of
+
+if TYPE_CHECKING:
+    from crewai.agents.parser import AgentFinish
+    from crewai.core.providers.human_input import AsyncExecutorContext, ExecutorContext
+    from crewai.flow.flow import Flow
+
+    from a2a_adapters_crewai.serving.run import Run
+
+_ACCEPTING = {"", "accept", "accepted", "approve", "approved", "lgtm", "ok", "okay", "y", "yes"}
+_HOW_TO_ANSWER = 'Reply "ok" to accept this, or say what to change.'
+
+
+def install(run: Run) -> None:
+    """Make the current context's human the caller of `run`."""
+    set_provider(Reviewer(run))
+    _replace_console()
+
+
+def feedback_question(context: PendingFeedbackContext) -> InputRequired:
+    """Return what a flow's `@human_feedback` asks; its output is the draft."""
+    draft = getattr(context.method_output, "raw", context.method_output)
+    draft = without_reasoning(draft) if isinstance(draft, str) else draft
+    text = draft if isinstance(draft, str) else to_json(as_json(draft)).decode()
+    news = {"method": context.method_name, "draft": as_json(draft), "outcomes": context.emit}
+    return InputRequired(f"{context.message}\n\n{text}", (Data(news),))
+
+
+class Reviewer(SyncHumanInputProvider):
+    """Shows the draft of a task with `human_input` to the caller, until it is accepted."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    # The underscored methods below are those of crewai's own protocol for providers.
+
+    def handle_feedback(
+        self, formatted_answer: AgentFinish, context: ExecutorContext
+    ) -> AgentFinish:
+        """Review a draft in a thread, which waits."""
+        answer = formatted_answer
+        while feedback := _feedback(self._run.ask_in_thread(self._draft(answer, context))):
+            context.messages.append(context._format_feedback_message(feedback))  # noqa: SLF001
+            answer = context._invoke_loop()  # noqa: SLF001
+        context.ask_for_human_input = False
+        return answer
+
+    async def handle_feedback_async(
+        self, formatted_answer: AgentFinish, context: AsyncExecutorContext
+    ) -> AgentFinish:
+        """Review a draft in the run's event loop."""
+        answer = formatted_answer
+        while feedback := _feedback(await self._ask(self._draft(answer, context))):
+            context.messages.append(context._format_feedback_message(feedback))  # noqa: SLF001
+            answer = await context._ainvoke_loop()  # noqa: SLF001
+        context.ask_for_human_input = False
+        return answer
+
+    async def _ask(self, question: InputRequired) -> AgentRequest:
+        return await asyncio.wrap_future(self._run.ask(question))
+
+    def _draft(self, answer: AgentFinish, context: ExecutorContext) -> InputRequired:
+        draft = without_reasoning(self._get_output_string(answer))
+        task = context.task.name if context.task else None
+        news = Data({"task": task, "agent": context.agent.role, "draft": draft})
+        return InputRequired(f"{draft}\n\n{_HOW_TO_ANSWER}", (news,))
+
+
+class Caller:
+    """Answers `@human_feedback` and `Flow.ask()` of served flows; of others, the terminal does.
+
+    The flow that is served itself stores what it asks, if it has persistence. Whatever else
+    asks, waits in memory.
+    """
+
+    def request_feedback(
+        self, context: PendingFeedbackContext, flow: Flow[Any]
+    ) -> str | Coroutine[Any, Any, str]:
+        """Return the caller's feedback, or what waits for it.
+
+        Raises:
+            HumanFeedbackPending: The flow is stored and the feedback comes later.
+        """
+        run = current_run.get()
+        if run is None:
+            return ConsoleProvider().request_feedback(context, flow)
+        if run.durable_flow is flow:
+            raise HumanFeedbackPending(context=context)
+        return _answer_of(run, feedback_question(context))
+
+    def request_input(
+        self, message: str, flow: Flow[Any], metadata: Mapping[str, Any] | None = None
+    ) -> str | None:
+        """Return the caller's answer, in a thread that waits."""
+        run = current_run.get()
+        if run is None:
+            return ConsoleProvider().request_input(message, flow, dict(metadata or {}))
+        if _is_in_event_loop():
+            run.fail(TargetError("Flow.ask() blocks: call it in a method that is not async"))
+            return None
+        parts: Sequence[Part] = (Data(as_json(metadata)),) if metadata else ()
+        return text_of(run.ask_in_thread(InputRequired(message, parts)).parts)
+
+
+@functools.cache
+def _replace_console() -> None:
+    """Let crewai ask us where it would ask on the terminal; a provider the user set stays."""
+    caller: Any = Caller()
+    flow_config.hitl_provider = flow_config.hitl_provider or caller
+    flow_config.input_provider = flow_config.input_provider or caller
+
+
+async def _answer_of(run: Run, question: InputRequired) -> str:
+    reply = await asyncio.wrap_future(run.ask(question))
+    return text_of(reply.parts)
+
+
+def _is_in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _feedback(reply: AgentRequest) -> str:
+    """Return what is to be changed; nothing if the draft is accepted."""
+    text = text_of(reply.parts)
+    return "" if re.sub(r"\W+$", "", text).lower() in _ACCEPTING else text

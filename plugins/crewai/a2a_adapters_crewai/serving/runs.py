@@ -1,0 +1,76 @@
+"""All runs of one adapter: a bounded number at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable
+from typing import Any, TypeAlias
+
+from a2a_adapters import AgentEvent, AgentRequest
+from a2a_adapters_crewai.serving.loop import SharedLoop
+from a2a_adapters_crewai.serving.questions import install
+from a2a_adapters_crewai.serving.run import Ended, Question, Run
+
+Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
+Finish: TypeAlias = Callable[[Any], Iterable[AgentEvent]]
+"""Turns a run's result into the last events."""
+
+MAX_RUNS = 16
+"""How many runs an adapter has at a time, unless told otherwise."""
+
+
+class Runs:
+    """Lets so many runs work at once; those that wait for their caller do not count."""
+
+    def __init__(self, max_runs: int) -> None:
+        self._slots = asyncio.Semaphore(max_runs)
+        self._loop = SharedLoop()
+
+    def stop(self) -> None:
+        """End the loop of the runs."""
+        self._loop.stop()
+
+    async def answer(self, run: Run, finish: Finish) -> Events:
+        """Start a run and yield its events to the end."""
+        slot = _Slot(self._slots)
+        try:
+            await slot.take()
+            run.start(self._loop, install)
+            while not isinstance(item := await run.next(), Ended):
+                if isinstance(item, Question):
+                    slot.leave()
+                    reply = yield item.event
+                    await slot.take()
+                    item.reply.set_result(_answered(reply))
+                else:
+                    yield item
+        finally:
+            run.cancel()
+            slot.leave()
+        if item.error is not None:
+            raise item.error
+        for event in finish(item.result):
+            yield event
+
+
+class _Slot:
+    """The place of one run among those that work."""
+
+    def __init__(self, slots: asyncio.Semaphore) -> None:
+        self._slots = slots
+        self._is_taken = False
+
+    async def take(self) -> None:
+        await self._slots.acquire()
+        self._is_taken = True
+
+    def leave(self) -> None:
+        if self._is_taken:
+            self._is_taken = False
+            self._slots.release()
+
+
+def _answered(reply: AgentRequest | None) -> AgentRequest:
+    if reply is None:
+        raise RuntimeError("the run was continued without an answer")
+    return reply

@@ -1,0 +1,206 @@
+"""An answer as its model says it, without what the model thinks.
+
+Most texts of models are not the answer: plans, calls of tools, drafts that a guardrail refuses. Of
+a crew only what the last task's agent says is heard, of a flow who speaks first in a method that
+returns what was said (see `answering`), and only where nothing changes it later:
+
+| who speaks                             | is heard                                              |
+|----------------------------------------|-------------------------------------------------------|
+| a model alone                          | all it says                                           |
+| an agent without tools                 | all it says, unless it begins with a thought          |
+| calls tools by text ("Action: ...")    | what follows "Final Answer:"                          |
+| calls tools by the model's own means   | nothing: what it says may be about the tool it calls  |
+| plans, or is one of a hierarchy        | nothing                                               |
+
+The task must have no guardrail, structured output or review, an agent alone no guardrail, the crew
+no callback after it. Reasoning before an answer is left out. The answer that nobody has heard is
+sent whole at the end.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from crewai import Agent, Crew, Process, Task
+from crewai.events.types.agent_events import (
+    AgentExecutionStartedEvent,
+    LiteAgentExecutionStartedEvent,
+)
+from crewai.events.types.crew_events import CrewKickoffStartedEvent
+from crewai.events.types.flow_events import (
+    MethodExecutionFinishedEvent,
+    MethodExecutionStartedEvent,
+)
+from crewai.events.types.llm_events import LLMCallStartedEvent, LLMStreamChunkEvent
+from crewai.tasks.conditional_task import ConditionalTask
+from crewai.utilities.i18n import I18N_DEFAULT
+
+from a2a_adapters import AgentEvent, Output, ReasoningFilter, Text, TextDelta
+from a2a_adapters_crewai.serving.values import is_internal
+
+logger = logging.getLogger(__name__)
+
+_ANSWER = "Final Answer:"
+_TOOL = "Observation:"
+_THOUGHTS = ("Thought:", _ANSWER, "Action:")
+_HELD = max(len(_ANSWER), len(_TOOL))
+"""So many of the last characters are held back: one of the words above may begin there."""
+
+_FENCE = " \t\r\n`"
+"""crewai takes such characters off an answer's end."""
+
+
+@dataclass(slots=True)
+class _Speaker:
+    """Whose words are the answer: the agent of a task, an agent alone, or a model alone."""
+
+    task_id: str | None = None
+    agent_id: str | None = None
+    is_model: bool = False
+    has_tools: bool = False
+
+    def says(self, event: Any) -> bool:
+        """Whether an event of a model is the speaker's."""
+        if self.task_id:
+            return bool(event.task_id == self.task_id)
+        return event.task_id is None and event.agent_id == self.agent_id
+
+
+class Speech:
+    """What is heard of one run. Events come from any of its threads, one after the other."""
+
+    def __init__(self) -> None:
+        self._speaker: _Speaker | None = None
+        self._reasoning = ReasoningFilter()
+        self._said: list[str] = []
+        self._text = ""
+        self._is_on = False
+        self._is_answer = False
+        self._answering: Collection[str] = ()
+        self._running: list[str] = []
+        self._awaits_speaker = False
+
+    def follow_crew(self, crew: Crew) -> None:
+        """Listen to the last task of a crew, if its answer can be told while it comes."""
+        if _is_answered_as_said(crew):
+            self._speaker = _Speaker(task_id=str(crew.tasks[-1].id))
+
+    def follow_agent(self, agent: Agent) -> None:
+        """Listen to an agent of no crew, if its answer can be told while it comes."""
+        if agent.planning_config is None and agent.guardrail is None:
+            self._speaker = _Speaker(agent_id=str(agent.id))
+
+    def follow_flow(self, answering: Collection[str]) -> None:
+        """Listen to who speaks first in one of these methods, while no other one runs."""
+        self._answering = answering
+
+    def take(self, source: Any, event: Any) -> Iterator[TextDelta]:
+        """Yield what an event lets the caller hear."""
+        if self._answering:
+            self._follow(source, event)
+        speaker = self._speaker
+        if speaker is None:
+            return
+        match event:
+            case LLMStreamChunkEvent() if self._is_on and speaker.says(event):
+                yield from self._hear(speaker, self._reasoning.add(event.chunk))
+            case LLMCallStartedEvent() if speaker.says(event):
+                # What is said a second time, after a failure, cannot be taken back.
+                self._is_on = not (self._said or event.tools or _is_summary(event))
+                self._text, self._is_answer = "", False
+                self._reasoning = ReasoningFilter()
+            case AgentExecutionStartedEvent() if str(event.task.id) == speaker.task_id:
+                speaker.has_tools = bool(event.tools)
+            case LiteAgentExecutionStartedEvent() if str(source.id) == speaker.agent_id:
+                speaker.has_tools = bool(event.tools)
+
+    def finish(self, events: Iterable[AgentEvent]) -> Iterator[AgentEvent]:
+        """Yield what of the run's last events was not heard yet."""
+        said = "".join(self._said)
+        for event in events:
+            match event:
+                case Output(parts=[Text(text)]) if said and text.lstrip().startswith(said):
+                    yield TextDelta(text.lstrip()[len(said) :])
+                case _:
+                    if said:
+                        logger.warning("an answer was not what its model said; it is sent whole")
+                    yield event
+
+    def _follow(self, source: Any, event: Any) -> None:
+        """Find out who speaks in a flow."""
+        match event:
+            case MethodExecutionStartedEvent(method_name=name) if not is_internal(source):
+                self._running.append(name)
+                self._awaits_speaker = self._running == [name] and name in self._answering
+                self._speaker = None
+            case MethodExecutionFinishedEvent(method_name=name) if name in self._running:
+                self._running.remove(name)
+                self._awaits_speaker, self._speaker = False, None
+            case CrewKickoffStartedEvent() if self._awaits_speaker:
+                self._awaits_speaker = False
+                self.follow_crew(source)
+            case LiteAgentExecutionStartedEvent() if self._awaits_speaker:
+                self._awaits_speaker = False
+                self.follow_agent(source)
+            case LLMCallStartedEvent() if self._awaits_speaker:
+                self._awaits_speaker = False
+                self._speaker = _Speaker(is_model=True)
+
+    def _hear(self, speaker: _Speaker, chunk: str) -> Iterator[TextDelta]:
+        self._text += chunk
+        if not speaker.is_model:
+            if not self._is_answer and not self._begins(speaker):
+                return
+            if _ANSWER in self._text or _TOOL in self._text:
+                self._is_on = False
+                return
+        heard = self._text[:-_HELD].rstrip(_FENCE)
+        if not self._said:
+            heard = heard.lstrip()
+        if heard:
+            self._text = self._text[self._text.index(heard) + len(heard) :]
+            self._said.append(heard)
+            yield TextDelta(heard)
+
+    def _begins(self, speaker: _Speaker) -> bool:
+        """Whether the text has come to the answer; what stood before that is forgotten."""
+        before, mark, after = self._text.partition(_ANSWER)
+        if mark:
+            self._reasoning = ReasoningFilter()
+            self._text, self._is_answer = self._reasoning.add(after), True
+        elif not speaker.has_tools:
+            start = before.lstrip(_FENCE)
+            self._is_answer = not any(
+                start.startswith(word) or word.startswith(start) for word in _THOUGHTS
+            )
+        return self._is_answer
+
+
+def _is_answered_as_said(crew: Crew) -> bool:
+    """Whether what the agent of the last task says is the crew's answer, word by word."""
+    task = crew.tasks[-1] if crew.tasks else None
+    return (
+        task is not None
+        and crew.process is Process.sequential
+        and not crew.after_kickoff_callbacks
+        and isinstance(task.agent, Agent)
+        and task.agent.planning_config is None
+        and not isinstance(task, ConditionalTask)
+        and not _is_changed(task)
+    )
+
+
+def _is_changed(task: Task) -> bool:
+    structure = task.output_json or task.output_pydantic or task.response_model
+    return bool(structure or task.guardrail or task.guardrails or task.human_input)
+
+
+def _is_summary(event: LLMCallStartedEvent) -> bool:
+    """Whether the model is told to shorten a conversation that is too long for it."""
+    if not isinstance(event.messages, list):
+        return False
+    order = I18N_DEFAULT.slice("summarizer_system_message")
+    return any(message.get("content") == order for message in event.messages)

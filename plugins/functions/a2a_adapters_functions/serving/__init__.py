@@ -1,0 +1,1 @@
+"""Plain functions as A2A agents."""

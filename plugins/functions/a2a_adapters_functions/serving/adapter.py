@@ -1,0 +1,159 @@
+"""A function as an adapter."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator, Callable, Generator
+from functools import partial
+from typing import Any, TypeAlias
+
+from a2a_adapters import (
+    Adapter,
+    AgentDescription,
+    AgentEvent,
+    AgentRequest,
+    InvalidInputError,
+    run_in_thread,
+)
+from a2a_adapters_functions.serving.durable import asking, run_again
+from a2a_adapters_functions.serving.results import event_of, returned_events
+from a2a_adapters_functions.serving.signature import Kind, read_signature
+
+_Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
+
+_END = object()
+
+_GENERATORS = frozenset({Kind.ASYNC_GENERATOR, Kind.GENERATOR})
+
+
+class FunctionAdapter(Adapter):
+    """Serves `def` and `async def` functions and generators.
+
+    The function takes the message's text, or the whole `AgentRequest` if its argument is
+    annotated so or named `request`. It returns or yields `str`, agent events, parts, bytes or
+    anything JSON can express. A generator gets the answer to `yield InputRequired(...)` as
+    the value of that `yield`; functions annotated to return a `Reply` can send a bare message.
+    Functions that are not `async` run in threads.
+
+    Args:
+        function: What answers.
+        name: The agent's name; by default the function's.
+        description: What the agent does; by default the first paragraph of its docstring.
+        durable: Whether the function may be run again from its beginning, on a server with a
+            storage, if its process ends before its task does. A generator then gets the answers
+            again that it got before, and what it had told until the last of them is dropped; if
+            it does not ask the same, its task fails. What else it does, it does again.
+
+    Raises:
+        TargetError: The function does not take exactly one argument.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        durable: bool = False,
+    ) -> None:
+        self.resumes = durable
+        self._function = function
+        self._signature = read_signature(function)
+        self._name = name
+        self._description = description
+        self.may_reply = self._signature.may_reply
+        self.uses_history = self._signature.takes_request
+
+    def describe(self) -> AgentDescription:
+        """Describe the function by its name and docstring."""
+        name = self._name or getattr(self._function, "__name__", "function").strip("<>")
+        documentation = (inspect.getdoc(self._function) or "").split("\n\n")[0]
+        return AgentDescription(
+            name=name,
+            description=self._description or documentation or f"The function {name}.",
+            input_modes=("*/*",) if self._signature.takes_request else ("text/plain",),
+        )
+
+    def stream(self, request: AgentRequest) -> _Events:
+        """Call the function; run a durable generator again if its process is gone."""
+        if not self.resumes or self._signature.kind not in _GENERATORS:
+            return self._called(request)
+        if request.resuming:
+            return run_again(self._called, request)
+        return asking(self._called(request))
+
+    def resume(self, request: AgentRequest) -> _Events:
+        """Call the function again, from its beginning."""
+        return self.stream(request)
+
+    def _called(self, request: AgentRequest) -> _Events:
+        argument: object = request if self._signature.takes_request else _text(request)
+        match self._signature.kind:
+            case Kind.ASYNC_GENERATOR:
+                return _from_async_generator(self._function(argument))
+            case Kind.GENERATOR:
+                return _from_generator(self._function(argument), request)
+            case Kind.COROUTINE:
+                return _from_coroutine(self._function, argument)
+            case Kind.PLAIN:
+                return _from_call(self._function, argument, request)
+
+
+def _text(request: AgentRequest) -> str:
+    if not (text := request.text):
+        raise InvalidInputError("this agent takes text; the message has no text part")
+    return text
+
+
+async def _from_coroutine(function: Callable[..., Any], argument: object) -> _Events:
+    for event in returned_events(await function(argument)):
+        yield event
+
+
+async def _from_call(
+    function: Callable[..., Any], argument: object, request: AgentRequest
+) -> _Events:
+    def call() -> object:
+        # It may have been cancelled while it waited for a thread.
+        return None if request.cancelled else function(argument)
+
+    result = await run_in_thread(call, request.task_id)
+    if inspect.isawaitable(result):  # a wrapper around an async function
+        result = await result
+    for event in returned_events(result):
+        yield event
+
+
+async def _from_async_generator(values: AsyncGenerator[Any, Any]) -> _Events:
+    answer: AgentRequest | None = None
+    try:
+        while True:
+            value = await values.asend(answer)
+            answer = yield event_of(value)
+    except StopAsyncIteration:
+        return
+    finally:
+        await values.aclose()
+
+
+async def _from_generator(values: Generator[Any, Any, Any], request: AgentRequest) -> _Events:
+    """Take each step of a blocking generator in a thread, never two at once."""
+
+    def step(answer: AgentRequest | None) -> object:
+        if request.cancelled:
+            return _END
+        try:
+            return values.send(answer)
+        except StopIteration:
+            return _END
+        finally:
+            if request.cancelled:  # nobody else can close it while this thread is inside
+                values.close()
+
+    answer: AgentRequest | None = None
+    try:
+        while (value := await run_in_thread(partial(step, answer), request.task_id)) is not _END:
+            answer = yield event_of(value)
+    finally:
+        if inspect.getgeneratorstate(values) != inspect.GEN_RUNNING:
+            await run_in_thread(values.close, request.task_id)

@@ -1,0 +1,1 @@
+"""LangChain runnables and LangGraph graphs as A2A agents."""

@@ -1,0 +1,128 @@
+"""Picks the adapter for a target."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.runnables import Runnable
+
+from a2a_adapters import Adapter, AgentRequest, Factory, Limits, TargetError, adapt_made
+from a2a_adapters_langchain.serving.factory import makes_graphs
+from a2a_adapters_langchain.serving.runnable import RunnableAdapter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from langchain_core.runnables import RunnableConfig
+
+    from a2a_adapters import OutboundPolicy
+    from a2a_adapters_langchain.serving.config import MakeConfig
+
+
+def adapt(
+    runnable: Runnable[Any, Any] | Callable[[RunnableConfig], object] | Callable[[], object],
+    *,
+    input: Callable[[AgentRequest], object] | None = None,  # noqa: A002 - what LangChain calls it
+    output: Callable[[Any], object] | None = None,
+    stream_nodes: Collection[str] | None = None,
+    config: MakeConfig | None = None,
+    context: Callable[[AgentRequest], object] | None = None,
+    limits: Limits | None = None,
+    fetch: OutboundPolicy | None = None,
+) -> Adapter:
+    """Wrap a runnable or graph, with options.
+
+    Args:
+        runnable: What answers, or a function that makes it: of a run's configuration a graph for
+            every run, or without arguments one for all. The latter may be `async` or of
+            `asynccontextmanager`; what it makes is opened and closed in the server's loop.
+        input: Makes the runnable's input of a request, in place of its schema's rules. It may
+            raise `InvalidInputError`.
+        output: Makes the answer of the runnable's result: text, parts, a message or anything
+            JSON can express. The answer is then sent whole.
+        stream_nodes: The nodes of a graph whose tokens are the answer, see `GraphAdapter`.
+        config: Makes the configuration of a run of a request: tags, metadata, what is configurable.
+        context: Makes a graph's context of a request, for graphs with a `context_schema`.
+        limits: Bounds of the memory a graph without checkpointer gets.
+        fetch: From where files that callers name by their addresses are fetched; without it such
+            files are refused.
+
+    Raises:
+        TargetError: It cannot be served as it is.
+    """
+
+    def wrap(target: Any) -> Adapter:
+        made: Any = target.example if isinstance(target, Factory) else target
+        make = made if makes_graphs(made) else None
+        served = _example(make) if make else made
+        _refuse(served)
+        if _is_instance(served, "langgraph.pregel", "Pregel"):
+            from a2a_adapters_langchain.serving.graph import (  # noqa: PLC0415 - needs langgraph
+                GraphAdapter,
+            )
+
+            return GraphAdapter(
+                served,
+                input=input,
+                output=output,
+                stream_nodes=stream_nodes,
+                config=config,
+                context=context,
+                make=make,
+                limits=limits,
+                fetch=fetch,
+            )
+        if _is_instance(served, "langgraph.pregel.remote", "RemoteGraph"):
+            from a2a_adapters_langchain.serving.remote import (  # noqa: PLC0415 - needs langgraph
+                RemoteGraphAdapter,
+            )
+
+            return RemoteGraphAdapter(
+                served,
+                input=input,
+                output=output,
+                stream_nodes=stream_nodes,
+                config=config,
+                context=context,
+                fetch=fetch,
+            )
+        if stream_nodes is not None:
+            raise TargetError("stream_nodes is for graphs; this runnable has no nodes")
+        if context is not None:
+            raise TargetError("context is for graphs; this runnable has none")
+        return RunnableAdapter(served, input=input, output=output, config=config, fetch=fetch)
+
+    return adapt_made(runnable, wrap)
+
+
+def adapt_if_ours(target: Any) -> Adapter | None:
+    """Wrap a runnable or graph, pass on anything else."""
+    if isinstance(target, Runnable) or _is_builder(target) or makes_graphs(target):
+        return adapt(target)
+    return None
+
+
+def _refuse(served: object) -> None:
+    if _is_builder(served):
+        raise TargetError("this graph is not compiled yet: serve graph.compile()")
+    if not isinstance(served, Runnable):
+        raise TargetError(f"an object of type {type(served).__name__} is no runnable")
+
+
+def _example(make: Callable[[RunnableConfig], object]) -> Any:
+    """Call a function that makes graphs, as `langgraph.json` lists them, to see one."""
+    example = make({"configurable": {}})
+    if not _is_instance(example, "langgraph.pregel", "Pregel"):
+        kind = type(example).__name__
+        raise TargetError(f"a function that takes `config` has to make a graph, not a {kind}")
+    return example
+
+
+def _is_builder(target: object) -> bool:
+    return _is_instance(target, "langgraph.graph.state", "StateGraph")
+
+
+def _is_instance(target: object, module: str, name: str) -> bool:
+    """Whether `target` is of a class whose module may not even be imported."""
+    return module in sys.modules and isinstance(target, getattr(sys.modules[module], name))

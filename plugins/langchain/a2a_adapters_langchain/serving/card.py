@@ -1,0 +1,126 @@
+"""What the agent card says of a runnable or graph. Never a prompt, never a model's settings."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.language_models import BaseChatModel, BaseLanguageModel
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables.base import RunnableBindingBase
+from langchain_core.runnables.history import RunnableWithMessageHistory
+from langchain_core.tools import BaseTool
+
+from a2a_adapters import AgentDescription, Skill
+from a2a_adapters_langchain.serving.input import KeysInput, MessagesInput, ReadInput, ValueInput
+from a2a_adapters_langchain.serving.steps import AnyRunnable, all_steps, unwrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_DATA_MODES = ("text/plain", "application/json")
+_ANY_MODES = (*_DATA_MODES, "*/*")
+
+
+def describe_runnable(runnable: AnyRunnable, read: ReadInput) -> AgentDescription:
+    """Describe a runnable by its name, its function's docstring and its tools."""
+    tools = [step for step in all_steps(runnable) if isinstance(step, BaseTool)]
+    name = _given_name(runnable) or _kind(runnable)
+    return _describe(name, _documentation(runnable), tools, read)
+
+
+def describe_graph(graph: Any, read: ReadInput) -> AgentDescription:
+    """Describe a graph by its name and the tools of its nodes."""
+    name = _graph_name(graph)
+    tools = list({tool.name: tool for tool in _graph_tools(graph)}.values())
+    return _describe(name, "", tools, read)
+
+
+def describe_named(name: str, read: ReadInput) -> AgentDescription:
+    """Describe a graph of which only the name is known."""
+    return _describe(name, "", [], read)
+
+
+def _graph_name(graph: Any) -> str:
+    """Return the graph's name unless it is the default; a workflow is named by its function."""
+    name = str(graph.get_name())
+    if name != "LangGraph":
+        return name
+    return "Agent" if hasattr(graph, "builder") else str(next(iter(graph.nodes), "Agent"))
+
+
+def _describe(
+    name: str, description: str, tools: list[BaseTool], read: ReadInput
+) -> AgentDescription:
+    modes = _ANY_MODES if _takes_files(read) else _DATA_MODES
+    return AgentDescription(
+        name=name,
+        description=description or f"{name}: {_usage(read)}",
+        skills=[_skill(tool) for tool in tools],
+        input_modes=modes,
+        output_modes=modes,
+    )
+
+
+def _takes_files(read: ReadInput) -> bool:
+    if isinstance(read, KeysInput):
+        return read.messages_key is not None
+    return not isinstance(read, ValueInput)
+
+
+def _usage(read: ReadInput) -> str:
+    if isinstance(read, MessagesInput):
+        return "answers messages."
+    if isinstance(read, KeysInput):
+        return f"takes {', '.join(read.keys)}."
+    return "answers one message at a time."
+
+
+def _skill(tool: BaseTool) -> Skill:
+    return Skill(id=tool.name, name=tool.name, description=tool.description, tags=("tool",))
+
+
+def _given_name(runnable: AnyRunnable) -> str:
+    """Return the name somebody gave the runnable; a class's name is not one."""
+    while isinstance(runnable, RunnableBindingBase):
+        if isinstance(runnable, RunnableWithMessageHistory):
+            return str(runnable.name or "")  # it names its own inner run
+        if name := runnable.config.get("run_name") or runnable.name:
+            return str(name)
+        runnable = runnable.bound
+    if isinstance(runnable, RunnableLambda):
+        name = re.sub(r"\W+", " ", runnable.get_name()).strip()
+        return "" if name in {"lambda", "RunnableLambda"} else name
+    return str(getattr(runnable, "name", None) or "")
+
+
+def _kind(runnable: AnyRunnable) -> str:
+    match unwrapped(runnable):
+        case BaseChatModel():
+            return "Chat model"
+        case BaseLanguageModel():
+            return "Language model"
+        case BaseRetriever():
+            return "Retriever"
+    return "Agent"
+
+
+def _documentation(runnable: AnyRunnable) -> str:
+    match unwrapped(runnable):
+        case BaseTool() as tool:
+            return tool.description
+        case RunnableLambda() as step:
+            function = getattr(step, "func", None) or step.afunc
+            return (inspect.getdoc(function) or "").partition("\n\n")[0]
+    return ""
+
+
+def _graph_tools(graph: Any) -> Iterator[BaseTool]:
+    if not hasattr(graph, "nodes"):  # it runs on another server
+        return
+    for node in graph.nodes.values():
+        yield from getattr(node.bound, "tools_by_name", {}).values()
+    for _, inner in graph.get_subgraphs():
+        yield from _graph_tools(inner)

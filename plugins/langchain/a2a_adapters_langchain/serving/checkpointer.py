@@ -1,0 +1,84 @@
+"""LangGraph's own checkpointers in the server's database, for graphs that bring none."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import make_url
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+    from psycopg import AsyncConnection
+
+_PATIENCE = 5.0
+"""How many seconds a graph waits for the database."""
+
+_LOCK = 0x613261_6C67
+"""The number of the lock under which PostgreSQL's tables are made."""
+
+
+@asynccontextmanager
+async def open_checkpointer(url: str) -> AsyncGenerator[BaseCheckpointSaver[str]]:
+    """Yield a checkpointer in the database at a URL of `ServerOptions.storage`.
+
+    Raises:
+        ModuleNotFoundError: LangGraph's package for that database is not installed.
+    """
+    is_sqlite = url.startswith("sqlite:")
+    async with _in_sqlite(url) if is_sqlite else _in_postgresql(url) as saver:
+        yield saver
+
+
+@asynccontextmanager
+async def _in_sqlite(url: str) -> AsyncGenerator[BaseCheckpointSaver[str]]:
+    import aiosqlite  # noqa: PLC0415 - an extra
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver  # noqa: PLC0415
+
+    place = make_url(url)
+    async with aiosqlite.connect(place.database or "", timeout=_PATIENCE) as connection:
+        synchronous = place.query.get("synchronous", "normal")
+        await connection.execute(f"PRAGMA synchronous={synchronous}")
+        saver = AsyncSqliteSaver(connection)
+        await saver.setup()
+        yield saver
+
+
+@asynccontextmanager
+async def _in_postgresql(url: str) -> AsyncGenerator[BaseCheckpointSaver[str]]:
+    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver  # noqa: PLC0415 - an extra
+    from psycopg.rows import dict_row  # noqa: PLC0415
+    from psycopg_pool import AsyncConnectionPool  # noqa: PLC0415
+
+    kwargs: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+    pool: AsyncConnectionPool[AsyncConnection[dict[str, Any]]] = AsyncConnectionPool(
+        url,
+        kwargs=kwargs,
+        min_size=1,
+        max_size=10,
+        timeout=_PATIENCE,
+        check=AsyncConnectionPool.check_connection,  # it outlives restarts of the database
+        open=False,
+    )
+    async with pool:
+        saver = AsyncPostgresSaver(pool)
+        async with pool.connection() as connection:
+            await _take_turns(connection)
+            await saver.setup()
+            await connection.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
+        yield saver
+
+
+async def _take_turns(connection: AsyncConnection[dict[str, Any]]) -> None:
+    """Wait until no other process makes the tables.
+
+    Its indexes are made once all transactions have ended, so that none may be open for the lock.
+    """
+    while True:
+        found = await connection.execute("SELECT pg_try_advisory_lock(%s) AS mine", [_LOCK])
+        if (row := await found.fetchone()) and row["mine"]:
+            return
+        await asyncio.sleep(0.1)

@@ -1,0 +1,49 @@
+"""What a run is told of who calls, in the words LangChain's and LangGraph's users know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from langchain_core.runnables.config import merge_configs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from langchain_core.runnables import RunnableConfig
+
+    from a2a_adapters import AgentRequest
+    from a2a_adapters_langchain.serving.watch import RunWatch
+
+MakeConfig: TypeAlias = "Callable[[AgentRequest], RunnableConfig]"
+"""Makes a run's configuration of a request; what keeps conversations apart cannot be replaced."""
+
+
+def run_config(
+    request: AgentRequest,
+    watch: RunWatch,
+    configurable: Mapping[str, Any],
+    make: MakeConfig | None,
+) -> RunnableConfig:
+    """Return the configuration of one run.
+
+    Its metadata has the ids by which the run's traces are found.
+    """
+    about = {"task_id": request.task_id, "context_id": request.context_id, "owner": request.owner}
+    ours: RunnableConfig = {
+        "callbacks": [watch],
+        "configurable": dict(configurable),
+        "metadata": {name: value for name, value in about.items() if value},
+    }
+    return merge_configs(make(request), ours) if make else ours
+
+
+def caller(request: AgentRequest) -> dict[str, Any]:
+    """Return the caller as LangGraph's server puts them into a run's `configurable`."""
+    if not request.owner:
+        return {}
+    user = {"identity": request.owner, "display_name": request.owner, "is_authenticated": True}
+    return {
+        "user_id": request.owner,
+        "langgraph_auth_user_id": request.owner,
+        "langgraph_auth_user": user,
+    }

@@ -1,0 +1,334 @@
+"""A LangGraph graph as an adapter."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, is_typeddict
+
+from langgraph import errors
+from pydantic import ValidationError
+
+from a2a_adapters import (
+    JSON,
+    Adapter,
+    AgentDescription,
+    AgentEvent,
+    AgentRequest,
+    CancelFlag,
+    InputRequired,
+    InvalidInputError,
+    Limits,
+    Rejected,
+    TargetError,
+    TextDelta,
+)
+from a2a_adapters_langchain.serving.approval import UnclearReplyError
+from a2a_adapters_langchain.serving.card import describe_graph
+from a2a_adapters_langchain.serving.config import MakeConfig, caller, run_config
+from a2a_adapters_langchain.serving.cutoff import (
+    FINISHED,
+    POSITION,
+    CutOffRun,
+    cut_off_run,
+    has_begun,
+    position_of,
+)
+from a2a_adapters_langchain.serving.interrupts import (
+    DECLINED,
+    STILL_WAITING,
+    USAGE,
+    question,
+    resumption,
+    waits,
+)
+from a2a_adapters_langchain.serving.mapping import graph_input
+from a2a_adapters_langchain.serving.progress import GraphNews
+from a2a_adapters_langchain.serving.repair import repair_thread
+from a2a_adapters_langchain.serving.result import GraphResult
+from a2a_adapters_langchain.serving.run import GraphRun
+from a2a_adapters_langchain.serving.schema import output_schema
+from a2a_adapters_langchain.serving.speakers import choose_voices
+from a2a_adapters_langchain.serving.speech import BETWEEN, Speech
+from a2a_adapters_langchain.serving.threads import Threads
+from a2a_adapters_langchain.serving.watch import RunWatch
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.types import StateSnapshot
+
+    from a2a_adapters import OutboundPolicy, StateStorage
+    from a2a_adapters_langchain.serving.input import ReadInput
+
+_Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Thread:
+    """A conversation as the graph knows it: the graph of this run, and where its state is kept."""
+
+    graph: Any
+    config: RunnableConfig
+
+
+class GraphAdapter(Adapter):
+    """Serves compiled LangGraph graphs, agents of `create_agent` and `@entrypoint` workflows.
+
+    Every (caller, conversation) is a thread of the graph's checkpointer. A graph without one
+    gets LangGraph's own in the server's storage, or a memory in this process, bounded by `limits`,
+    where there is none; one compiled with `checkpointer=False`
+    remembers nothing and cannot ask its caller anything.
+
+    Tokens are streamed of the nodes that can be the graph's last (see `_voices`), each message
+    apart from the next by a blank line; text that a model writes along with tool calls is
+    part of that. What was not streamed of the answer follows at the end.
+
+    Args:
+        graph: What answers.
+        input: Makes the graph's input of a request, in place of the schema's rules.
+        output: Makes the answer of the graph's output, which is then sent whole.
+        stream_nodes: The nodes, of the graph or of its subgraphs, whose tokens are the answer,
+            in place of the rule; with none of them the answer is sent whole.
+        config: Makes the configuration of a run of a request. Its `configurable` has the caller
+            already, as `user_id` and as LangGraph's server has them; the thread is ours.
+        context: Makes the graph's context of a request.
+        make: Makes the graph of each run of its configuration; `graph` is then an example.
+        limits: Bounds of the memory for a graph without checkpointer.
+        fetch: See `Adapter.fetch`.
+
+    Raises:
+        TargetError: The graph's checkpointer has no async methods, a node is not there, or the
+            graph needs a context and gets none.
+    """
+
+    def __init__(  # noqa: PLR0913 - a choice each
+        self,
+        graph: Any,
+        *,
+        input: Callable[[AgentRequest], object] | None = None,  # noqa: A002 - LangChain's word
+        output: Callable[[Any], object] | None = None,
+        stream_nodes: Collection[str] | None = None,
+        config: MakeConfig | None = None,
+        context: Callable[[AgentRequest], object] | None = None,
+        make: Callable[[RunnableConfig], Any] | None = None,
+        limits: Limits | None = None,
+        fetch: OutboundPolicy | None = None,
+    ) -> None:
+        self.fetch = fetch
+        if context is None:
+            _refuse_missing_context(graph)
+        self._make_config = config
+        self._make_context = context
+        self._threads = Threads(graph, limits or Limits())
+        self._example = graph
+        self._graph = self._threads.remembering(graph)
+        self._make = make
+        self._remembers = graph.checkpointer is not False
+        self._has_breakpoints = bool(graph.interrupt_before_nodes or graph.interrupt_after_nodes)
+        self._input: ReadInput = input or graph_input(graph)
+        self._may_speak = None if output else choose_voices(graph, stream_nodes)
+        self._result = GraphResult(graph.output_channels, output_schema(graph), output)
+        self._description = describe_graph(graph, self._input)
+
+    def _thread(self, config: RunnableConfig) -> _Thread:
+        graph = self._graph
+        if self._make:
+            graph = self._threads.remembering(self._make(config))
+        return _Thread(graph, config)
+
+    def describe(self) -> AgentDescription:
+        """Describe the graph by its name, its tools and what it takes."""
+        return self._description
+
+    async def open(self, storage: StateStorage) -> None:
+        """Keep the threads of a graph without a checkpointer in the server's database."""
+        await self._threads.open(storage)
+        self._graph = self._threads.remembering(self._example)
+
+    def stream(self, request: AgentRequest) -> _Events:
+        """Run the graph, or go on where it asked its caller.
+
+        Raises:
+            InvalidInputError: The message is not what the graph takes.
+        """
+        value = None if request.resuming else self._input(request)
+        return self._answer(value, request)
+
+    @property
+    def resumes(self) -> bool:  # type: ignore[override]
+        """Whether the graph's threads outlive the process."""
+        return self._threads.are_durable
+
+    def resume(self, request: AgentRequest) -> _Events:
+        """Go on from the last checkpoint: the nodes that had finished are not run again."""
+        value = None if request.resuming else self._input(request)
+        return self._answer(value, request, is_resumed=True)
+
+    async def abandon(self, request: AgentRequest) -> None:
+        """Close the conversation's open question, so that it can go on."""
+        key = self._threads.key(request)
+        with self._threads.held(key):
+            await self._repair(self._thread({"configurable": {"thread_id": key}}))
+
+    async def aclose(self) -> None:
+        """Forget all conversations that only this process remembers."""
+        await self._threads.aclose()
+        self._graph = self._threads.remembering(self._example)
+
+    async def _answer(
+        self, value: object, request: AgentRequest, *, is_resumed: bool = False
+    ) -> _Events:
+        watch = RunWatch(request.cancelled, _usage_so_far(request))
+        key = self._threads.key(request)
+        ids = {**caller(request), "thread_id": key}
+        config = run_config(request, watch, ids, self._make_config)
+        context = self._make_context(request) if self._make_context else None
+        with self._threads.held(key):
+            thread = self._thread(config)
+            cut_off = await self._cut_off(request, thread) if is_resumed else None
+            said = cut_off.said(request.said, self._may_speak or _nobody) if cut_off else []
+            if said:
+                yield TextDelta(BETWEEN.join(said))
+            begin = cut_off.begin if cut_off else await self._begin(value, request, thread)
+            if isinstance(begin, Rejected | InputRequired):
+                yield begin
+                return
+            news = GraphNews() if request.wants_progress else None
+            run = GraphRun(begin, Speech(self._may_speak or _nobody, said), news, cut_off)
+            if begin is not FINISHED:
+                steps = self._run(run, begin, thread, context, request.cancelled)
+                async with aclosing(steps) as events:
+                    async for event in events:
+                        yield event
+            for event in (*run.rest(), *watch.metadata(), *await self._end(run, thread, watch)):
+                yield event
+
+    async def _begin(self, value: object, request: AgentRequest, thread: _Thread) -> object:
+        """Return the graph's input, or the event that is the answer because there is none."""
+        if not self._remembers:
+            return value
+        state = await thread.graph.aget_state(thread.config)
+        if not request.resuming:
+            return await self._new_turn(value, request, state, thread)
+        try:
+            begin = resumption(state, request)
+        except UnclearReplyError as unclear:
+            usage = _usage_so_far(request)
+            return question(state, usage, str(unclear), await self._position(thread))
+        if begin is DECLINED:
+            await self._repair(thread)
+        return begin
+
+    async def _position(self, thread: _Thread) -> str:
+        return await position_of(thread.graph, thread.config) if self.resumes else ""
+
+    async def _cut_off(self, request: AgentRequest, thread: _Thread) -> CutOffRun | None:
+        """Return the request's run as its process has left it; None if it had not begun."""
+        state = await thread.graph.aget_state(thread.config)
+        if not has_begun(state, request):
+            return None
+        position = await self._position(thread)
+        begin: object = None
+        if position == request.resume_metadata.get(POSITION):  # the answer was not taken yet
+            begin = await self._begin(None, request, thread)
+        elif waits(state, has_breakpoints=self._has_breakpoints):
+            begin = question(state, _usage_so_far(request), position=position)
+        elif not state.next:
+            begin = FINISHED
+        return await cut_off_run(thread.graph, thread.config, request, state, begin)
+
+    async def _new_turn(
+        self, value: object, request: AgentRequest, state: StateSnapshot, thread: _Thread
+    ) -> object:
+        """Return the input of a new message, once the thread is at rest.
+
+        It is not if its process was killed, or if the task that asked is gone.
+        """
+        if waits(state, has_breakpoints=self._has_breakpoints) and await request.others_wait():
+            return STILL_WAITING
+        if state.next:
+            await self._repair(thread)
+        return value
+
+    async def _run(
+        self,
+        run: GraphRun,
+        value: object,
+        thread: _Thread,
+        context: object,
+        cancelled: CancelFlag,
+    ) -> _Events:
+        modes = ["updates", "values", *(["messages"] if self._may_speak else [])]
+        modes += ["custom"] if run.news else []
+        steps = thread.graph.astream(
+            value,
+            thread.config,
+            context=context,
+            stream_mode=modes,
+            subgraphs=True,
+            durability="sync" if self.resumes else None,
+        )
+        try:
+            async with aclosing(steps):
+                async for namespace, mode, data in steps:
+                    if mode == "messages":
+                        if text := run.token(*data):
+                            yield TextDelta(text)
+                    else:
+                        for event in run.step(namespace, mode, data):
+                            yield event
+        except ValidationError as error:
+            if not _is_invalid_reply(error):
+                await self._repair(thread, cancelled)
+                raise
+            run.complaint = str(InvalidInputError.of(error))
+        except BaseException:  # a cancel too, and the end of this generator
+            await self._repair(thread, cancelled)
+            raise
+
+    async def _repair(self, thread: _Thread, cancelled: CancelFlag | None = None) -> None:
+        # A thread that was left behind is the next message's, which repairs it.
+        if self._remembers and (cancelled is None or not cancelled.left_behind):
+            await repair_thread(thread.graph, thread.config)
+
+    async def _end(self, run: GraphRun, thread: _Thread, watch: RunWatch) -> Sequence[AgentEvent]:
+        """Return the rest of the answer, or what the graph asks."""
+        if run.is_paused or run.complaint:
+            if not self._remembers:
+                raise TargetError("the graph asked its caller, which takes a checkpointer")
+            state = await thread.graph.aget_state(thread.config)
+            return [question(state, watch.usage, run.complaint, await self._position(thread))]
+        self._threads.tidy(thread.config["configurable"]["thread_id"])
+        return self._result.events(run)
+
+
+def _refuse_missing_context(graph: Any) -> None:
+    schema = getattr(graph, "context_schema", None)
+    if schema is None:
+        return
+    if is_typeddict(schema):
+        required = sorted(schema.__required_keys__)
+    else:
+        required = graph.get_context_jsonschema().get("required", [])
+    if required:
+        raise TargetError(
+            f"the graph's context needs {', '.join(required)}: serve "
+            "adapt(graph, context=lambda request: ...)"
+        )
+
+
+def _nobody(_: str) -> bool:
+    return False
+
+
+def _usage_so_far(request: AgentRequest) -> Mapping[str, JSON] | None:
+    """Return the usage of the task's runs before this one."""
+    usage = request.resume_metadata.get(USAGE)
+    return usage if isinstance(usage, Mapping) else None
+
+
+def _is_invalid_reply(error: ValidationError) -> bool:
+    """Whether the graph refused a reply by the schema it asked for; it still waits then."""
+    check = getattr(errors, "is_invalid_resume", None)  # LangGraph 1.2.0 has no such schemas
+    return check is not None and bool(check(error))

@@ -1,0 +1,202 @@
+"""A LangChain runnable as an adapter."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from langchain_core.runnables.history import RunnableWithMessageHistory
+
+from a2a_adapters import (
+    Adapter,
+    AgentDescription,
+    AgentEvent,
+    AgentRequest,
+    TargetError,
+    TextDelta,
+)
+from a2a_adapters_langchain.serving.answer import Answer
+from a2a_adapters_langchain.serving.blocking import InThreads
+from a2a_adapters_langchain.serving.card import describe_runnable
+from a2a_adapters_langchain.serving.config import MakeConfig, run_config
+from a2a_adapters_langchain.serving.keys import conversation_key
+from a2a_adapters_langchain.serving.mapping import runnable_input
+from a2a_adapters_langchain.serving.output import declared_schema, outputs
+from a2a_adapters_langchain.serving.progress import runnable_news
+from a2a_adapters_langchain.serving.steps import (
+    AnyRunnable,
+    all_steps,
+    answers_whole,
+    blocks_only,
+    is_model,
+)
+from a2a_adapters_langchain.serving.watch import RunWatch
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langchain_core.runnables.schema import StreamEvent
+
+    from a2a_adapters import OutboundPolicy, StateStorage
+    from a2a_adapters_langchain.serving.input import ReadInput
+
+_Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
+
+_SESSION_KEYS = ("session_id", "conversation_id", "thread_id")
+"""What the memories of runnables call a conversation."""
+
+_OWNER_KEY = "user_id"
+
+
+class RunnableAdapter(Adapter):
+    """Serves chains, models, retrievers, tools and every other runnable.
+
+    The input follows the runnable's schema (see `_mapping`). Runnables that take messages get
+    the earlier turns of the conversation; a `RunnableWithMessageHistory` gets a session per
+    caller and conversation. Text is streamed as the runnable streams it: of a chain that is
+    its last step, never a model inside of it. Everything else is sent whole.
+
+    Args:
+        runnable: What answers.
+        input: Makes the runnable's input of a request, in place of the schema's rules.
+        output: Makes the answer of the runnable's result, which is then sent whole.
+        config: Makes the configuration of a run: tags, metadata, what is configurable.
+        fetch: See `Adapter.fetch`.
+
+    Raises:
+        TargetError: The runnable's input cannot be made from a message.
+    """
+
+    def __init__(
+        self,
+        runnable: AnyRunnable,
+        *,
+        input: Callable[[AgentRequest], object] | None = None,  # noqa: A002 - LangChain's word
+        output: Callable[[Any], object] | None = None,
+        config: MakeConfig | None = None,
+        fetch: OutboundPolicy | None = None,
+    ) -> None:
+        self.fetch = fetch
+        if _is_graph(runnable):
+            raise TargetError("this is a graph: use GraphAdapter(graph) or adapt(graph)")
+        self._runnable = runnable
+        self._input: ReadInput = input or runnable_input(runnable)
+        self._output = output
+        self._make_config = config
+        self._is_blocking = any(blocks_only(step) for step in all_steps(runnable))
+        self._schema = declared_schema(runnable)
+        self._is_whole = output is not None or answers_whole(runnable)
+        self._has_steps = not is_model(runnable)
+        self._description = describe_runnable(runnable, self._input)
+        _check_session(runnable)
+        self._agent: tuple[str, ...] = ()
+        self._ids = {spec.id for spec in runnable.config_specs} | {"thread_id"}
+        reads_history = getattr(self._input, "uses_history", True)
+        self.uses_history = reads_history and not _remembers(runnable)
+
+    async def open(self, storage: StateStorage) -> None:
+        """Name sessions by the agent from now on: another may have the same history."""
+        self._agent = (storage.agent,)
+
+    def describe(self) -> AgentDescription:
+        """Describe the runnable by its name, its tools and what it takes."""
+        return self._description
+
+    def stream(self, request: AgentRequest) -> _Events:
+        """Run the runnable.
+
+        Raises:
+            InvalidInputError: The message is not what the runnable takes.
+        """
+        value = self._input(request)
+        watch = RunWatch(request.cancelled)
+        config = self._config(request, watch)
+        chain = self._runnable
+        if self._is_blocking:
+            chain = InThreads(chain, request.task_id)
+        if request.wants_progress and self._has_steps:
+            return self._run_telling(chain, value, config, watch)
+        if self._is_whole:
+            return self._run_whole(chain, value, config, watch)
+        return self._run(chain, value, config, watch)
+
+    async def _run(
+        self, chain: AnyRunnable, value: object, config: RunnableConfig, watch: RunWatch
+    ) -> _Events:
+        answer = Answer()
+        chunks = cast("AsyncGenerator[object]", chain.astream(value, config))
+        async with aclosing(chunks):
+            async for chunk in chunks:
+                if text := answer.add(chunk):
+                    yield TextDelta(text)
+        for event in (*answer.rest(self._schema), *watch.metadata()):
+            yield event
+
+    async def _run_whole(
+        self, chain: AnyRunnable, value: object, config: RunnableConfig, watch: RunWatch
+    ) -> _Events:
+        result = await chain.ainvoke(value, config)
+        for event in (*self._whole(result), *watch.metadata()):
+            yield event
+
+    async def _run_telling(
+        self, chain: AnyRunnable, value: object, config: RunnableConfig, watch: RunWatch
+    ) -> _Events:
+        """Run with `astream_events`, which costs more and is only for those who want it."""
+        answer = Answer()
+        result: object = None
+        root = ""
+        events = cast(
+            "AsyncGenerator[StreamEvent]",
+            chain.astream_events(value, config, version="v2"),
+        )
+        async with aclosing(events):
+            async for event in events:
+                root = root or event["run_id"]
+                for news in runnable_news(event):
+                    yield news
+                if event["run_id"] != root:
+                    continue
+                if event["event"].endswith("_end"):
+                    result = event["data"].get("output")
+                chunk = event["data"].get("chunk")
+                if chunk is not None and not self._is_whole and (text := answer.add(chunk)):
+                    yield TextDelta(text)
+        rest = self._whole(result) if self._is_whole else answer.rest(self._schema)
+        for last in (*rest, *watch.metadata()):
+            yield last
+
+    def _config(self, request: AgentRequest, watch: RunWatch) -> RunnableConfig:
+        key = conversation_key(request, *self._agent)
+        ids = {_OWNER_KEY: request.owner, **dict.fromkeys(_SESSION_KEYS, key)}
+        wanted = {name: value for name, value in ids.items() if name in self._ids}
+        return run_config(request, watch, wanted, self._make_config)
+
+    def _whole(self, result: object) -> list[AgentEvent]:
+        if self._output:
+            return [*outputs(self._output(result))]
+        return [*outputs(result, self._schema)]
+
+
+def _is_graph(runnable: AnyRunnable) -> bool:
+    return hasattr(runnable, "aget_state") and hasattr(runnable, "checkpointer")
+
+
+def _remembers(runnable: AnyRunnable) -> bool:
+    """Whether something in the chain keeps the conversation itself."""
+    return any(
+        isinstance(step, RunnableWithMessageHistory)
+        or (_is_graph(step) and bool(getattr(step, "checkpointer", None)))
+        for step in all_steps(runnable)
+    )
+
+
+def _check_session(runnable: AnyRunnable) -> None:
+    for step in all_steps(runnable):
+        if isinstance(step, RunnableWithMessageHistory):
+            names = {spec.id for spec in step.history_factory_config}
+            if unknown := sorted(names - {_OWNER_KEY, *_SESSION_KEYS}):
+                raise TargetError(
+                    f"its history is found by {', '.join(unknown)}, which a request does not "
+                    f"have; use {', '.join((*_SESSION_KEYS, _OWNER_KEY))}"
+                )

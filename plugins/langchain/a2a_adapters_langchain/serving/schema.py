@@ -1,0 +1,112 @@
+"""Reads what a runnable takes and gives, from its JSON schemas."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, TypeAlias, get_type_hints
+
+from langchain_core.language_models import BaseLLM
+from pydantic import BaseModel, TypeAdapter
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
+from typing_extensions import is_typeddict
+
+from a2a_adapters_langchain.serving.steps import AnyRunnable, first_step
+
+Schema: TypeAlias = Mapping[str, Any]
+
+_MESSAGE = re.compile(r'(Human|AI|Base)Message"')
+UNREADABLE = (PydanticUserError, PydanticInvalidForJsonSchema, TypeError, NameError)
+"""What reading a type raises that pydantic or this Python does not know."""
+
+
+def input_schema(runnable: AnyRunnable) -> Schema:
+    """Return the JSON schema of the input, `{}` if it may be anything."""
+    if isinstance(first_step(runnable), BaseLLM):
+        return {"type": "string"}  # its own schema is that of a chat model
+    try:
+        return _resolved(runnable.get_input_jsonschema())
+    except UNREADABLE:  # typing.TypedDict before Python 3.12, types JSON does not know
+        return _schema_of_type(input_type(runnable))
+
+
+def output_schema(runnable: AnyRunnable) -> Schema:
+    """Return the JSON schema of the output, `{}` if nothing is known about it."""
+    try:
+        return _resolved(runnable.get_output_jsonschema())
+    except UNREADABLE:
+        return {}
+
+
+def holds_messages(schema: Schema) -> bool:
+    """Whether a schema is that of a list of messages, and not of a plain string too."""
+    options = schema.get("anyOf", ())
+    takes_text = any(option.get("type") == "string" for option in options)
+    return not takes_text and takes_messages(schema)
+
+
+def takes_messages(schema: Schema) -> bool:
+    """Whether a list of messages is among what a schema allows."""
+    options = (schema, *schema.get("anyOf", ()))
+    lists = [option for option in options if option.get("type") == "array"]
+    return any(_MESSAGE.search(json.dumps(option.get("items", {}))) for option in lists)
+
+
+def schema_of_value(value: object) -> Schema | None:
+    """Return the JSON schema of a pydantic model or dataclass instance."""
+    if isinstance(value, BaseModel) or dataclasses.is_dataclass(value):
+        return TypeAdapter(type(value)).json_schema()
+    return None
+
+
+def input_type(runnable: AnyRunnable) -> Any:
+    """Return the declared type of the input, `Any` if there is none."""
+    try:
+        declared: Any = runnable.InputType
+    except TypeError:  # a subclass that declares none
+        return Any
+    # LangChain does not evaluate what `from __future__ import annotations` makes of types.
+    return _first_hint(runnable) if isinstance(declared, str) else declared
+
+
+def _first_hint(runnable: Any) -> Any:
+    """Return the type of the first argument of a runnable's, or a workflow's, function."""
+    nodes = getattr(runnable, "nodes", None)
+    step = next(iter(nodes.values())).bound if nodes else first_step(runnable)
+    function = getattr(step, "func", None) or getattr(step, "afunc", None)
+    try:
+        return next(iter(get_type_hints(function).values()), Any)
+    except UNREADABLE:  # defined inside of a function
+        return Any
+
+
+def _schema_of_type(declared: Any) -> Schema:
+    if not is_typeddict(declared):
+        return _schema_of_hint(declared)
+    properties = {name: _schema_of_hint(hint) for name, hint in hints_of(declared).items()}
+    required = sorted(getattr(declared, "__required_keys__", properties))
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def hints_of(declared: type) -> dict[str, Any]:
+    """Return the keys of a `TypedDict` and their types."""
+    try:
+        return get_type_hints(declared)
+    except UNREADABLE:
+        return dict.fromkeys(declared.__annotations__, Any)
+
+
+def _schema_of_hint(hint: Any) -> Schema:
+    try:
+        return _resolved(TypeAdapter(hint).json_schema())
+    except UNREADABLE:
+        return {}
+
+
+def _resolved(schema: dict[str, Any]) -> Schema:
+    """Replace a schema that only refers to one of its definitions by that."""
+    reference = schema.get("$ref", "").rpartition("/")[2]
+    definitions = schema.get("$defs", {})
+    return {**definitions[reference], "$defs": definitions} if reference else schema

@@ -1,0 +1,120 @@
+"""Where a graph's conversations are kept: the threads of a checkpointer, the graph's or another."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from langgraph.channels.delta import DeltaChannel
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+
+from a2a_adapters import TargetError
+from a2a_adapters_langchain.serving.keys import conversation_key, conversation_uuid
+from a2a_adapters_langchain.serving.memory import ConversationMemory
+from a2a_adapters_langchain.serving.speakers import has_remote
+
+if TYPE_CHECKING:
+    from a2a_adapters import AgentRequest, Limits, StateStorage
+
+logger = logging.getLogger(__name__)
+
+
+class Threads:
+    """The threads of one graph.
+
+    A graph that has a checkpointer keeps it. One without gets LangGraph's own in the server's
+    database, or as long as there is none a memory in this process.
+
+    Args:
+        graph: The graph.
+        limits: Bounds of the memory.
+
+    Raises:
+        TargetError: The graph's checkpointer has no async methods.
+    """
+
+    def __init__(self, graph: Any, limits: Limits) -> None:
+        self._make_key = conversation_uuid if has_remote(graph) else conversation_key
+        self._memory = _memory_for(graph, limits)
+        self._saver: BaseCheckpointSaver[str] | None = self._memory
+        self._own = graph.checkpointer
+        self._agent: tuple[str, ...] = ()
+        self._opened = AsyncExitStack()
+
+    @property
+    def are_durable(self) -> bool:
+        """Whether they outlive this process."""
+        kept_in = self._saver or self._own
+        is_saver = isinstance(kept_in, BaseCheckpointSaver)
+        return is_saver and not isinstance(kept_in, InMemorySaver | ConversationMemory)
+
+    def key(self, request: AgentRequest) -> str:
+        """Return the name of a caller's conversation."""
+        return self._make_key(request, *self._agent)
+
+    def remembering(self, graph: Any) -> Any:
+        """Return a graph as one that keeps its threads here."""
+        return graph.copy({"checkpointer": self._saver}) if self._saver else graph
+
+    def held(self, key: str) -> AbstractContextManager[None]:
+        """Return what keeps a thread while it is in use, where it could be forgotten."""
+        if self._memory is not None and self._saver is self._memory:
+            return self._memory.use(key)
+        return nullcontext()
+
+    def tidy(self, key: str) -> None:
+        """Drop what a thread needs no more once a run has ended, where memory is short."""
+        if self._memory is not None and self._saver is self._memory:
+            self._memory.tidy(key)
+
+    async def open(self, storage: StateStorage) -> None:
+        """Keep threads in the server's database from now on, if the graph has no checkpointer.
+
+        Another agent may have the same checkpointer: from now on they are this agent's.
+        """
+        self._agent = (storage.agent,)
+        if self._memory is None or not storage.is_durable:
+            return
+        try:
+            from a2a_adapters_langchain.serving.checkpointer import (  # noqa: PLC0415 - an extra
+                open_checkpointer,
+            )
+
+            saver = await self._opened.enter_async_context(open_checkpointer(storage.url))
+        except ModuleNotFoundError:
+            logger.warning(
+                "the graph of %s forgets its conversations when the server stops; LangGraph's "
+                "checkpointer comes with: pip install 'a2a-adapters[langgraph-%s]'",
+                storage.agent,
+                storage.url.partition(":")[0],
+            )
+            return
+        self._saver = saver
+
+    async def aclose(self) -> None:
+        """Disconnect, and forget all that only this process remembers."""
+        self._saver, self._agent = self._memory, ()
+        await self._opened.aclose()
+        if self._memory is not None:
+            self._memory.clear()
+
+
+def _memory_for(graph: Any, limits: Limits) -> ConversationMemory | None:
+    """Return a memory for a graph that has none; None if it has, or wants none."""
+    saver = graph.checkpointer
+    if saver is None or saver is True:
+        keeps_steps = any(isinstance(item, DeltaChannel) for item in graph.channels.values())
+        return ConversationMemory(limits, keeps_steps=keeps_steps)
+    if saver is not False and _is_blocking(saver):
+        kind = type(saver).__name__
+        raise TargetError(f"{kind} has no async methods: use its async variant, Async{kind}")
+    return None
+
+
+def _is_blocking(saver: BaseCheckpointSaver[Any]) -> bool:
+    kind = type(saver)
+    if kind.__module__ == "langgraph.checkpoint.sqlite":  # it has them, but they only raise
+        return True
+    return kind.aget_tuple is BaseCheckpointSaver.aget_tuple

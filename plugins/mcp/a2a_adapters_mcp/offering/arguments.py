@@ -1,0 +1,141 @@
+"""What a tool that stands for an agent takes."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from a2a.types import Message, Role, SendMessageRequest
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+
+from a2a_adapters import AgentDescription, Data, File, InvalidInputError, Part, Text
+from a2a_adapters.dialects import to_protocol, to_struct
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_TEXT_TYPE = "text/plain"
+_JSON_TYPE = "application/json"
+
+
+_MESSAGE = {"type": "string", "description": "What to say to the agent."}
+_DATA = {"description": "Structured data for the agent: any JSON value."}
+_FILES = {
+    "type": "array",
+    "description": "Files for the agent.",
+    "items": {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "media_type": {"type": "string"},
+            "base64": {"type": "string", "description": "The content."},
+        },
+        "required": ["base64"],
+    },
+}
+_IDS = {
+    "context_id": {
+        "type": "string",
+        "description": "The conversation to go on with; by default that of this session.",
+    },
+    "task_id": {"type": "string", "description": "The task whose question this answers."},
+}
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class FileArgument(_Arguments):
+    """A file that is sent to an agent; `base64` is its content."""
+
+    name: str = ""
+    media_type: str = "application/octet-stream"
+    base64: str
+
+    def to_part(self) -> File:
+        """Return it as a part of a message.
+
+        Raises:
+            InvalidInputError: The content is not base64.
+        """
+        try:
+            content = b64decode(self.base64, validate=True)
+        except binascii.Error as error:
+            raise InvalidInputError(f"the file {self.name:.80} is not base64") from error
+        return File(content=content, media_type=self.media_type, filename=self.name)
+
+
+class ToolArguments(_Arguments):
+    """The arguments of a call, as `input_schema` describes them."""
+
+    message: str = ""
+    data: JsonValue = None
+    files: list[FileArgument] = []
+    context_id: str = ""
+    task_id: str = ""
+
+    @classmethod
+    def read(cls, arguments: Mapping[str, Any]) -> ToolArguments:
+        """Return a call's arguments.
+
+        Raises:
+            InvalidInputError: They are not what the schema says.
+        """
+        try:
+            found = cls.model_validate(arguments)
+        except ValidationError as error:
+            wrong = str(InvalidInputError.of(error))
+            raise InvalidInputError(f"the arguments are wrong: {wrong:.1000}") from error
+        if not (found.message or found.files or found.data is not None):
+            raise InvalidInputError("say something: message, data and files are missing")
+        return found
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """What is sent to the agent."""
+        text = [Text(self.message)] if self.message else []
+        data = [Data(self.data)] if self.data is not None else []
+        return [*text, *data, *(file.to_part() for file in self.files)]
+
+
+def input_schema(about: AgentDescription) -> dict[str, Any]:
+    """Return the JSON schema of the arguments that an agent takes."""
+    modes = set(about.input_modes)
+    takes_data = bool(modes & {_JSON_TYPE, "*/*"})
+    takes_files = not modes <= {_TEXT_TYPE, _JSON_TYPE}
+    properties: dict[str, Any] = {"message": _MESSAGE}
+    if takes_data:
+        properties["data"] = _DATA
+    if takes_files:
+        properties["files"] = _FILES
+    return {
+        "type": "object",
+        "properties": properties | _IDS,
+        "required": [] if takes_data or takes_files else ["message"],
+        "additionalProperties": False,
+    }
+
+
+def to_request(
+    parts: Sequence[Part], context_id: str, task_id: str, metadata: Mapping[str, str]
+) -> SendMessageRequest:
+    """Return a message of A2A.
+
+    Raises:
+        InvalidInputError: It cannot be expressed in the protocol.
+    """
+    try:
+        message = Message(
+            message_id=str(uuid4()),
+            role=Role.ROLE_USER,
+            parts=to_protocol(parts),
+            context_id=context_id,
+            task_id=task_id,
+            metadata=to_struct(metadata) if metadata else None,
+        )
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidInputError("the arguments cannot be sent to the agent") from error
+    return SendMessageRequest(message=message)

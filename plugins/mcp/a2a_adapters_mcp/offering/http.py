@@ -1,0 +1,140 @@
+"""Streamable HTTP: the tools at `/mcp`, beside the agents' own routes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+import anyio
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.types import INTERNAL_ERROR, PARSE_ERROR
+from pydantic_core import from_json
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from a2a_adapters.dialects import DialectRoutes
+from a2a_adapters_mcp.offering.server import ToolServer
+
+if TYPE_CHECKING:
+    from a2a.server.context import ServerCallContext
+    from starlette.types import Message, Receive, Scope, Send
+
+    from a2a_adapters.dialects import DialectServer
+    from a2a_adapters_mcp.offering.offer import McpTools
+
+PATH = "/mcp"
+
+_SCOPE = "a2a_adapters_mcp.scope"
+
+
+def _error(code: int, message: str) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
+
+
+_NOT_JSON = _error(PARSE_ERROR, "Parse error")
+_STOPPING = _error(INTERNAL_ERROR, "The server is stopping")
+_UNLIMITED_BYTES = 2**62  # bodies are bounded before they get here
+
+
+class _Leaving(logging.Filter):
+    """Drops what the SDK logs as an error of its own whenever a client ends its session."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        return not isinstance(error, anyio.ClosedResourceError)
+
+
+_leaving = _Leaving()
+
+
+def mcp_routes(server: DialectServer, offer: McpTools) -> DialectRoutes:
+    """Return the route for what is served."""
+
+    def caller(request: Request) -> ServerCallContext:
+        return server.caller(Request(request.scope[_SCOPE]))
+
+    tools = ToolServer(server.agents, caller, offer.by)
+    endpoint = Endpoint(tools, offer)
+    logging.getLogger("mcp.server.streamable_http").addFilter(_leaving)
+    return DialectRoutes(
+        calls=[Route(PATH, endpoint, methods=["GET", "POST", "DELETE"])], aclose=endpoint.aclose
+    )
+
+
+class Endpoint:
+    """ASGI: answers clients, each session for the caller alone that has begun it.
+
+    Args:
+        tools: What they call.
+        offer: How it is offered.
+    """
+
+    def __init__(self, tools: ToolServer, offer: McpTools) -> None:
+        self._sessions = StreamableHTTPSessionManager(
+            tools.server,
+            session_idle_timeout=offer.idle_seconds,
+            max_sessions=offer.sessions,
+            max_request_body_size=_UNLIMITED_BYTES,
+        )
+        self._running: asyncio.Task[None] | None = None
+        self._ready = asyncio.Event()
+        self._ending = asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request (ASGI)."""
+        if self._ending.is_set():
+            await JSONResponse(_STOPPING, 503)(scope, receive, send)
+            return
+        if scope["method"] == "POST":
+            body = await Request(scope, receive).body()
+            if not _is_json(body):
+                await JSONResponse(_NOT_JSON, 400)(scope, receive, send)
+                return
+            receive = _again(body, receive)
+        if self._running is None:
+            self._running = asyncio.create_task(self._run())
+        await self._ready.wait()
+        await self._sessions.handle_request(_as_owner(scope), receive, send)
+
+    async def aclose(self) -> None:
+        """End all sessions, and the calls in them."""
+        self._ending.set()
+        if self._running is not None:
+            await self._running
+
+    async def _run(self) -> None:
+        # What is opened and closed by anyio is so in one task; those of requests come and go.
+        async with self._sessions.run():
+            self._ready.set()
+            await self._ending.wait()
+
+
+def _is_json(body: bytes) -> bool:
+    """Tell whether a body is JSON; the SDK answers for some that are not as for its own failure."""
+    try:
+        from_json(body, allow_inf_nan=False)
+    except ValueError:
+        return False
+    return True
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Return what gives a body that has been read, and then what comes after it."""
+    left: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def received() -> Message:
+        return left.pop() if left else await receive()
+
+    return received
+
+
+def _as_owner(scope: Scope) -> Scope:
+    """Return a request whose session may be used by the same caller only."""
+    user = scope.get("user")
+    name = user.display_name if user is not None else ""
+    owner = AuthenticatedUser(AccessToken(token="", client_id=name, scopes=[]))
+    return {**scope, _SCOPE: scope, "user": owner}

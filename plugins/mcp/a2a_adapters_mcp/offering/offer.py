@@ -1,0 +1,43 @@
+"""What the user says of how agents are offered as tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a_adapters import ConfigurationError
+
+if TYPE_CHECKING:
+    from a2a_adapters.dialects import DialectServer
+    from a2a_adapters_mcp.offering.tools import By
+
+__all__ = ["McpTools"]
+
+
+class McpTools:
+    """A dialect: the agents of a server as tools of an MCP server, at `/mcp` of the same port.
+
+    `dialects=["mcp"]` is `dialects=[McpTools()]`.
+
+    Args:
+        by: "agent" makes a tool of every agent, "skill" of every skill that agents have.
+        sessions: How many sessions of clients may be open at once.
+        idle_seconds: How long a session may go unused before it is closed.
+
+    Raises:
+        ConfigurationError: `by` is something else.
+    """
+
+    def __init__(
+        self, by: By = "agent", *, sessions: int = 1_000, idle_seconds: float = 1_800
+    ) -> None:
+        if by not in {"agent", "skill"}:
+            raise ConfigurationError(f"tools are made by 'agent' or by 'skill', not by {by!r}")
+        self.by = by
+        self.sessions = sessions
+        self.idle_seconds = idle_seconds
+
+
+class Captured(McpTools):
+    """Takes what is served instead of making routes of it: for clients that use no port."""
+
+    server: DialectServer

@@ -1,0 +1,124 @@
+"""A remote agent as what is served: whoever calls it here calls it there."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from a2a_adapters import (
+    Adapter,
+    AgentDescription,
+    AgentEvent,
+    AgentReply,
+    AgentRequest,
+    AuthRequired,
+    InputRequired,
+    Output,
+    Question,
+    Rejected,
+    RemoteAgent,
+    RemoteAgentError,
+    RemoteAuthError,
+    RemoteConnectionError,
+    RemoteRefusedError,
+    RemoteTaskError,
+    RemoteTimeoutError,
+    TaskMetadata,
+    Text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+
+_TASK, _CONTEXT = "remote_task_id", "remote_context_id"
+
+
+def opener(agent: RemoteAgent) -> Callable[[], Awaitable[Adapter]]:
+    """Return what reads an agent's card in the server's event loop, and makes it an adapter."""
+
+    async def open_agent() -> Adapter:
+        return RemoteAdapter(agent, await agent.describe())
+
+    return open_agent
+
+
+class RemoteAdapter(Adapter):
+    """Hands messages on to a remote agent, a conversation to each of the callers' own.
+
+    Args:
+        agent: The agent.
+        about: What its card says, clipped.
+    """
+
+    def __init__(self, agent: RemoteAgent, about: AgentDescription) -> None:
+        self._agent = agent
+        self._about = about
+
+    def describe(self) -> AgentDescription:
+        """Return what the agent's card says."""
+        return self._about
+
+    async def stream(
+        self, request: AgentRequest
+    ) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
+        """Send the message and yield the answer; leaving cancels the remote task."""
+        known = request.resume_metadata
+        conversation = self._agent.conversation(
+            f"{len(request.owner)} {request.owner} {request.context_id}",
+            context_id=str(known.get(_CONTEXT, "")),
+        )
+        events = conversation.stream(
+            request.parts, task_id=str(known.get(_TASK, "")), metadata=request.metadata
+        )
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    if isinstance(event, AgentReply):
+                        for each in _ending(event):
+                            yield each
+                    elif not isinstance(event, Question):
+                        yield event
+        except RemoteAgentError as error:
+            yield Rejected(_reason(error))
+
+    async def abandon(self, request: AgentRequest) -> None:
+        """Cancel the remote task whose question will not be answered."""
+        await self._agent.cancel(str(request.resume_metadata[_TASK]))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._agent.aclose()
+
+
+def _ending(reply: AgentReply) -> Iterator[AgentEvent]:
+    """Yield what of an answer has not come as text."""
+    asked = [part for part in reply.status_parts if not isinstance(part, Text)]
+    for artifact in reply.artifacts:
+        parts = [part for part in artifact.parts if not isinstance(part, Text)]
+        if parts:
+            yield Output(parts, artifact.name, artifact.description)
+    if reply.metadata:
+        yield TaskMetadata(reply.metadata)
+    if reply.is_question:
+        kind = AuthRequired if reply.state == "auth-required" else InputRequired
+        known = {_TASK: reply.task_id, _CONTEXT: reply.context_id}
+        yield kind(reply.question, asked, metadata=known, durable=True)
+    elif not reply.artifacts:
+        rest = [part for part in reply.parts if not isinstance(part, Text)]
+        if rest:
+            yield Output(rest)
+
+
+def _reason(error: RemoteAgentError) -> str:
+    """Return what a caller may know of an error: nothing of addresses and credentials."""
+    match error:
+        case RemoteTaskError() | RemoteRefusedError():
+            return str(error)
+        case RemoteTimeoutError():
+            return "The agent did not answer in time."
+        case RemoteAuthError():
+            return "The agent wants credentials, or other ones."
+        case RemoteConnectionError():
+            return "The agent cannot be reached."
+        case _:
+            return "The agent's answer cannot be understood."

@@ -1,0 +1,111 @@
+"""From an agent's answer to the result of a tool."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mcp.types import CallToolResult
+
+from a2a_adapters import Data, File, Part, Text
+from a2a_adapters.dialects import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a_adapters import AgentReply
+
+_SCHEMA = "json_schema"
+"""Key in the metadata of received data."""
+
+_ENDED_BADLY = {"failed", "rejected", "canceled"}
+_ASK_AGAIN = (
+    "The agent asks the question above and waits. Answer it by calling this tool again with "
+    "the answer as message and task_id {!r}."
+)
+
+
+def to_result(reply: AgentReply) -> CallToolResult:
+    """Return an answer as MCP has it: text, files, and data as structured content."""
+    parts = list(reply.parts)
+    if reply.state in _ENDED_BADLY:
+        parts += [part for part in reply.status_parts if part not in parts]
+        if not any(isinstance(part, Text) for part in parts):
+            parts.append(Text(f"The task was {reply.state}."))
+    content = [_block(part, reply.task_id, number) for number, part in enumerate(parts)]
+    structured = _structured(parts)
+    if reply.is_question:
+        content.append(_text(_ASK_AGAIN.format(reply.task_id)))
+        structured = {
+            "state": reply.state,
+            "task_id": reply.task_id,
+            "context_id": reply.context_id,
+            "question": reply.question,
+            **({"answer": structured} if structured else {}),
+        }
+    return CallToolResult.model_validate(
+        {
+            "content": content,
+            "isError": reply.state in _ENDED_BADLY,
+            "_meta": _about(reply, parts),
+            **({} if structured is None else {"structuredContent": structured}),
+        }
+    )
+
+
+def error(text: str) -> CallToolResult:
+    """Return a call's failure."""
+    return CallToolResult.model_validate({"content": [_text(text)], "isError": True})
+
+
+def _about(reply: AgentReply, parts: Sequence[Part]) -> dict[str, Any]:
+    data = (part for part in parts if isinstance(part, Data))
+    schemas = [schema for part in data if (schema := part.metadata.get(_SCHEMA))]
+    return {
+        "a2a-adapters/state": reply.state,
+        "a2a-adapters/taskId": reply.task_id,
+        "a2a-adapters/contextId": reply.context_id,
+        **({"a2a-adapters/schemas": schemas} if schemas else {}),
+    }
+
+
+def _structured(parts: Sequence[Part]) -> Mapping[str, Any] | None:
+    """Return data as the object that MCP wants."""
+    values = [part.value for part in parts if isinstance(part, Data)]
+    if not values:
+        return None
+    if len(values) == 1 and isinstance(values[0], Mapping):
+        return values[0]
+    return {"data": values}
+
+
+def _block(part: Part, task_id: str, number: int) -> dict[str, Any]:
+    match part:
+        case Text(text=text):
+            return _text(text)
+        case Data(value=value):
+            return _text(one_line(value).decode())
+        case File(url=str(url)):
+            name = part.filename or url.rpartition("/")[2] or "file"
+            return {"type": "resource_link", "uri": url, "name": name, **_media_type(part)}
+        case File(content=content):
+            return _file(part, b64encode(content or b"").decode(), task_id, number)
+
+
+def _file(part: File, encoded: str, task_id: str, number: int) -> dict[str, Any]:
+    kind = part.media_type.partition("/")[0]
+    if kind in {"image", "audio"}:
+        return {"type": kind, "data": encoded, "mimeType": part.media_type}
+    uri = f"a2a://tasks/{task_id or 'none'}/{number}"
+    resource = {"uri": uri, "blob": encoded, **_media_type(part)}
+    about = {"_meta": {"a2a-adapters/filename": part.filename}} if part.filename else {}
+    return {"type": "resource", "resource": resource, **about}
+
+
+def _media_type(part: File) -> dict[str, str]:
+    return {"mimeType": part.media_type} if part.media_type else {}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}

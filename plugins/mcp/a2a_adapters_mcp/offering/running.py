@@ -1,0 +1,137 @@
+"""Runs an MCP server whose tools are the agents that a command line names."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import httpx
+
+from a2a_adapters import ConfigurationError, RemoteAgent, RemoteOptions, serve
+from a2a_adapters_mcp.offering.offer import McpTools
+from a2a_adapters_mcp.offering.remote import opener
+from a2a_adapters_mcp.offering.stdio import answer_stdio, take_stdout
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+
+    from a2a_adapters_mcp.offering.tools import By
+
+_URL = re.compile(r"(?:([\w.~-]+)=)?(https?://.+)")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._~-]+")
+_NAME_LENGTH = 60
+
+
+class Offered:
+    """What the words of a command line stand for.
+
+    Args:
+        words: URLs of agents and targets, each with a name before it or without.
+        headers: What a remote agent is sent, as in `X-API-Key: secret`.
+        load: Makes targets of words.
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        headers: Sequence[str],
+        load: Callable[[Sequence[str]], object],
+    ) -> None:
+        self._words = words
+        self._load = load
+        remote = [word for word in words if _URL.fullmatch(word)]
+        self._auth = _HeadersAuth(_headers(headers)) if headers else None
+        if self._auth and len(remote) != 1:
+            raise ConfigurationError("headers are for one remote agent: name exactly one URL")
+
+    def target(self) -> object:
+        """Return the one target, or all by their names.
+
+        Raises:
+            ConfigurationError: A target cannot be loaded, or lacks a name of its own.
+            RemoteAgentError: A remote agent's card cannot be had.
+        """
+        if len(self._words) == 1:
+            found = _URL.fullmatch(self._words[0])
+            if found is None:
+                return self._load(self._words)
+            if not found[1]:
+                return opener(self._remote(found[2]))
+        return self._all()
+
+    def _all(self) -> Mapping[str, object]:
+        targets: dict[str, object] = {}
+        for word in self._words:
+            if found := _URL.fullmatch(word):
+                agent = self._remote(found[2])
+                name = found[1] or _free(_as_name(agent.describe_sync().name), targets)
+                added: object = {name: opener(agent)}
+            else:
+                added = self._load([word])
+            if not isinstance(added, dict):
+                raise ConfigurationError(f"{word!r} needs a name, as in poet={word}")
+            if taken := targets.keys() & added.keys():
+                raise ConfigurationError(f"there are two agents named {min(taken)!r}")
+            targets |= added
+        return targets
+
+    def _remote(self, url: str) -> RemoteAgent:
+        return RemoteAgent(url, auth=self._auth, options=RemoteOptions(progress=True))
+
+
+def over_http(offered: Offered, host: str, port: int, by: By) -> None:
+    """Serve over streamable HTTP until interrupted.
+
+    Raises:
+        A2AAdaptersError: It cannot be served.
+    """
+    serve(offered.target(), host=host, port=port, dialects=[McpTools(by)])
+
+
+def over_stdio(offered: Offered, by: By) -> None:
+    """Serve the client that has started this process, until it closes standard input.
+
+    Raises:
+        A2AAdaptersError: It cannot be served.
+    """
+    output = take_stdout()
+    with suppress(KeyboardInterrupt):
+        asyncio.run(answer_stdio(offered.target(), output, by))
+    os._exit(0)  # a thread may still wait for the client's next line
+
+
+class _HeadersAuth(httpx.Auth):
+    """Headers for the agent's own host."""
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._headers = headers
+
+    async def async_auth_flow(
+        self, request: httpx.Request
+    ) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        request.headers.update(self._headers)
+        yield request
+
+
+def _headers(lines: Sequence[str]) -> dict[str, str]:
+    headers = {}
+    for line in lines:
+        name, separator, value = line.partition(":")
+        if not separator or not name.strip():
+            raise ConfigurationError("--header is of the form 'Name: value'")
+        headers[name.strip()] = value.strip()
+    return headers
+
+
+def _as_name(name: str) -> str:
+    return _NOT_IN_NAMES.sub("-", name).strip("-._~")[:_NAME_LENGTH] or "agent"
+
+
+def _free(name: str, taken: Mapping[str, object]) -> str:
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name}-{number}", number + 1
+    return free

@@ -1,0 +1,136 @@
+"""The MCP server whose tools are agents."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+from weakref import WeakKeyDictionary
+
+from a2a.utils.errors import A2AError
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import McpError
+
+from a2a_adapters import PROGRESS_EXTENSION, AgentReply, InvalidInputError
+from a2a_adapters_mcp.offering.arguments import ToolArguments
+from a2a_adapters_mcp.offering.questions import DeclinedError, Elicitation
+from a2a_adapters_mcp.offering.results import error, to_result
+from a2a_adapters_mcp.offering.tools import AgentTool, By, agent_tools
+from a2a_adapters_mcp.offering.work import Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from a2a.server.context import ServerCallContext
+    from mcp.server.session import ServerSession
+    from mcp.types import CallToolResult, Tool
+
+    from a2a_adapters.dialects import DialectAgent
+
+_SKILL = "skill"
+"""Key in a message's metadata: the id of the skill whose tool was called."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call of a tool, and whom to answer and ask."""
+
+    session: ServerSession
+    request_id: str | int
+    progress_token: str | int | None
+
+
+class ToolServer:
+    """Answers clients of MCP with what agents do.
+
+    Args:
+        agents: The agents by their ids.
+        caller: Returns who calls, by the HTTP request of a call; None over stdio.
+        by: What there is a tool for.
+    """
+
+    def __init__(
+        self,
+        agents: Mapping[str, DialectAgent],
+        caller: Callable[[Any], ServerCallContext],
+        by: By,
+    ) -> None:
+        self._tools = agent_tools(agents, by)
+        self._caller = caller
+        self._contexts: WeakKeyDictionary[ServerSession, str] = WeakKeyDictionary()
+        self.server: Server[Any, Any] = Server("a2a-adapters", version("a2a-adapters"))
+        self.server.list_tools()(self._list)  # type: ignore[no-untyped-call]
+        self.server.call_tool(validate_input=False)(self._answer)
+
+    async def _list(self) -> list[Tool]:
+        return [each.tool for each in self._tools.values()]
+
+    async def _answer(self, name: str, arguments: dict[str, Any]) -> CallToolResult:
+        found = self._tools.get(name)
+        if found is None:
+            return error(f"there is no tool {name!r:.100}")
+        try:
+            return to_result(await self._call(found, ToolArguments.read(arguments)))
+        except DeclinedError:
+            return error("the agent asked something that the user did not answer")
+        except InvalidInputError as failure:
+            return error(str(failure))
+        except A2AError as failure:
+            return error(failure.message)
+        except Exception:  # its text may be private
+            error_id = uuid4().hex
+            logger.exception("a call of the tool %s failed, error id %s", name, error_id)
+            return error(f"The call failed. Error id: {error_id}")
+
+    async def _call(self, tool: AgentTool, arguments: ToolArguments) -> AgentReply:
+        asked = self.server.request_context
+        call = _Call(
+            asked.session, asked.request_id, asked.meta.progressToken if asked.meta else None
+        )
+        context = self._caller(asked.request)
+        if call.progress_token is not None:
+            context.requested_extensions = {*context.requested_extensions, PROGRESS_EXTENSION}
+        metadata = {_SKILL: tool.skill} if tool.skill else {}
+        work = Work(tool.agent, context, metadata, _Progress(call).tell)
+        context_id = arguments.context_id
+        if not (context_id or arguments.task_id):
+            context_id = self._contexts.setdefault(call.session, str(uuid4()))
+        reply = await work.send(arguments.parts, context_id, arguments.task_id)
+        elicitation = Elicitation(call.session, call.request_id)
+        while reply.is_question:
+            try:
+                answer = await elicitation.answer(reply)
+            except DeclinedError:
+                await work.cancel()
+                raise
+            except McpError as failure:
+                logger.info("a client did not put a question to its user: %s", failure)
+                return reply
+            if answer is None:
+                return reply
+            reply = await work.send(answer, reply.context_id, reply.task_id)
+        return reply
+
+
+class _Progress:
+    """Tells a client how its call goes, if it wants to know."""
+
+    def __init__(self, call: _Call) -> None:
+        self._call = call
+        self._count = 0
+
+    async def tell(self, text: str) -> None:
+        token = self._call.progress_token
+        if token is None:
+            return
+        self._count += 1
+        await self._call.session.send_progress_notification(
+            token,
+            self._count,
+            message=text,
+            related_request_id=str(self._call.request_id),
+        )

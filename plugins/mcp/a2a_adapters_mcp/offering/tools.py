@@ -1,0 +1,71 @@
+"""Which tools there are: one for every agent, or for every skill of an agent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from mcp.types import Tool
+
+from a2a_adapters import ToolDescription
+from a2a_adapters_mcp.offering.arguments import input_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from a2a_adapters.dialects import DialectAgent
+
+By: TypeAlias = Literal["agent", "skill"]
+"""What a tool stands for."""
+
+_LONGEST_SUFFIX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTool:
+    """A tool, and the agent that does its work.
+
+    Attributes:
+        tool: What clients are told.
+        agent_id: The agent's id on its server.
+        agent: The agent.
+        skill: The id of the skill that it stands for; "" for all of them.
+    """
+
+    tool: Tool
+    agent_id: str
+    agent: DialectAgent
+    skill: str
+
+
+def agent_tools(agents: Mapping[str, DialectAgent], by: By) -> dict[str, AgentTool]:
+    """Return the tools by their names, which are unique."""
+    tools: dict[str, AgentTool] = {}
+    for agent_id, agent in agents.items():
+        for about, skill in _described(agent, by):
+            name = _unique(about.name, tools)
+            tool = Tool.model_validate(
+                {
+                    "name": name,
+                    "description": about.description,
+                    "inputSchema": input_schema(agent.about),
+                }
+            )
+            tools[name] = AgentTool(tool, agent_id, agent, skill)
+    return tools
+
+
+def _described(agent: DialectAgent, by: By) -> Iterator[tuple[ToolDescription, str]]:
+    if by == "agent" or not agent.about.skills:
+        yield ToolDescription.of_agent(agent.about), ""
+        return
+    for skill in agent.about.skills:
+        yield ToolDescription.of_skill(skill), skill.id
+
+
+def _unique(name: str, taken: Mapping[str, object]) -> str:
+    unique, number = name, 2
+    while unique in taken:
+        unique = f"{name[: -_LONGEST_SUFFIX or None] if len(name) > 59 else name}_{number}"
+        number += 1
+    return unique

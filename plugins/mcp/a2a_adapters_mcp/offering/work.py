@@ -1,0 +1,111 @@
+"""One message to an agent, followed to its end or its question, and ended if its caller leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, TypeAlias
+
+from a2a.types import CancelTaskRequest, GetTaskRequest
+from a2a.utils.errors import A2AError
+
+from a2a_adapters import AgentReply, Progress, ProgressEvent, TextDelta, ToolCall, ToolResult
+from a2a_adapters.concurrency import in_background
+from a2a_adapters.dialects import Answer
+from a2a_adapters_mcp.offering.arguments import to_request
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+
+    from a2a.server.context import ServerCallContext
+
+    from a2a_adapters import Part
+    from a2a_adapters.dialects import DialectAgent
+
+NewEvent: TypeAlias = TextDelta | ProgressEvent
+
+Tell: TypeAlias = "Callable[[str], Awaitable[None]]"
+"""Takes what happens meanwhile, in a line."""
+
+
+class Work:
+    """What an agent does in one call of a tool.
+
+    Args:
+        agent: The agent.
+        context: Who calls it.
+        metadata: What messages have in their metadata.
+        tell: Told how it goes.
+    """
+
+    def __init__(
+        self,
+        agent: DialectAgent,
+        context: ServerCallContext,
+        metadata: Mapping[str, str],
+        tell: Tell,
+    ) -> None:
+        self._agent = agent
+        self._context = context
+        self._metadata = metadata
+        self._tell = tell
+        self._answer = Answer()
+        self._begun = asyncio.Event()
+
+    async def send(self, parts: Sequence[Part], context_id: str, task_id: str = "") -> AgentReply:
+        """Send a message and return the answer so far; leaving ends the task.
+
+        Raises:
+            InvalidInputError: The message cannot be expressed in the protocol.
+            A2AError: It was refused.
+        """
+        request = to_request(parts, context_id, task_id, self._metadata)
+        if task_id and not self._answer.task_id:
+            asked = GetTaskRequest(id=task_id)
+            if task := await self._agent.handler.on_get_task(asked, self._context):
+                self._answer.ignore(task)
+        events = self._agent.follow(request, self._context, self._answer)
+        following = asyncio.create_task(self._follow(events))
+        try:
+            await asyncio.shield(following)
+        except asyncio.CancelledError:
+            in_background(self._end(following))
+            raise
+        return self._answer.finish()[1]
+
+    async def cancel(self) -> None:
+        """End the task, if it has not ended."""
+        try:
+            ending = CancelTaskRequest(id=self._answer.task_id)
+            await self._agent.handler.on_cancel_task(ending, self._context)
+        except A2AError:
+            return
+
+    async def _follow(self, events: AsyncGenerator[list[NewEvent]]) -> None:
+        try:
+            async for news in events:
+                self._begun.set()
+                for each in news:
+                    if text := _line(each):
+                        await self._tell(text)
+        finally:
+            self._begun.set()
+
+    async def _end(self, following: asyncio.Task[None]) -> None:
+        """End the task as soon as it is known: it may be about to begin."""
+        await self._begun.wait()
+        if self._answer.task_id:
+            await self.cancel()
+        following.cancel()
+
+
+def _line(event: NewEvent) -> str:
+    """Return what happens as a line, "" if it is nothing to tell."""
+    match event:
+        case Progress(text=text):
+            return text
+        case ToolCall(name=name):
+            return f"calls {name}"
+        case ToolResult(name=name, is_error=is_error):
+            return f"{name} {'failed' if is_error else 'is done'}"
+        case _:
+            return ""

@@ -1,0 +1,1 @@
+"""MCP servers as A2A agents."""

@@ -1,0 +1,251 @@
+"""A connection with an MCP server."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mcp import ClientSession, types
+from mcp.shared.exceptions import McpError
+
+from a2a_adapters import Progress
+from a2a_adapters_mcp.serving.session import CLOSED, Session, Watched, tools_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from mcp.shared.context import RequestContext
+    from mcp.shared.message import SessionMessage
+
+    Streams: TypeAlias = tuple[
+        MemoryObjectReceiveStream[SessionMessage | Exception],
+        MemoryObjectSendStream[SessionMessage],
+    ]
+
+_PING_SECONDS = 10.0
+"""How often is looked after a server that works: over HTTP nothing else tells that it has died."""
+
+_SESSION_LOST = 32600
+"""The code by which the SDK tells that a server over HTTP does not know the session any more."""
+
+_LOST = {types.CONNECTION_CLOSED, _SESSION_LOST}
+_FIRST = asyncio.FIRST_COMPLETED
+
+
+class ServerGoneError(Exception):
+    """The MCP server cannot be reached, or has ended."""
+
+
+class NotBegunError(ServerGoneError):
+    """It was gone before it can have begun to work: the call may be made once more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a server asks the user, and where the answer goes."""
+
+    params: types.ElicitRequestParams
+    answer: asyncio.Future[types.ElicitResult]
+
+
+News: TypeAlias = Progress | Asked
+
+
+class Connection:
+    """A session, kept open by a task of its own: what anyio opens, the same task must close.
+
+    Args:
+        streams: Opens the transport.
+        can_ask: Whether the server may ask the user. It does not say in which call it asks, so a
+            connection that it may ask over has one call at a time.
+    """
+
+    def __init__(
+        self, streams: Callable[[], AbstractAsyncContextManager[Streams]], *, can_ask: bool
+    ) -> None:
+        self._streams = streams
+        self._can_ask = can_ask
+        self._keeping: asyncio.Task[None] | None = None
+        self._ending = asyncio.Event()
+        self._news: asyncio.Queue[News | None] | None = None
+        self._error: Exception | None = None
+        self._session: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
+        self._is_ready = False
+        self.name = ""
+        self.instructions = ""
+        self.tools: Mapping[str, types.Tool] = {}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the server is there, as far as is known."""
+        return self._is_ready and not self._ending.is_set()
+
+    async def open(self, seconds: float) -> None:
+        """Connect, and learn which tools there are.
+
+        Raises:
+            ServerGoneError: That fails, or takes too long.
+        """
+        self._keeping = asyncio.create_task(self._keep())
+        # Not in the keeper: what anyio cancels there leaves the SDK's streams open.
+        beginning = asyncio.create_task(self._begin())
+        try:
+            async with asyncio.timeout(seconds):
+                await asyncio.wait({self._keeping, beginning}, return_when=_FIRST)
+            if not beginning.done():
+                raise self._why()
+            beginning.result()
+            self._is_ready = True
+        except TimeoutError as error:
+            raise ServerGoneError(f"the MCP server did not answer in {seconds:g} s") from error
+        except (McpError, RuntimeError, *CLOSED) as error:
+            raise ServerGoneError(f"the MCP server cannot be used: {error}") from error
+        finally:
+            beginning.cancel()
+            await asyncio.wait({beginning})
+            if not self._is_ready:
+                self._keeping.cancel()
+                await asyncio.wait({self._keeping})
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], news: asyncio.Queue[News | None]
+    ) -> types.CallToolResult:
+        """Call a tool and return its result; leaving cancels the call.
+
+        Args:
+            tool: Its name.
+            arguments: Its arguments.
+            news: Gets the tool's progress, and what the server asks.
+
+        Raises:
+            ServerGoneError: The server is not there any more.
+            McpError: It answers with an error of the protocol.
+        """
+        if not self.is_open:
+            raise NotBegunError("the MCP server has ended")
+        session = self._session.result()
+
+        async def tell(progress: float, total: float | None, message: str | None) -> None:
+            text = message or (f"{progress:g} of {total:g}" if total else f"{progress:g}")
+            news.put_nowait(Progress(text, {"progress": progress, "total": total}))
+
+        if self._can_ask:
+            self._news = news
+        calling = asyncio.create_task(
+            session.call_tool(tool, dict(arguments), progress_callback=tell)
+        )
+        try:
+            await self._wait(session, calling)
+            return calling.result()
+        except CLOSED as error:
+            self._ending.set()
+            raise NotBegunError("the MCP server has ended") from error
+        except McpError as error:
+            if error.error.code not in _LOST:
+                raise
+            self._ending.set()
+            kind = NotBegunError if error.error.code == _SESSION_LOST else ServerGoneError
+            raise kind("the MCP server has ended") from error
+        finally:
+            self._news = None
+            calling.cancel()
+            await asyncio.wait({calling})
+
+    async def close(self) -> None:
+        """End the session, and the server if it is ours."""
+        self._ending.set()
+        if self._keeping is not None:
+            await asyncio.wait({self._keeping})
+
+    async def _wait(self, session: Session, calling: asyncio.Task[Any]) -> None:
+        """Wait for a call, or for the end of the server in it."""
+        assert self._keeping is not None  # noqa: S101 - it is open
+        pinging: asyncio.Task[Any] | None = None
+        try:
+            while not calling.done():
+                if pinging is not None and pinging.done():
+                    pinging.result()
+                    pinging = None
+                pinging = pinging or asyncio.create_task(_ping(session))
+                await asyncio.wait({calling, self._keeping, pinging}, return_when=_FIRST)
+                if self._keeping.done() and not calling.done():
+                    raise self._why()
+        finally:
+            if pinging is not None:
+                pinging.cancel()
+
+    async def _keep(self) -> None:
+        try:
+            async with AsyncExitStack() as stack:
+                read, write = await stack.enter_async_context(self._streams())
+                watched = await stack.enter_async_context(Watched(read, self._ending))
+                session = await stack.enter_async_context(
+                    Session(
+                        watched,
+                        write,
+                        elicitation_callback=self._ask if self._can_ask else None,
+                        client_info=types.Implementation(
+                            name="a2a-adapters", version=version("a2a-adapters")
+                        ),
+                    )
+                )
+                self._session.set_result(session)
+                await self._ending.wait()
+        except Exception as error:
+            self._error = error
+        finally:
+            self._ending.set()
+
+    async def _begin(self) -> None:
+        session = await self._session
+        about = await session.initialize()
+        self.name, self.instructions = about.serverInfo.name, about.instructions or ""
+        self.tools = await tools_of(session)
+
+    async def _ask(
+        self,
+        context: RequestContext[ClientSession, Any],  # noqa: ARG002 - by the SDK
+        params: types.ElicitRequestParams,
+    ) -> types.ElicitResult | types.ErrorData:
+        if self._news is None:
+            return types.ErrorData(code=types.INVALID_REQUEST, message="there is no call")
+        answer: asyncio.Future[types.ElicitResult] = asyncio.get_running_loop().create_future()
+        self._news.put_nowait(Asked(params, answer))
+        return await answer
+
+    def _why(self) -> ServerGoneError:
+        """Return why the connection has ended."""
+        reason = next(_leaves(self._error), None)
+        told = f": {type(reason).__name__}: {reason}" if reason else ""
+        gone = ServerGoneError(f"the MCP server has ended, or cannot be reached{told}")
+        gone.__cause__ = self._error
+        return gone
+
+
+async def _ping(session: Session) -> None:
+    """Look after a server once.
+
+    Raises:
+        ServerGoneError: It does not know the session any more.
+    """
+    await asyncio.sleep(_PING_SECONDS)
+    try:
+        await session.send_ping()
+    except McpError as error:
+        if error.error.code in _LOST:
+            raise ServerGoneError("the MCP server has ended") from error
+    except CLOSED as error:  # of the ping alone: the call may have been worked on
+        raise ServerGoneError("the MCP server has ended") from error
+
+
+def _leaves(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield the errors in a group."""
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from _leaves(each)
+    elif error is not None:
+        yield error

@@ -1,0 +1,80 @@
+"""From a tool's result to an agent's events."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from typing import TYPE_CHECKING, Any
+
+from a2a_adapters import Data, File, Output, Part, Rejected, Text, TextDelta
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mcp.types import CallToolResult, Tool
+
+    from a2a_adapters import AgentEvent
+
+_WRAPPED = "result"
+"""The key under which the SDK's servers put results that are no objects."""
+
+
+def events(result: CallToolResult, tool: Tool) -> Iterator[AgentEvent]:
+    """Yield the events of a result; the tool's error is a refusal in its own words."""
+    wire = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+    blocks = wire.get("content", [])
+    if wire.get("isError"):
+        texts = [block["text"] for block in blocks if block["type"] == "text"]
+        yield Rejected("\n".join(texts) or f"The tool {tool.name} failed.")
+        return
+    structured = wire.get("structuredContent")
+    if structured is not None and _is_text(structured, blocks):
+        structured = None
+    begun = False
+    for block in blocks:
+        if block["type"] != "text":
+            yield Output((_part(block),))
+        elif structured is None or not _repeats(block["text"], structured):
+            yield TextDelta(f"\n{block['text']}" if begun else block["text"])
+            begun = True
+    if structured is not None:
+        yield Output((Data(structured, schema=tool.outputSchema),))
+
+
+def _is_text(structured: Mapping[str, Any], blocks: list[dict[str, Any]]) -> bool:
+    """Tell whether structured content is but the text of the only block."""
+    return len(blocks) == 1 and structured == {_WRAPPED: blocks[0].get("text")}
+
+
+def _repeats(text: str, structured: Mapping[str, Any]) -> bool:
+    """Tell whether a text is the structured content once more, for clients that know none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return value in (structured, structured.get(_WRAPPED))
+
+
+def _part(block: Mapping[str, Any]) -> Part:
+    match block:
+        case {"type": "image" | "audio", "data": str(data)}:
+            return File(content=b64decode(data), media_type=block.get("mimeType", ""))
+        case {"type": "resource", "resource": dict(resource)}:
+            return _file(resource)
+        case {"type": "resource_link", "uri": str(uri), "name": str(name)} if uri.startswith(
+            ("https://", "http://")
+        ):
+            return File(url=uri, media_type=block.get("mimeType", ""), filename=name)
+        case {"type": "resource_link"}:
+            return Data(dict(block))
+        case _:
+            return Text(json.dumps(block))
+
+
+def _file(resource: Mapping[str, Any]) -> File:
+    content = resource.get("text", "").encode() or b64decode(resource.get("blob", ""))
+    return File(
+        content=content,
+        media_type=resource.get("mimeType", ""),
+        filename=resource["uri"].rpartition("/")[2],
+    )

@@ -1,0 +1,149 @@
+"""An MCP server as the user names it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import httpx
+from mcp import StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from a2a_adapters import ConfigurationError, RemoteOptions
+from a2a_adapters.dialects import HttpClients, agent_url, quote
+from a2a_adapters_mcp.serving.adapter import McpAdapter
+from a2a_adapters_mcp.serving.connection import Connection
+from a2a_adapters_mcp.serving.pool import Connections, PerConversation, Shared
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+    from a2a_adapters import OutboundPolicy
+    from a2a_adapters_mcp.serving.connection import Streams
+
+__all__ = ["McpServer"]
+
+_SILENT_SECONDS = 3_600.0
+"""How long a server may be silent: most send heartbeats, but a tool may work for long."""
+
+_RETRIES = 2
+_DESCRIPTION_LENGTH = 1_000
+
+
+class McpServer:
+    """An MCP server, to be served as an agent: each of its tools is a skill.
+
+    `serve(McpServer("npx -y @modelcontextprotocol/server-everything"))`. It is opened in the
+    server's event loop, and closed with the server.
+
+    Args:
+        server: The command that starts it, as one text or as words, or its URL (streamable HTTP).
+            Never pass on what a caller or a card names: a command is run.
+        env: Variables for the command. It gets these, `PATH`, `HOME` and the like, and no others.
+        cwd: Where the command runs.
+        auth: Credentials for the URL.
+        outbound: What the URL has to pass, where whoever named it need not be trusted; by default
+            the URL is trusted as typed. Redirects to other hosts are never followed.
+        name: The agent's name; by default the server's own.
+        description: What the agent does; by default the server's instructions.
+        shared: One connection for all callers, for servers that keep nothing of a session. It
+            saves starting a server for each conversation, but the server cannot ask its user.
+        connections: How many connections there may be at once.
+        idle_seconds: How long a conversation's connection is kept for its next message.
+        start_seconds: How long the server may take to start.
+
+    Raises:
+        ConfigurationError: There is no command, or the URL is none.
+    """
+
+    def __init__(  # noqa: PLR0913 - a choice each
+        self,
+        server: str | Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | Path | None = None,
+        auth: httpx.Auth | None = None,
+        outbound: OutboundPolicy | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        shared: bool = False,
+        connections: int = 32,
+        idle_seconds: float = 300,
+        start_seconds: float = 60,
+    ) -> None:
+        is_url = isinstance(server, str) and server.strip().startswith(("http://", "https://"))
+        self._url = agent_url(str(server)) if is_url else None
+        self._command = None if is_url else _command(server, env, cwd)
+        self._clients = HttpClients(
+            self._url, auth, RemoteOptions(idle_timeout=_SILENT_SECONDS, retries=_RETRIES)
+        )
+        self._auth = auth
+        self._outbound = outbound
+        self._name = name
+        self._description = description
+        self._shared = shared
+        self._limit = connections
+        self._idle_seconds = idle_seconds
+        self._start_seconds = start_seconds
+        self._adapter: McpAdapter | None = None
+
+    async def __aenter__(self) -> McpAdapter:
+        first = await self._connect()
+        pool: Connections = (
+            Shared(self._connect, first)
+            if self._shared
+            else PerConversation(self._connect, first, self._limit, self._idle_seconds)
+        )
+        name = self._name or first.name
+        about = self._description or first.instructions or f"The tools of the MCP server {name}."
+        self._adapter = McpAdapter(pool, first.tools, name, quote(about, _DESCRIPTION_LENGTH))
+        return self._adapter
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._adapter is not None:
+            await self._adapter.aclose()
+        await self._clients.aclose()
+
+    async def _connect(self) -> Connection:
+        connection = Connection(self._streams, can_ask=not self._shared)
+        await connection.open(self._start_seconds)
+        return connection
+
+    @asynccontextmanager
+    async def _streams(self) -> AsyncGenerator[Streams]:
+        if self._command is not None:
+            async with stdio_client(self._command) as streams:
+                yield streams
+            return
+        async with self._http() as http:
+            url = str(self._url)
+            async with streamable_http_client(url, http_client=http) as (read, write, _):
+                yield read, write
+
+    @asynccontextmanager
+    async def _http(self) -> AsyncGenerator[httpx.AsyncClient]:
+        if self._outbound is None:
+            yield await self._clients.get()
+            return
+        timeout = httpx.Timeout(_SILENT_SECONDS, connect=self._start_seconds)
+        transport = self._outbound.transport()
+        async with httpx.AsyncClient(transport=transport, auth=self._auth, timeout=timeout) as http:
+            yield http
+
+
+def _command(
+    server: str | Sequence[str], env: Mapping[str, str] | None, cwd: str | Path | None
+) -> StdioServerParameters:
+    try:
+        words = shlex.split(server) if isinstance(server, str) else list(server)
+    except ValueError as error:
+        raise ConfigurationError(f"{server!r} is not a command: {error}") from error
+    if not words:
+        raise ConfigurationError("an MCP server is named by its command, or by its URL")
+    return StdioServerParameters(
+        command=words[0], args=words[1:], env=dict(env) if env else None, cwd=cwd
+    )

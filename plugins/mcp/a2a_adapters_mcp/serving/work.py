@@ -1,0 +1,49 @@
+"""One call of a tool, and what comes of it meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from mcp.types import CallToolResult
+
+    from a2a_adapters_mcp.serving.calls import ToolCall
+    from a2a_adapters_mcp.serving.connection import Connection, News
+
+
+class Work:
+    """Calls a tool in a task of its own; leaving it cancels the call.
+
+    Args:
+        connection: The connection with the server.
+        call: The tool, and its arguments.
+    """
+
+    def __init__(self, connection: Connection, call: ToolCall) -> None:
+        self._connection = connection
+        self._call = call
+        self._news: asyncio.Queue[News | None] = asyncio.Queue()
+
+    async def __aenter__(self) -> Self:
+        calling = self._connection.call(self._call.tool.name, self._call.arguments, self._news)
+        self._calling = asyncio.create_task(calling)
+        self._calling.add_done_callback(lambda _: self._news.put_nowait(None))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._calling.cancel()
+        await asyncio.wait({self._calling})
+
+    async def news(self) -> News | None:
+        """Return what is new, None at the end."""
+        return await self._news.get()
+
+    def result(self) -> CallToolResult:
+        """Return the result.
+
+        Raises:
+            ServerGoneError: The server was not there, or ended.
+            McpError: It answered with an error of the protocol.
+        """
+        return self._calling.result()

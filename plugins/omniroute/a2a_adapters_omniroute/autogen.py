@@ -1,0 +1,155 @@
+"""An OmniRoute gateway as AutoGen's model client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from a2a_adapters_autogen import A2AChatCompletionClient
+from autogen_core.models import (
+    AssistantMessage,
+    CreateResult,
+    LLMMessage,
+    ModelFamily,
+    ModelInfo,
+    SystemMessage,
+    UserMessage,
+)
+from pydantic import BaseModel
+
+from a2a_adapters import JSON, AgentReply, Part, Text
+from a2a_adapters_omniroute.calling.card import gateway_agent, omniroute_card
+from a2a_adapters_omniroute.calling.reply import OmniRouteReply
+from a2a_adapters_omniroute.calling.routing import SMART_ROUTING, Routing
+from a2a_adapters_omniroute.calling.transport import ROLE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["OmniRouteChatCompletionClient"]
+
+_INFO = ModelInfo(
+    vision=False,
+    function_calling=False,
+    json_output=False,
+    structured_output=False,
+    family=ModelFamily.UNKNOWN,
+    multiple_system_messages=True,
+)
+_OPTIONS = frozenset({"model", "combo", "budget", "role", "skill"})
+
+
+class GatewayConfig(BaseModel):
+    """How a gateway is used as a model. Its key is no part of it."""
+
+    base_url: str
+    model: str
+    combo: str | None = None  # dumps leave out what is None
+    budget: float | None = None
+    role: str | None = None
+    skill: str
+    timeout: float
+    combo_as_model: bool
+
+
+class OmniRouteChatCompletionClient(A2AChatCompletionClient):
+    """An OmniRoute gateway as a model: `OmniRouteChatCompletionClient(model="auto")`.
+
+    It is sent all messages with their roles, as text, and takes no tools. A call may have options
+    of its own in `extra_create_args`: model, combo, budget, role and skill.
+
+    Args:
+        base_url: The gateway's address.
+        api_key: Its key; "" for an open gateway. Dumps do not hold it.
+        model: The model's name; "auto" lets the gateway choose.
+        combo: A route configured in the gateway. OmniRoute 3.7.9 takes no notice of it; it works
+            there as the name of a model, see `combo_as_model`.
+        budget: What a call may cost, in USD.
+        role: What a call is for: coding, review, planning, analysis, debugging, documentation.
+        skill: Which of the gateway's skills is asked.
+        timeout: How long an answer may take, in seconds.
+        combo_as_model: Whether the combo is sent as the model as well.
+
+    Attributes:
+        last_reply: The answer to the last call, with what the gateway says about it.
+
+    Raises:
+        OmniRouteError: The gateway gives no answer; the subclass says why.
+    """
+
+    component_config_schema = GatewayConfig  # type: ignore[assignment]
+    component_provider_override = "a2a_adapters_omniroute.OmniRouteChatCompletionClient"
+
+    def __init__(  # noqa: PLR0913 - a choice each
+        self,
+        *,
+        base_url: str = "http://localhost:20128",
+        api_key: str = "",
+        model: str = "auto",
+        combo: str | None = None,
+        budget: float | None = None,
+        role: str | None = None,
+        skill: str = SMART_ROUTING,
+        timeout: float = 60,
+        combo_as_model: bool = False,
+    ) -> None:
+        super().__init__(gateway_agent(omniroute_card(base_url), api_key, timeout))
+        self._config = GatewayConfig(
+            base_url=base_url,
+            model=model,
+            combo=combo,
+            budget=budget,
+            role=role,
+            skill=skill,
+            timeout=timeout,
+            combo_as_model=combo_as_model,
+        )
+        self.last_reply: OmniRouteReply | None = None
+
+    @property
+    def model_info(self) -> ModelInfo:
+        """What a gateway can do over A2A: text."""
+        return _INFO
+
+    @property
+    def capabilities(self) -> ModelInfo:
+        """The same as `model_info`."""
+        return _INFO
+
+    def _metadata(self, extra: Mapping[str, Any]) -> Mapping[str, JSON]:
+        if unknown := extra.keys() - _OPTIONS:
+            raise ValueError(f"a call to OmniRoute has no options {', '.join(sorted(unknown))}")
+        config = self._config.model_copy(update=dict(extra))
+        routing = Routing(
+            model=config.model,
+            combo=config.combo,
+            budget=config.budget,
+            role=config.role,
+            combo_as_model=config.combo_as_model,
+        )
+        return {"skill": config.skill, **routing.metadata()}
+
+    def _parts(self, messages: Sequence[LLMMessage]) -> list[Part]:
+        return [_said(message) for message in messages]
+
+    def _result(self, reply: AgentReply, text: str) -> CreateResult:
+        self.last_reply = OmniRouteReply.of(reply)
+        return super()._result(reply, text)
+
+    def _to_config(self) -> GatewayConfig:  # type: ignore[override]
+        return self._config
+
+    @classmethod
+    def _from_config(cls, config: GatewayConfig) -> Self:  # type: ignore[override]
+        return cls(**dict(config))
+
+
+def _said(message: LLMMessage) -> Text:
+    match message:
+        case SystemMessage(content=text):
+            return Text(text, metadata={ROLE: "system"})
+        case UserMessage(content=str(text)):
+            return Text(text, metadata={ROLE: "user"})
+        case AssistantMessage(content=str(text)):
+            return Text(text, metadata={ROLE: "assistant"})
+        case _:
+            raise ValueError("OmniRoute takes text of the system, the user and the assistant")

@@ -1,0 +1,118 @@
+"""Which error it is that a gateway tells.
+
+The description has a code for each; the real server 3.7.9 has a few codes for all, and texts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from a2a_adapters.dialects import quote
+from a2a_adapters_omniroute.errors import (
+    OmniRouteAuthError,
+    OmniRouteBudgetError,
+    OmniRouteCancelledError,
+    OmniRouteError,
+    OmniRouteNotEnabledError,
+    OmniRouteProviderError,
+    OmniRouteRefusedError,
+    OmniRouteTaskFinishedError,
+    OmniRouteTaskNotFoundError,
+    OmniRouteUnknownSkillError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NO_PROVIDER = -32005
+_FAILED = -32603
+
+_UPSTREAM_STATUS = re.compile(r"API \[(\d{3})\]")
+_TIMED_OUT = re.compile(r"aborted|time ?out|timed out", re.IGNORECASE)
+_RETRYABLE = frozenset({408, 425, 429, 502, 503, 504})
+_RESET = re.compile(r"reset after \d")
+
+
+def refusal(code: int, message: str) -> OmniRouteError:
+    """Return the error that a JSON-RPC error object stands for."""
+    if code in (NO_PROVIDER, _FAILED):
+        return failure(message, retryable=code == NO_PROVIDER)
+    for rule_code, beginning, make in _REFUSALS:
+        if code == rule_code and message.startswith(beginning):
+            return make(quote(message))
+    return OmniRouteRefusedError(f"the gateway refused: {quote(message)}", code=code)
+
+
+def failure(message: str, task_id: str = "", *, retryable: bool = False) -> OmniRouteError:
+    """Return the error for what a gateway says why a task, or cancelling it, failed."""
+    for pattern, make in _FAILURES:
+        if pattern.match(message):
+            error = make(quote(message))
+            error.task_id = task_id
+            return error
+    found = _UPSTREAM_STATUS.search(message)
+    status = int(found[1]) if found else 0
+    is_timeout = not found and _TIMED_OUT.search(message)
+    may_pass = bool(retryable or status in _RETRYABLE or is_timeout or _RESET.search(message))
+    hint = "try again later" if may_pass else "choose another model, or look at its provider"
+    return OmniRouteProviderError(
+        f"no provider answered; {hint} ({quote(message)})",
+        status=status,
+        retryable=may_pass,
+        task_id=task_id,
+    )
+
+
+def cancelled(said: str) -> OmniRouteCancelledError:
+    """Return the error for a task that somebody cancelled."""
+    return OmniRouteCancelledError(f"the task was cancelled ({said})")
+
+
+def unauthorized(said: str) -> OmniRouteAuthError:
+    """Return the error for a missing or wrong key."""
+    return OmniRouteAuthError(f"the gateway wants an API key, or another one ({said})")
+
+
+def _disabled(said: str) -> OmniRouteNotEnabledError:
+    return OmniRouteNotEnabledError(
+        "the gateway's A2A endpoint is switched off: enable A2A on the page Endpoints of its "
+        f"dashboard ({said})"
+    )
+
+
+def _unknown_skill(said: str) -> OmniRouteUnknownSkillError:
+    return OmniRouteUnknownSkillError(
+        f"the gateway has no such skill; discover() lists those it has ({said})", code=-32601
+    )
+
+
+def _unknown_task(said: str) -> OmniRouteTaskNotFoundError:
+    return OmniRouteTaskNotFoundError(f"the gateway does not know the task, or no more ({said})")
+
+
+def _finished(said: str) -> OmniRouteTaskFinishedError:
+    return OmniRouteTaskFinishedError(f"the task has ended already; get_task() shows it ({said})")
+
+
+def _over_budget(said: str) -> OmniRouteBudgetError:
+    return OmniRouteBudgetError(
+        f"over budget: allow more, or take a cheaper model or combo ({said})"
+    )
+
+
+_REFUSALS: tuple[tuple[int, str, Callable[[str], OmniRouteError]], ...] = (
+    (-32000, "A2A endpoint is disabled", _disabled),
+    (-32001, "", _unknown_task),
+    (-32601, "Task not found", _unknown_task),
+    (-32002, "", _finished),
+    (-32003, "", unauthorized),
+    (-32600, "Unauthorized", unauthorized),
+    (-32004, "", _over_budget),
+    (-32601, "Unknown skill", _unknown_skill),
+)
+_FAILURES: tuple[tuple[re.Pattern[str], Callable[[str], OmniRouteError]], ...] = (
+    (re.compile(r"Task \S+ not found"), _unknown_task),
+    (re.compile(r"Invalid transition: \w+ → cancelled"), _finished),
+    (re.compile(r"Invalid transition: cancelled → "), cancelled),
+)

@@ -1,0 +1,129 @@
+"""JSON-RPC calls to a gateway, and what may come back for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import httpx
+from pydantic_core import from_json, to_json
+
+from a2a_adapters.dialects import event_data
+from a2a_adapters_omniroute.calling.failure import cancelled, refusal, unauthorized
+from a2a_adapters_omniroute.errors import OmniRouteAnswerError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+
+    from a2a_adapters import JSON
+
+_JSON = "application/json"
+_EVENT_STREAM = "text/event-stream"
+_REDIRECTS = frozenset({307, 308})
+_UNAUTHORIZED = frozenset({401, 403})
+
+
+class Gateway:
+    """One gateway's endpoint.
+
+    Args:
+        http: What the calls go through.
+        url: The endpoint.
+    """
+
+    def __init__(self, http: httpx.AsyncClient, url: str) -> None:
+        self._http = http
+        self._url = url
+
+    async def call(self, method: str, params: Mapping[str, JSON]) -> dict[str, Any]:
+        """Return the result of a call.
+
+        Raises:
+            RemoteAgentError: There is none.
+        """
+        return await _result(await self._send(_call(method, params), _JSON))
+
+    async def stream(
+        self, method: str, params: Mapping[str, JSON]
+    ) -> AsyncGenerator[dict[str, Any]]:
+        """Yield the events of a call.
+
+        Raises:
+            RemoteAgentError: It was refused, or the stream broke.
+        """
+        response = await self._send(_call(method, params), _EVENT_STREAM)
+        if not response.headers.get("content-type", "").startswith(_EVENT_STREAM):
+            yield await _result(response)
+            return
+        try:
+            async for data in event_data(response.aiter_bytes()):
+                yield _checked(_parsed(data, response), response)
+        finally:
+            await response.aclose()
+
+    async def _send(self, body: bytes, accept: str) -> httpx.Response:
+        headers = {"Accept": accept, "Content-Type": _JSON}
+        request = self._http.build_request("POST", self._url, content=body, headers=headers)
+        response = await self._http.send(request, stream=True)
+        if response.status_code in _REDIRECTS and response.next_request is not None:
+            await response.aclose()
+            request = _within(response.next_request, request.url)
+            response = await self._http.send(request, stream=True)
+        return response
+
+
+def _call(method: str, params: Mapping[str, JSON]) -> bytes:
+    return to_json({"jsonrpc": "2.0", "id": uuid4().hex, "method": method, "params": params})
+
+
+def _within(request: httpx.Request, url: httpx.URL) -> httpx.Request:
+    """Return a request that was redirected, as long as it stays where it was sent."""
+    target = request.url
+    if (target.scheme, target.host, target.port) != (url.scheme, url.host, url.port):
+        raise OmniRouteAnswerError(
+            f"the gateway redirects to {target}: use that address if you trust it"
+        )
+    return request
+
+
+async def _result(response: httpx.Response) -> dict[str, Any]:
+    body = await _body(response)
+    if response.status_code in _UNAUTHORIZED:
+        raise unauthorized(f"HTTP {response.status_code}")
+    if response.status_code == httpx.codes.INTERNAL_SERVER_ERROR and not body:
+        raise cancelled("it answers HTTP 500 with nothing in it then")
+    return _checked(_parsed(body, response), response)
+
+
+async def _body(response: httpx.Response) -> bytes:
+    try:
+        return await response.aread()
+    finally:
+        await response.aclose()
+
+
+def _parsed(body: bytes, response: httpx.Response) -> object:
+    try:
+        return from_json(body)
+    except ValueError as error:
+        raise _without_answer(response) from error
+
+
+def _checked(body: object, response: httpx.Response) -> dict[str, Any]:
+    """Return the result of a response, or the parameters of an event."""
+    if isinstance(body, dict):
+        if isinstance(error := body.get("error"), dict):
+            code = error.get("code")
+            raise refusal(code if isinstance(code, int) else 0, str(error.get("message", "")))
+        found = body.get("result", body.get("params"))
+        if isinstance(found, dict):
+            return found
+    raise _without_answer(response)
+
+
+def _without_answer(response: httpx.Response) -> OmniRouteAnswerError:
+    return OmniRouteAnswerError(
+        f"the gateway's answer (HTTP {response.status_code}) is not one of OmniRoute's A2A "
+        "endpoint",
+        status=response.status_code,
+    )

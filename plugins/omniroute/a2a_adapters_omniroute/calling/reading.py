@@ -1,0 +1,183 @@
+"""What a gateway sends, as tasks and events of A2A."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from a2a.types import (
+    Artifact,
+    Message,
+    Role,
+    StreamResponse,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskState,
+    TaskStatus,
+    TaskStatusUpdateEvent,
+)
+
+from a2a_adapters import File, Part, Text
+from a2a_adapters.dialects import Answer, to_protocol, to_struct
+from a2a_adapters_omniroute.calling.outcome import checked
+from a2a_adapters_omniroute.calling.reply import OmniRouteReply
+from a2a_adapters_omniroute.errors import OmniRouteAnswerError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_STATES = {
+    "submitted": TaskState.TASK_STATE_SUBMITTED,
+    "pending": TaskState.TASK_STATE_SUBMITTED,
+    "working": TaskState.TASK_STATE_WORKING,
+    "completed": TaskState.TASK_STATE_COMPLETED,
+    "failed": TaskState.TASK_STATE_FAILED,
+    "cancelled": TaskState.TASK_STATE_CANCELED,
+}
+_ENDED = {_STATES["completed"], _STATES["failed"], _STATES["cancelled"]}
+
+
+def read_task(result: Mapping[str, Any]) -> Task:
+    """Return the task of a result; some servers send it flat.
+
+    Its metadata is what the gateway says of the call, its changes of state among it (`events`).
+
+    Raises:
+        OmniRouteAnswerError: There is none.
+    """
+    task = result["task"] if isinstance(result.get("task"), dict) else result
+    task_id, state = task.get("id"), task.get("state")
+    if not isinstance(task_id, str) or not isinstance(state, str):
+        raise OmniRouteAnswerError("the gateway's answer holds no task")
+    artifacts = _mappings(result.get("artifacts")) or _mappings(task.get("artifacts"))
+    metadata = _mapping(result.get("metadata")) or _mapping(task.get("metadata"))
+    events = _mappings(task.get("events"))
+    read = Task(
+        id=task_id,
+        status=TaskStatus(state=_STATES.get(state, TaskState.TASK_STATE_UNSPECIFIED)),
+        artifacts=[_artifact(n, part) for n, each in enumerate(artifacts) if (part := _part(each))],
+        metadata=to_struct({**metadata, **({"events": events} if events else {})}),
+    )
+    if state == "failed":
+        told = [metadata.get("error"), *(event.get("message") for event in reversed(events))]
+        reason = next((each for each in told if isinstance(each, str)), "")
+        read.status.message.CopyFrom(_message(reason))
+    return read
+
+
+def read_answer(result: Mapping[str, Any]) -> Task:
+    """Return the task of an answer, whose end is not an error.
+
+    Raises:
+        OmniRouteError: There is no answer; the subclass says why.
+    """
+    task = read_task(result)
+    if task.status.state in _ENDED:
+        _check(task)
+    return task
+
+
+class StreamReader:
+    """Turns the events of one stream into those of A2A."""
+
+    def __init__(self) -> None:
+        self._task_id = ""
+        self._parts: list[Part] = []
+        self._has_text = False
+
+    def read(self, event: Mapping[str, Any]) -> list[StreamResponse]:
+        """Return what an event adds.
+
+        Raises:
+            OmniRouteError: The task has ended without an answer; the subclass says why.
+        """
+        task = read_task(event)
+        if part := _part(_mapping(event.get("chunk"))):
+            responses = [self._chunk(task.id, part)]
+        elif self._parts:
+            responses = []
+        else:
+            responses = [_whole(task.id, artifact) for artifact in task.artifacts]
+        if not self._task_id or task.status.state != TaskState.TASK_STATE_WORKING:
+            responses.append(_status(task))
+        self._task_id = task.id
+        if task.status.state in _ENDED:
+            self._check(task)
+        return responses
+
+    def _chunk(self, task_id: str, part: Part) -> StreamResponse:
+        self._parts.append(part)
+        if not isinstance(part, Text):
+            return _whole(task_id, _artifact(len(self._parts), part))
+        response = _whole(task_id, _artifact(0, part))
+        response.artifact_update.append = self._has_text
+        self._has_text = True
+        return response
+
+    def _check(self, task: Task) -> None:
+        if self._parts:
+            del task.artifacts[:]
+            task.artifacts.append(Artifact(artifact_id="answer", parts=to_protocol(self._parts)))
+        _check(task)
+
+
+def _check(task: Task) -> None:
+    """Raise what a task that has ended without an answer stands for."""
+    answer = Answer()
+    answer.fold_task(task)
+    checked(OmniRouteReply.of(answer.finish()[1]))
+
+
+def _whole(task_id: str, artifact: Artifact) -> StreamResponse:
+    return StreamResponse(
+        artifact_update=TaskArtifactUpdateEvent(task_id=task_id, artifact=artifact)
+    )
+
+
+def _status(task: Task) -> StreamResponse:
+    return StreamResponse(
+        status_update=TaskStatusUpdateEvent(
+            task_id=task.id, status=task.status, metadata=task.metadata
+        )
+    )
+
+
+def _artifact(number: int, part: Part) -> Artifact:
+    artifact_id = f"result-{number}" if number else "answer"
+    return Artifact(artifact_id=artifact_id, parts=to_protocol([part]))
+
+
+def _message(text: str) -> Message:
+    parts = to_protocol([Text(text)])
+    return Message(message_id=uuid4().hex, role=Role.ROLE_AGENT, parts=parts)
+
+
+def _part(artifact: Mapping[str, Any]) -> Part | None:
+    """Return a result, or a piece of one; None if there is nothing in it."""
+    match artifact:
+        case {"type": "file", "content": str(content)} if content:
+            media_type, name = artifact.get("mimeType") or "", artifact.get("name") or ""
+            return _file(content, str(media_type), str(name))
+        case {"content": str(content)} if content:
+            return Text(content)
+        case _:
+            return None
+
+
+def _file(content: str, media_type: str, name: str) -> File:
+    if content.startswith(("http://", "https://")):
+        return File(url=content, media_type=media_type, filename=name)
+    try:
+        read = base64.b64decode(content, validate=True)
+    except ValueError as error:
+        raise OmniRouteAnswerError("a file in the gateway's answer is not base64") from error
+    return File(content=read, media_type=media_type, filename=name)
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _mappings(value: object) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

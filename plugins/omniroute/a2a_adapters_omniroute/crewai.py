@@ -1,0 +1,88 @@
+"""An OmniRoute gateway as the model of crewai's agents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from a2a_adapters_crewai import A2ALLM
+from typing_extensions import override
+
+from a2a_adapters import JSON, Part, Text
+from a2a_adapters_omniroute.calling.card import gateway_agent, omniroute_card
+from a2a_adapters_omniroute.calling.routing import SMART_ROUTING, Routing
+from a2a_adapters_omniroute.calling.transport import ROLE
+
+if TYPE_CHECKING:
+    from crewai.utilities.types import LLMMessage
+
+__all__ = ["OmniRouteLLM"]
+
+_BASE_URL = "http://localhost:20128"
+_SECONDS = 60.0
+_ROLES = frozenset({"system", "user", "assistant"})
+
+
+class OmniRouteLLM(A2ALLM):
+    """An OmniRoute gateway as the model of an agent: `Agent(llm=OmniRouteLLM(), ...)`.
+
+    It is sent all messages with their roles. Tools work, for crewai describes them in the prompt.
+    `base_url`, `api_key` and `model` ("auto" lets the gateway choose) are crewai's own fields.
+
+    A call that fails is not made again: it may have been paid for.
+
+    Attributes:
+        combo: A route configured in the gateway. OmniRoute 3.7.9 takes no notice of it; it works
+            there as the name of a model, see `combo_as_model`.
+        budget: What a call may cost, in USD.
+        role: What a call is for: coding, review, planning, analysis, debugging, documentation.
+        skill: Which of the gateway's skills is asked.
+        timeout: How long an answer may take, in seconds.
+        combo_as_model: Whether the combo is sent as the model as well.
+
+    Raises:
+        OmniRouteError: The gateway gives no answer; the subclass says why.
+        RemoteAgentError: It cannot be reached, or is too slow.
+    """
+
+    combo: str | None = None
+    budget: float | None = None
+    role: str | None = None
+    skill: str = SMART_ROUTING
+    timeout: float = _SECONDS
+    combo_as_model: bool = False
+
+    def __init__(self, model: str = "auto", **fields: Any) -> None:
+        card = omniroute_card(fields.get("base_url") or _BASE_URL)
+        key, seconds = fields.get("api_key") or "", fields.get("timeout", _SECONDS)
+        agent = gateway_agent(card, key, seconds)
+        super().__init__(agent, **{"model": model, "provider": "omniroute", **fields})
+
+    @override
+    def _parts(self, messages: str | Sequence[LLMMessage]) -> list[Part]:
+        if isinstance(messages, str):
+            return [Text(messages)]
+        return [_said(message) for message in messages]
+
+    @override
+    def _metadata(self) -> Mapping[str, JSON]:
+        routing = Routing(
+            model=self.model,
+            combo=self.combo,
+            budget=self.budget,
+            role=self.role,
+            combo_as_model=self.combo_as_model,
+        )
+        return {"skill": self.skill, **routing.metadata()}
+
+
+def _said(message: LLMMessage) -> Text:
+    """Return a message with its role.
+
+    Raises:
+        ValueError: It is not text of the system, the user or the assistant.
+    """
+    role, content = message["role"], message["content"]
+    if role not in _ROLES or not isinstance(content, str):
+        raise ValueError("OmniRoute takes text of the system, the user and the assistant")
+    return Text(content, metadata={ROLE: role})

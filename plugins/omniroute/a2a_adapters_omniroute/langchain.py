@@ -1,0 +1,160 @@
+"""An OmniRoute gateway as LangChain's models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from a2a_adapters_langchain import A2ALLM, A2AChatModel
+from a2a_adapters_langchain.calling.call import Call
+from langchain_core.caches import BaseCache
+from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, Field, InstanceOf, SecretStr
+from typing_extensions import override
+
+from a2a_adapters import RemoteAgent, Text
+from a2a_adapters_omniroute.calling.card import gateway_agent, omniroute_card
+from a2a_adapters_omniroute.calling.routing import SMART_ROUTING, Routing
+from a2a_adapters_omniroute.calling.transport import ROLE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from langchain_core.language_models import LangSmithParams
+
+    from a2a_adapters import JSON, AgentReply
+
+__all__ = ["OmniRouteA2A", "OmniRouteChatModel"]
+
+
+class GatewayFields(BaseModel):
+    """An OmniRoute gateway, and how it is to choose its models.
+
+    Attributes:
+        base_url: The gateway's address.
+        api_key: Its key; "" for an open gateway.
+        model: The model's name; "auto" lets the gateway choose.
+        combo: A route configured in the gateway. OmniRoute 3.7.9 takes no notice of it; it works
+            there as the name of a model, see `combo_as_model`.
+        budget: What a call may cost, in USD.
+        role: What a call is for: coding, review, planning, analysis, debugging, documentation.
+        skill: Which of the gateway's skills is asked.
+        timeout: How long an answer may take, in seconds.
+        combo_as_model: Whether the combo is sent as the model as well.
+    """
+
+    base_url: str = "http://localhost:20128"
+    api_key: SecretStr = SecretStr("")
+    model: str = "auto"
+    combo: str | None = None
+    budget: float | None = None
+    role: str | None = None
+    skill: str = SMART_ROUTING
+    timeout: float = 60
+    combo_as_model: bool = False
+    agent: InstanceOf[RemoteAgent] = Field(default=cast("RemoteAgent", None), exclude=True)
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return {"base_url": self.base_url, **self._asked({})}
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Make the remote agent, which connects on first use."""
+        super().model_post_init(context)
+        card, key = omniroute_card(self.base_url), self.api_key.get_secret_value()
+        self.agent = gateway_agent(card, key, self.timeout)
+
+    def _asked(self, options: Mapping[str, Any]) -> dict[str, JSON]:
+        """Return the metadata of a call, whose options go before the fields."""
+        routing = Routing(
+            model=options.get("model", self.model),
+            combo=options.get("combo", self.combo),
+            budget=options.get("budget", self.budget),
+            role=options.get("role", self.role),
+            combo_as_model=self.combo_as_model,
+        )
+        return {"skill": options.get("skill", self.skill), **routing.metadata()}
+
+    def _told(self, reply: AgentReply) -> dict[str, Any]:
+        return {**reply.metadata, "model_provider": "omniroute", "task_id": reply.task_id}
+
+
+class OmniRouteA2A(GatewayFields, A2ALLM):
+    """An OmniRoute gateway as an LLM: `prompt | OmniRouteA2A(model="auto") | parser`.
+
+    Each prompt is one message of the user. What the gateway says about a call
+    (`routing_explanation`, `cost_envelope`, `resilience_trace`, `policy_verdict`, `task_id`) is in
+    the generation's `generation_info`, as far as it says it. A call may have options of its own:
+    `invoke(x, model=..., combo=..., budget=..., role=..., skill=...)`.
+
+    Raises:
+        OmniRouteError: The gateway gives no answer; the subclass says why.
+        RemoteAgentError: It cannot be reached, or is too slow.
+    """
+
+    cache: BaseCache | bool | None = Field(default=None, exclude=True)  # type: ignore[assignment]
+
+    @property
+    @override
+    def _llm_type(self) -> str:
+        return "omniroute"
+
+    @override
+    def _call(self, prompt: str, kwargs: dict[str, Any]) -> Call:
+        return Call(
+            conversation=self.agent.conversation(), message=prompt, metadata=self._asked(kwargs)
+        )
+
+
+class OmniRouteChatModel(GatewayFields, A2AChatModel):
+    """An OmniRoute gateway as a chat model, which is sent all messages with their roles.
+
+    It takes text from the system, the user and the assistant, and no tools. What the gateway says
+    about a call is in the answer's `response_metadata`. A call may have options of its own:
+    `invoke(x, model=..., combo=..., budget=..., role=..., skill=...)`.
+
+    Raises:
+        OmniRouteError: The gateway gives no answer; the subclass says why.
+        RemoteAgentError: It cannot be reached, or is too slow.
+        ValueError: A message is not text from one of the three.
+    """
+
+    cache: BaseCache | bool | None = Field(default=None, exclude=True)  # type: ignore[assignment]
+
+    @property
+    @override
+    def _llm_type(self) -> str:
+        return "omniroute-chat"
+
+    @override
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        params = super()._get_ls_params(stop, **{"model": self.model, **kwargs})
+        return {**params, "ls_provider": "omniroute"}
+
+    @override
+    def _call(self, messages: Sequence[BaseMessage], kwargs: dict[str, Any]) -> Call:
+        said = [Text(_text(message), metadata={ROLE: _role(message)}) for message in messages]
+        return Call(
+            conversation=self.agent.conversation(), message=said, metadata=self._asked(kwargs)
+        )
+
+
+def _role(message: BaseMessage) -> str:
+    match message:
+        case SystemMessage():
+            return "system"
+        case HumanMessage():
+            return "user"
+        case AIMessage(tool_calls=[]):
+            return "assistant"
+        case ChatMessage(role=role):
+            return role
+        case _:
+            raise ValueError("OmniRoute takes messages of the system, the user and the assistant")
+
+
+def _text(message: BaseMessage) -> str:
+    if isinstance(message.content, str):
+        return message.content
+    if any(block["type"] not in ("text", "reasoning") for block in message.content_blocks):
+        raise ValueError("OmniRoute takes text, no files or images")
+    return message.text

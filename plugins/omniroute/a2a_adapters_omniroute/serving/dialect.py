@@ -1,0 +1,26 @@
+"""How OmniRoute's clients are served."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["OmniRouteDialect"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OmniRouteDialect:
+    """OmniRoute's dialect: `build_app(target, dialects=[OmniRouteDialect(...)])`.
+
+    `dialects=["omniroute"]` is the same with these defaults, which are OmniRoute's own.
+
+    Attributes:
+        run_seconds: How long a task may take before it fails.
+        finished_seconds: How long a finished task can be asked for.
+        tasks: How many tasks are kept; the oldest finished ones go first.
+        heartbeat_seconds: How long a stream may be silent.
+    """
+
+    run_seconds: float = 300
+    finished_seconds: float = 600
+    tasks: int = 10_000
+    heartbeat_seconds: float = 15

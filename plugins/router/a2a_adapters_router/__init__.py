@@ -1,0 +1,66 @@
+"""A router: one agent that sends each message to the best of several models and agents.
+
+`Router.from_file("router.yaml")` is served as anything else: `serve(router)`, `serve router.yaml`.
+It keeps budgets and quotas, falls back, and tells what it did and what that cost.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from a2a_adapters import hookimpl, lazy_names
+
+if TYPE_CHECKING:
+    from a2a_adapters import Adapter
+    from a2a_adapters_router.config import Deployment, Price, Quota, RouterConfig
+    from a2a_adapters_router.router import Router
+
+__all__ = ["Deployment", "Price", "Quota", "Router", "RouterConfig"]
+
+# pydantic and litellm are loaded on first use.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        **dict.fromkeys(("Deployment", "Price", "Quota", "RouterConfig"), "config"),
+        "Router": "router",
+    },
+)
+
+
+@hookimpl
+def a2a_adapt(target: object) -> Adapter | None:
+    """Serve a `Router`."""
+    loaded = sys.modules.get(f"{__name__}.router")  # as it is where anybody has a router
+    if loaded is None or not isinstance(target, loaded.Router):
+        return None
+    from a2a_adapters_router.serving.adapter import RouterAdapter  # noqa: PLC0415
+
+    return RouterAdapter(target)
+
+
+@hookimpl
+def a2a_target(word: str) -> object | None:
+    """Return the router of a YAML file."""
+    if not word.endswith((".yaml", ".yml")):
+        return None
+    from a2a_adapters_router.router import Router  # noqa: PLC0415
+
+    return Router.from_file(word)
+
+
+@hookimpl
+def a2a_commands(
+    load: Callable[[Sequence[str]], object],  # noqa: ARG001 - a router is a file
+) -> Mapping[str, Callable[..., None]]:
+    """Return `a2a-adapters router`."""
+    from a2a_adapters_router.command import router  # noqa: PLC0415
+
+    return {"router": router}
+
+
+@hookimpl
+def a2a_frameworks() -> Sequence[str]:
+    """Return what the models are called by."""
+    return ("litellm",)

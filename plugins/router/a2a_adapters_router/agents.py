@@ -1,0 +1,115 @@
+"""A2A agents as deployments."""
+
+from __future__ import annotations
+
+from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING
+
+from a2a_adapters import (
+    AgentReply,
+    BearerAuth,
+    Question,
+    RemoteAgent,
+    RemoteAgentError,
+    RemoteConnectionError,
+    RemoteOptions,
+    RemoteTaskError,
+    RemoteTimeoutError,
+    Text,
+    TextDelta,
+)
+from a2a_adapters_router.calls import Chunk, FailedCallError, Others, Usage, Used
+from a2a_adapters_router.secrets import resolved
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from a2a_adapters_router.calls import Message, News
+    from a2a_adapters_router.config import Deployment
+
+_CHARACTERS_PER_TOKEN = 4
+"""Agents have no tokenizer: a rule of thumb for English."""
+
+
+class Agent:
+    """One agent, called anew for each message.
+
+    Args:
+        deployment: What the file says of it.
+        timeout: How long it may take, in seconds.
+
+    Raises:
+        ConfigurationError: The variable of its token is not set, or its address is none.
+    """
+
+    def __init__(self, deployment: Deployment, timeout: float) -> None:
+        assert deployment.agent is not None  # noqa: S101 - it has no model
+        auth = BearerAuth(str(resolved(deployment.token))) if deployment.token else None
+        # Whether there is another try is decided here.
+        options = RemoteOptions(timeout=timeout, retries=0)
+        self._agent = RemoteAgent(deployment.agent, auth=auth, options=options)
+
+    def count(self, messages: Sequence[Message]) -> int:
+        """Return about how many tokens messages are."""
+        return sum(len(message["content"]) for message in messages) // _CHARACTERS_PER_TOKEN
+
+    async def call(self, messages: Sequence[Message], max_tokens: int) -> AsyncGenerator[News]:  # noqa: ARG002
+        """Send messages as text and yield the answer.
+
+        Raises:
+            FailedCallError: There is no answer, or the agent asks something back.
+        """
+        try:
+            async with aclosing(self._agent.stream(_text(messages))) as events:
+                async for event in events:
+                    if isinstance(event, TextDelta) and not isinstance(event, Question):
+                        yield Chunk(event.text)
+                    elif isinstance(event, AgentReply):
+                        await self._give_up(event)
+                        for news in _end(event):
+                            yield news
+        except RemoteAgentError as error:
+            raise _failure(error) from error
+
+    async def _give_up(self, reply: AgentReply) -> None:
+        """Cancel a task that waits for an answer, which a router cannot give."""
+        if reply.is_question and reply.task_id:
+            with suppress(RemoteAgentError):
+                await self._agent.cancel(reply.task_id)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._agent.aclose()
+
+
+def _text(messages: Sequence[Message]) -> str:
+    """Return messages as one text; in a dialogue each begins with who said it."""
+    if len(messages) == 1:
+        return messages[0]["content"]
+    return "\n\n".join(f"{each['role'].capitalize()}: {each['content']}" for each in messages)
+
+
+def _end(reply: AgentReply) -> list[News]:
+    if reply.is_question:
+        raise FailedCallError(
+            "it asks something back, which a router cannot answer", is_callers=True
+        )
+    news: list[News] = []
+    if others := [part for part in reply.parts if not isinstance(part, Text)]:
+        news.append(Others(others))
+    if usage := reply.usage:
+        given, made = max(0, usage.input_tokens), max(0, usage.output_tokens)
+        news.append(Used(Usage(given, made)))
+    return news
+
+
+def _failure(error: RemoteAgentError) -> FailedCallError:
+    match error:
+        case RemoteTimeoutError():
+            return FailedCallError("it was silent for too long", is_passing=True)
+        case RemoteConnectionError():
+            return FailedCallError("the connection failed", is_passing=True)
+        case RemoteTaskError(state=state):
+            return FailedCallError(f"its task ended as {state}", is_callers=state == "rejected")
+        case _:
+            return FailedCallError(f"it refused ({type(error).__name__.removesuffix('Error')})")

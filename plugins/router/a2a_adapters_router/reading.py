@@ -1,0 +1,64 @@
+"""A router's file: YAML, and which line of it is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+from pydantic import ValidationError
+
+from a2a_adapters import ConfigurationError
+from a2a_adapters_router.config import RouterConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic_core import ErrorDetails
+
+
+def read_config(path: str | Path) -> RouterConfig:
+    """Read a router's file.
+
+    Raises:
+        ConfigurationError: It cannot be read, or something in it is wrong; with the lines.
+    """
+    file = Path(path)
+    try:
+        node = yaml.compose(file.read_text("utf-8"), Loader=yaml.SafeLoader)
+        content = yaml.SafeLoader("").construct_document(node) if node else None
+    except OSError as error:
+        raise ConfigurationError(f"{file} cannot be read: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{file} is not YAML: {error}") from error
+    if not isinstance(content, dict):
+        raise ConfigurationError(f"{file} holds no settings: it begins with `deployments:`")
+    try:
+        return RouterConfig.model_validate(content)
+    except ValidationError as error:
+        lines = [_explained(file, node, wrong) for wrong in error.errors(include_url=False)]
+        raise ConfigurationError("\n".join(lines)) from None  # its text shows values
+
+
+def _explained(file: Path, node: yaml.Node | None, wrong: ErrorDetails) -> str:
+    line, where = _line_of(node, wrong["loc"]), ".".join(map(str, wrong["loc"]))
+    reason = wrong["msg"].removeprefix("Value error, ")
+    return f"{file}:{line}: {where}: {reason}" if where else f"{file}:{line}: {reason}"
+
+
+def _line_of(node: yaml.Node | None, path: Sequence[int | str]) -> int:
+    """Return the line of a value, or of the nearest thing around it."""
+    line = node.start_mark.line + 1 if node else 1
+    for step in path:
+        match node:
+            case yaml.MappingNode():
+                found = next(((k, v) for k, v in node.value if k.value == str(step)), None)
+                if found is None:
+                    break
+                line, node = found[0].start_mark.line + 1, found[1]
+            case yaml.SequenceNode() if isinstance(step, int) and step < len(node.value):
+                node = node.value[step]
+                line = node.start_mark.line + 1
+            case _:
+                break
+    return line

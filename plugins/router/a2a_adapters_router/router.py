@@ -1,0 +1,60 @@
+"""A router: its deployments, what they cost, and what was spent on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from a2a_adapters_router.agents import Agent
+from a2a_adapters_router.ledger import Ledger
+from a2a_adapters_router.models import Model
+from a2a_adapters_router.pricing import tariff_of
+from a2a_adapters_router.reading import read_config
+from a2a_adapters_router.route import Routes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from a2a_adapters_router.calls import Callee
+    from a2a_adapters_router.config import RouterConfig
+
+__all__ = ["Router"]
+
+
+class Router:
+    """Sends each message to the best of several models and agents; served as an agent itself.
+
+    Args:
+        config: What it is made of.
+
+    Raises:
+        ConfigurationError: The price of a deployment is not known, or a variable of the
+            environment is not set.
+        MissingExtraError: litellm is not installed.
+    """
+
+    def __init__(self, config: RouterConfig) -> None:
+        self.config = config
+        self.tariffs = {each.id: tariff_of(each, config) for each in config.deployments}
+        seconds = config.timeout_seconds
+        self.callees: Mapping[str, Callee] = {
+            each.id: Agent(each, seconds) if each.agent else Model(each, seconds)
+            for each in config.deployments
+        }
+        self.ledger = Ledger(config.quotas)
+        self.routes = Routes(config, self.tariffs, self.ledger)
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Self:
+        """Return the router that a YAML file describes.
+
+        Raises:
+            ConfigurationError: The file cannot be read, or something in it is wrong: each fault
+                with its line.
+        """
+        return cls(read_config(path))
+
+    async def aclose(self) -> None:
+        """Close what was opened for calls."""
+        for callee in self.callees.values():
+            await callee.aclose()

@@ -1,0 +1,1 @@
+"""The server side: a router answers as an agent with two skills."""

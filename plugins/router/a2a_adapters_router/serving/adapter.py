@@ -1,0 +1,134 @@
+"""A router as an agent of two skills."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from a2a_adapters import (
+    Adapter,
+    AgentDescription,
+    Data,
+    InvalidInputError,
+    Output,
+    Rejected,
+    Skill,
+    TaskMetadata,
+    Text,
+    TextDelta,
+)
+from a2a_adapters_router.calls import Chunk
+from a2a_adapters_router.choice import QUOTA_MANAGEMENT, SMART_ROUTING, read_choice
+from a2a_adapters_router.serving.attempt import Attempts, NobodyError
+from a2a_adapters_router.serving.quotas import SCHEMA, QuotaReport
+from a2a_adapters_router.trace import NO_PROVIDER, OVER_BUDGET
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from a2a_adapters import AgentEvent, AgentRequest, StateStorage
+    from a2a_adapters_router.calls import Message
+    from a2a_adapters_router.router import Router
+
+_ROLE = "role"
+"""Key in a part's metadata: who says it, "system", "user" or "assistant"."""
+
+
+class RouterAdapter(Adapter):
+    """Serves a router.
+
+    Args:
+        router: What is served.
+    """
+
+    uses_history = True
+
+    def __init__(self, router: Router) -> None:
+        self._router = router
+
+    def describe(self) -> AgentDescription:
+        """Return what the card says: the models and combos are its examples."""
+        config = self._router.config
+        models = list(dict.fromkeys(each.model_name for each in config.deployments))
+        return AgentDescription(
+            name=config.name,
+            description=config.description,
+            skills=[
+                Skill(
+                    id=SMART_ROUTING,
+                    name="Smart routing",
+                    description=f"Answers by the best of: {', '.join(models)}.",
+                    tags=["routing", "llm", *config.combos],
+                ),
+                Skill(
+                    id=QUOTA_MANAGEMENT,
+                    name="Quota management",
+                    description="Says what is left of quotas, and what is free.",
+                    tags=["quota", "cost"],
+                    examples=["Which provider has most quota?", "Suggest a free combo"],
+                ),
+            ],
+        )
+
+    async def open(self, storage: StateStorage) -> None:
+        """Keep accounts in the server's storage."""
+        await self._router.ledger.open(storage)
+
+    def stream(self, request: AgentRequest) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
+        """Answer by the skill that is asked.
+
+        Raises:
+            InvalidInputError: There is no text, or no such model, combo or role.
+        """
+        choice = read_choice(request)
+        if choice.skill == QUOTA_MANAGEMENT:
+            return self._report(request)
+        messages = _messages(request)
+        route = self._router.routes.find(choice, request.owner)
+        return self._route(Attempts(self._router, route, choice, request.owner, messages))
+
+    async def _report(
+        self, request: AgentRequest
+    ) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
+        text, data = QuotaReport(self._router, request.owner).answer(request.text)
+        yield TextDelta(text)
+        yield Output([Data(data, schema=SCHEMA)], name="quotas")
+
+    async def _route(self, attempts: Attempts) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
+        try:
+            async with aclosing(attempts.answer()) as news:
+                async for each in news:
+                    yield TextDelta(each.text) if isinstance(each, Chunk) else Output(each.parts)
+        except NobodyError:
+            if attempts.trace.allowed:
+                yield TaskMetadata({**attempts.metadata(), "error_code": NO_PROVIDER})
+                raise
+            yield TaskMetadata({**attempts.metadata(), "error_code": OVER_BUDGET})
+            yield Rejected(attempts.trace.refusal)
+        else:
+            yield TaskMetadata(attempts.metadata())
+
+    async def aclose(self) -> None:
+        """Close the connections to agents."""
+        await self._router.aclose()
+
+
+def _messages(request: AgentRequest) -> list[Message]:
+    """Return the conversation as chat models take it.
+
+    Raises:
+        InvalidInputError: There is no text in the message.
+    """
+    turns: list[Message] = [
+        {"role": "user" if turn.role == "user" else "assistant", "content": turn.text}
+        for turn in request.history
+        if turn.text
+    ]
+    said: list[Message] = [
+        {"role": str(part.metadata.get(_ROLE, "user")), "content": part.text}
+        for part in request.parts
+        if isinstance(part, Text) and part.text
+    ]
+    if not said:
+        raise InvalidInputError("a router needs text to send")
+    return turns + said

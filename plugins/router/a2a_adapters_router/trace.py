@@ -1,0 +1,120 @@
+"""What a router tells of a call, in the words of OmniRoute's description."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from a2a_adapters import JSON
+    from a2a_adapters_router.calls import Usage
+    from a2a_adapters_router.config import Deployment
+
+What: TypeAlias = Literal[
+    "primary_selected", "fallback_needed", "fallback_selected", "retry", "cooldown", "quota_skipped"
+]
+
+OVER_BUDGET = -32004
+NO_PROVIDER = -32005
+
+
+@dataclass(slots=True)
+class Trace:
+    """One call, as it goes.
+
+    Attributes:
+        rule: Why the route begins as it does.
+        estimated: What it may cost at worst, in USD.
+        actual: What it has cost, in USD: all attempts together.
+        allowed: Whether it may be made.
+        reason: Why, or why not.
+    """
+
+    rule: str
+    estimated: float = 0.0
+    actual: float = 0.0
+    allowed: bool = True
+    reason: str = "within all budgets and quotas"
+    _events: list[dict[str, JSON]] = field(default_factory=list)
+    _skipped: dict[str, str] = field(default_factory=dict)
+
+    def select(self, deployment: Deployment, cost: float, *, is_retry: bool) -> None:
+        """Note that a deployment is asked, and what that may bring the cost to, in USD."""
+        self.allowed, self.reason = True, "within all budgets and quotas"
+        self.estimated = max(self.estimated, cost)
+        is_first = not any(event["event"] == "primary_selected" for event in self._events)
+        what: What = "primary_selected" if is_first else "fallback_selected"
+        self._note("retry" if is_retry else what, deployment, self.rule)
+
+    def cool(self, deployment: Deployment, seconds: float) -> None:
+        """Note that a deployment is not asked, since it failed lately."""
+        self._skip("cooldown", deployment, f"left alone for {math.ceil(seconds)} s more")
+
+    def skip(self, deployment: Deployment) -> None:
+        """Note that a deployment is not asked, since that might cost too much."""
+        self.allowed, self.reason = False, "no budget or quota has enough left for it"
+        self._skip("quota_skipped", deployment, "over budget or quota")
+
+    def fail(self, deployment: Deployment, reason: str, seconds: float) -> None:
+        """Note that a deployment did not answer, or not to the end."""
+        self._skip("fallback_needed", deployment, reason, round(seconds * 1000))
+
+    def _skip(
+        self, what: What, deployment: Deployment, reason: str, latency_ms: int | None = None
+    ) -> None:
+        self._skipped[deployment.id] = reason
+        self._note(what, deployment, reason, latency_ms)
+
+    def _note(
+        self, what: What, deployment: Deployment, reason: str, latency_ms: int | None = None
+    ) -> None:
+        event: dict[str, JSON] = {
+            "event": what,
+            "provider": deployment.paid_to,
+            "model": deployment.id,
+            "reason": reason,
+            "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        }
+        if latency_ms is not None:
+            event["latency_ms"] = latency_ms
+        self._events.append(event)
+
+    @property
+    def refusal(self) -> str:
+        """Why nobody was asked."""
+        why = ", ".join(f"{name}: {reason}" for name, reason in self._skipped.items())
+        return f"{self.reason} ({why})"
+
+    def metadata(self, used: Deployment | None, usage: Usage) -> dict[str, JSON]:
+        """Return what the task's metadata says.
+
+        Args:
+            used: Who answered; None if nobody did.
+            usage: What all attempts used.
+        """
+        told: dict[str, JSON] = {
+            "routing_explanation": self._explanation(used),
+            "cost_envelope": {
+                "estimated": round(self.estimated, 9),
+                "actual": round(self.actual, 9),
+                "currency": "USD",
+            },
+            "resilience_trace": list(self._events),
+            "policy_verdict": {"allowed": self.allowed, "reason": self.reason},
+            "usage": {
+                "input_tokens": usage.input,
+                "output_tokens": usage.output,
+                "total_tokens": usage.total,
+            },
+        }
+        return {**told, "model": used.id} if used else told
+
+    def _explanation(self, used: Deployment | None) -> str:
+        answered = used.id if used else ""
+        others = [f"{name} ({why})" for name, why in self._skipped.items() if name != answered]
+        skipped = f"; not {', '.join(others)}" if others else ""
+        if used is None:
+            return f"Nobody has answered: {', '.join(others) or self.reason}."
+        return f"{used.id} at {used.paid_to} for ${self.actual:.6f}: {self.rule}{skipped}."

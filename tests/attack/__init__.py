@@ -1,0 +1,1 @@
+"""Hostile callers against a default server of its own, over loopback only."""

@@ -1,0 +1,16 @@
+"""A server that asks for credentials and sends push notifications: `... JWKS_ADDRESS`."""
+
+from __future__ import annotations
+
+import sys
+
+from a2a_adapters import AnyOf, BearerTokens, JwtTokens, PushOptions, ServerOptions, serve
+from tests.attack.forgery import AUDIENCE, ISSUER
+from tests.attack.served import agent
+from tests.attack.target import ANN, BOB
+
+if __name__ == "__main__":
+    tokens = JwtTokens(sys.argv[1], issuer=ISSUER, audience=AUDIENCE)
+    users = BearerTokens({ANN: "ann", BOB: "bob"})
+    options = ServerOptions(authentication=AnyOf(users, tokens), push=PushOptions())
+    serve(agent, port=0, options=options)

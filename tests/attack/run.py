@@ -1,0 +1,163 @@
+"""The run: every class of attack by many callers at once, and what the server is like then."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+import httpx
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from a2a_adapters.testing import running
+from tests.attack import forgery
+from tests.attack.floods import FLOODS
+from tests.attack.target import Target
+from tests.attack.trespasses import TRESPASSES, Trespass
+from tests.processes import launched
+
+MOST_MIB = 1024
+"""How much memory the server may take."""
+
+_SECONDS = 60
+_AT_ONCE = 50
+"""How many callers come at once who wait for an answer: they share a processor with the server."""
+
+_DEFAULT = ["-m", "a2a_adapters", "serve", "tests.attack.served:agent", "--port", "0"]
+
+CLASSES = (*FLOODS, *TRESPASSES)
+
+
+@dataclass
+class Row:
+    """What came of one class of attacks."""
+
+    name: str
+    tries: int
+    mebibytes: int = 0
+    findings: list[str] = field(default_factory=list)
+
+
+async def attack(
+    callers: int, seconds: float, tell: Callable[[Row], object] = lambda _: None
+) -> list[Row]:
+    """Let so many callers attack, class by class; those that flood press on for so long.
+
+    All that needs no credentials goes against one default server, the rest against one that asks
+    for them. `tell` gets each row when it is there.
+    """
+    rows = []
+    async with (
+        _server(*_DEFAULT) as default,
+        _provider() as keys,
+        _server("-m", "tests.attack.guarded", keys) as guarded,
+    ):
+        for name, flood in FLOODS.items():
+            attackers = [flood(default, number) for number in range(callers)]
+            rows.append(await _flooded(default, Row(name, callers), attackers, seconds))
+            tell(rows[-1])
+        for name, trespass in TRESPASSES.items():
+            target = guarded if trespass.is_guarded else default
+            rows.append(await _trespassed(target, name, trespass, callers))
+            tell(rows[-1])
+    return rows
+
+
+@asynccontextmanager
+async def _server(*arguments: str) -> AsyncGenerator[Target]:
+    with launched([sys.executable, *arguments], {**os.environ}) as (server, url):
+        drain = asyncio.create_task(asyncio.to_thread(_read_log, server))
+        yield Target(url, server.pid)
+        server.terminate()
+        await drain
+
+
+@asynccontextmanager
+async def _provider() -> AsyncGenerator[str]:
+    """Publish the keys of an identity provider; yield their address."""
+
+    async def publish(_request):
+        return JSONResponse(forgery.KEYS)
+
+    async with running(Starlette(routes=[Route("/keys", publish)])) as url:
+        yield f"{url}/keys"
+
+
+def _read_log(server) -> None:
+    while server.stderr.readline():
+        pass
+
+
+async def _flooded(
+    target: Target, row: Row, callers: list[Awaitable[object]], seconds: float
+) -> Row:
+    attackers = [asyncio.create_task(_cut_off(caller)) for caller in callers]
+    await asyncio.sleep(0)
+    await _look(target, row, "meanwhile")
+    await asyncio.wait(attackers, timeout=seconds)
+    await _look(target, row, "then")
+    for attacker in attackers:
+        attacker.cancel()
+    await asyncio.wait(attackers)
+    return _weighed(target, row)
+
+
+async def _trespassed(target: Target, name: str, trespass: Trespass, callers: int) -> Row:
+    """Make each attempt once at least; what a caller returns is a finding."""
+    row = Row(name, max(callers, len(trespass.attempts)))
+    places = asyncio.Semaphore(_AT_ONCE)
+
+    async def tried(number: int) -> str:
+        async with places:
+            try:
+                return await trespass.attempts[number % len(trespass.attempts)](target)
+            except httpx.HTTPError as error:
+                return f"no answer: {type(error).__name__}"
+
+    attackers = asyncio.gather(*map(tried, range(row.tries)))
+    await _look(target, row, "meanwhile")
+    found = Counter(filter(None, await attackers))
+    row.findings += [f"{count} x {finding}" for finding, count in found.items()]
+    await _look(target, row, "then")
+    return _weighed(target, row)
+
+
+async def _look(target: Target, row: Row, when: str) -> None:
+    """Note if a small message is not answered."""
+    try:
+        async with asyncio.timeout(_SECONDS):
+            if not await target.answers():
+                row.findings.append(f"a small message is refused {when}")
+    except (TimeoutError, httpx.HTTPError):
+        row.findings.append(f"a small message is not answered {when}")
+
+
+def _weighed(target: Target, row: Row) -> Row:
+    row.mebibytes = target.peak()
+    if row.mebibytes > MOST_MIB:
+        row.findings.append(f"{row.mebibytes} MiB of memory")
+    return row
+
+
+async def _cut_off(caller: Awaitable[object]) -> None:
+    with suppress(OSError, httpx.HTTPError):  # the server has closed the connection
+        await caller
+
+
+def line(*cells: object) -> str:
+    """Return a line of the table."""
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+HEAD = "\n".join([line("class", "tries", "peak memory, MiB", "findings"), "|---|---:|---:|---|"])
+
+
+def told(row: Row) -> str:
+    """Return a row's line of the table."""
+    return line(row.name, row.tries, row.mebibytes, "; ".join(row.findings) or "none")

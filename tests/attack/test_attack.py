@@ -1,0 +1,18 @@
+"""A short run of what `make attack` does with 1,000 callers."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.attack.run import CLASSES, MOST_MIB, attack
+
+CALLERS = 5
+
+
+@pytest.mark.timeout(300)
+async def test_hostile_callers_harm_nobody():
+    rows = await attack(CALLERS, seconds=1)
+    assert [row.name for row in rows] == list(CLASSES)
+    assert all(row.tries >= CALLERS for row in rows)
+    assert {row.name: row.findings for row in rows if row.findings} == {}
+    assert max(row.mebibytes for row in rows) < MOST_MIB / 2

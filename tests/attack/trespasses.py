@@ -1,0 +1,310 @@
+"""Callers that try to get where they may not; each attempt returns what it found, if anything."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import zlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from tests.attack.forgery import forged, token
+from tests.attack.target import ANN, BOB, Target
+from tests.bindings.support import old_say, rpc, say
+
+Attempt = Callable[[Target], Awaitable[str]]
+
+
+@dataclass(frozen=True)
+class Trespass:
+    """A class of attempts.
+
+    Attributes:
+        attempts: What is tried.
+        is_guarded: Whether on the server that asks for credentials.
+    """
+
+    attempts: Sequence[Attempt]
+    is_guarded: bool = True
+
+
+SECRET = "ann alone knows"
+_CONFIG = {"id": "c", "url": "https://receiver.example/hook"}
+
+
+async def _as_another_user(
+    target: Target, kind: str, method: str, params: dict[str, object], *, who: str = BOB
+) -> str:
+    """Call something with the id of ann's task, and look for it in the answer."""
+    async with target.client(ANN) as http:
+        asked = await http.post("/", json=rpc("SendMessage", say(f"?{SECRET}")))
+        task = asked.json()["result"]["task"]
+    filled = json.loads(
+        json.dumps(params).replace("TASK", task["id"]).replace("CONTEXT", task["contextId"])
+    )
+    async with target.client(who) as http:
+        if kind == "rpc":
+            answer = await http.post("/", json=rpc(method, filled))
+        elif kind == "old":
+            del http.headers["A2A-Version"]
+            answer = await http.post("/", json=rpc(method, filled))
+        else:
+            path = kind.replace("TASK", task["id"]).replace("CONTEXT", task["contextId"])
+            if path.startswith("/v1"):
+                del http.headers["A2A-Version"]
+            answer = await http.request(method, path, json=filled or None)
+    if SECRET in answer.text:
+        return f"{kind} {method} shows another user's task"
+    is_new = "contextId" in str(params) and "CONTEXT" in str(params)
+    if answer.status_code >= 500 or (not is_new and '"result":' in answer.text):
+        return f"{kind} {method} is answered by {answer.status_code}"
+    async with target.client(ANN) as http:
+        after = await http.post("/", json=rpc("GetTask", {"id": task["id"]}))
+    if after.json()["result"]["status"]["state"] != "TASK_STATE_INPUT_REQUIRED":
+        return f"{kind} {method} changes another user's task"
+    return ""
+
+
+_OWNERS = [
+    partial(_as_another_user, kind=kind, method=method, params=params)
+    for kind, method, params in (
+        ("rpc", "GetTask", {"id": "TASK"}),
+        ("rpc", "CancelTask", {"id": "TASK"}),
+        ("rpc", "SubscribeToTask", {"id": "TASK"}),
+        ("rpc", "SendMessage", say("x", taskId="TASK")),
+        ("rpc", "SendStreamingMessage", say("x", taskId="TASK", contextId="CONTEXT")),
+        ("rpc", "SendMessage", say("x", contextId="CONTEXT")),
+        ("rpc", "ListTasks", {"contextId": "CONTEXT", "includeArtifacts": True}),
+        ("rpc", "CreateTaskPushNotificationConfig", {"taskId": "TASK", **_CONFIG}),
+        ("rpc", "GetTaskPushNotificationConfig", {"taskId": "TASK", "id": "c"}),
+        ("rpc", "ListTaskPushNotificationConfigs", {"taskId": "TASK"}),
+        ("rpc", "DeleteTaskPushNotificationConfig", {"taskId": "TASK", "id": "c"}),
+        ("old", "tasks/get", {"id": "TASK"}),
+        ("old", "tasks/cancel", {"id": "TASK"}),
+        ("old", "tasks/resubscribe", {"id": "TASK"}),
+        ("old", "message/send", old_say("x", taskId="TASK")),
+        ("/tasks/TASK", "GET", {}),
+        ("/tenant/tasks/TASK", "GET", {}),
+        ("/tasks/TASK:cancel", "POST", {}),
+        ("/tasks/TASK:subscribe", "GET", {}),
+        ("/tasks/TASK/pushNotificationConfigs", "GET", {}),
+        ("/tasks?contextId=CONTEXT&includeArtifacts=true", "GET", {}),
+        ("/v1/tasks/TASK", "GET", {}),
+        ("/v1/tasks/TASK:cancel", "POST", {}),
+    )
+]
+
+
+async def _raw(target: Target, data: bytes) -> tuple[int, bytes]:
+    """Send bytes as they are; return the status and the answer."""
+    reader, writer = await asyncio.open_connection(*target.address)
+    try:
+        writer.write(data)
+        async with asyncio.timeout(60):
+            answer = await reader.read()
+    finally:
+        writer.close()
+    status = answer.partition(b" ")[2][:3]
+    return int(status) if status.isdigit() else 0, answer
+
+
+async def _path(target: Target, path: str, verb: str) -> str:
+    """Ask without credentials for what needs them."""
+    head = f"{verb} {path} HTTP/1.1\r\nHost: localhost\r\nA2A-Version: 1.0\r\n"
+    head += "Connection: close\r\nContent-Length: 0\r\n\r\n"
+    status, answer = await _raw(target, head.encode("latin-1"))
+    if 200 <= status < 300 or status >= 500 or b"root:" in answer or b"Traceback" in answer:
+        return f"{verb} {path!r} is answered by {status}"
+    return ""
+
+
+_PATHS = [
+    partial(_path, path=path, verb=verb)
+    for verb in ("GET", "POST")
+    for path in (
+        "/",
+        "//",
+        "/tasks",
+        "//tasks",
+        "/./tasks",
+        "/%2e/tasks",
+        "/healthz/../tasks",
+        "/healthz/%2e%2e/tasks",
+        "/healthz%2f..%2ftasks",
+        "/.well-known/agent-card.json/../../tasks",
+        "/.well-known/agent-card.json/tasks",
+        "/.well-known/agent-card.json%00/tasks",
+        "/tasks;.json",
+        "/tasks%3b",
+        "/tasks/",
+        "/TASKS",
+        "/tenant/tasks",
+        "/%00/tasks",
+        "/%ff%fe/tasks",
+        "/..%2f..%2f..%2fetc%2fpasswd",
+        "/../../../../etc/passwd",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/..%5c..%5cetc%5cpasswd",
+        "/tasks/%2e%2e",
+        "/tasks/..%2f..%2fetc%2fpasswd",
+        "/v1/tasks",
+        "/v1//tasks",
+        "/extendedAgentCard",
+        "/metrics",
+        "/docs",
+        "/openapi.json",
+        "http://localhost/tasks",
+        "http://evil.example/tasks",
+        "*",
+        "/" + "a/" * 10_000,
+    )
+]
+
+
+async def _page(target: Target, headers: dict[str, str], content: bytes | None = None) -> str:
+    """Do what a page in a user's browser could, against a server on the user's machine."""
+    body = content or json.dumps(rpc("SendMessage", say("x"))).encode()
+    async with target.client(**headers) as http:
+        answer = await http.post("/", content=body)
+    if "artifacts" in answer.text or answer.status_code >= 500:
+        return f"a page with {headers} is answered by {answer.status_code}"
+    return ""
+
+
+_JSON = {"Content-Type": "application/json"}
+_BROWSERS = [
+    *(
+        partial(_page, headers={**_JSON, **headers})
+        for headers in (
+            {"Origin": "https://evil.example"},
+            {"Origin": "http://evil.example:80"},
+            {"Origin": "null"},
+            {"Origin": "http://localhost.evil.example"},
+            {"Origin": "http://127.0.0.1.evil.example"},
+            {"Origin": "http://127.0.0.1@evil.example"},
+            {"Origin": "file://"},
+            {"Host": "evil.example"},
+            {"Host": "localhost.evil.example"},
+            {"Host": "127.0.0.1.nip.io"},
+            {"Host": "evil.example", "Origin": "http://evil.example"},
+            {"Host": "evil.example", "X-Forwarded-Host": "localhost"},
+        )
+    ),
+    *(
+        partial(_page, headers={"Origin": "http://localhost", "Content-Type": kind})
+        for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "")
+    ),
+]
+
+
+async def _forged(target: Target, what: str) -> str:
+    async with target.client(forged()[what]) as http:
+        answer = await http.post("/", json=rpc("SendMessage", say("x")))
+    return "" if answer.status_code in (401, 431) else f"{what}: {answer.status_code}"
+
+
+async def _good(target: Target) -> str:
+    async with target.client(token()) as http:
+        answer = await http.post("/", json=rpc("SendMessage", say("x")))
+    return "" if "artifacts" in answer.text else f"a good token: {answer.status_code}"
+
+
+async def _address(target: Target, url: str) -> str:
+    """Name an address inside the network as the receiver of notifications."""
+    config = {"taskPushNotificationConfig": {"url": url}}
+    async with target.client(BOB) as http:
+        call = rpc("SendMessage", {**say("x"), "configuration": config})
+        answer = (await http.post("/", json=call)).json()
+    return "" if answer.get("error", {}).get("code") == -32602 else f"{url} is taken"
+
+
+_ADDRESSES = [
+    partial(_address, url=url)
+    for url in (
+        "http://127.0.0.1/",
+        "http://127.1/",
+        "http://2130706433/",
+        "http://0x7f000001/",
+        "http://0177.0.0.1/",
+        "http://localhost/",
+        "http://0.0.0.0/",
+        "http://[::]/",
+        "http://[::1]/",
+        "http://[::ffff:127.0.0.1]/",
+        "http://[::ffff:7f00:1]/",
+        "http://[64:ff9b::7f00:1]/",
+        "http://[2002:7f00:1::]/",
+        "http://[fe80::1]/",
+        "http://[fd00::1]/",
+        "http://10.0.0.1/",
+        "http://172.16.0.1/",
+        "http://192.168.0.1/",
+        "http://100.64.0.1/",
+        "http://169.254.169.254/latest/meta-data/",
+        "http://[fd00:ec2::254]/",
+        "http://224.0.0.1/",
+        "http://255.255.255.255/",
+        "http://user:password@agents.example/",
+        "http://127.0.0.1#@agents.example/",
+        "http://agents.example:0/",
+        "file:///etc/passwd",
+        "gopher://127.0.0.1:25/",
+        "ftp://agents.example/",
+        "//127.0.0.1/",
+        "http:///etc/passwd",
+        "http://a..b/",
+        "http://a b/",
+        "http://\u2460\u2461\u2466.0.0.1/",
+    )
+]
+
+
+async def _bomb(target: Target, content: bytes, headers: dict[str, str] | None = None) -> str:
+    """Send what is small and becomes large, or deep, for whoever reads it."""
+    async with target.client(**_JSON, **(headers or {})) as http:
+        answer = await http.post("/", content=content)
+    if "artifacts" in answer.text or answer.status_code >= 500:
+        return f"{content[:20]!r}... is answered by {answer.status_code}"
+    return ""
+
+
+_MIB = 1024 * 1024
+_WHOLE = json.dumps(rpc("SendMessage", say("x" * _MIB))).encode()
+
+
+def _within(metadata: bytes) -> bytes:
+    content = json.dumps(rpc("SendMessage", say("x", metadata="HERE"))).encode()
+    return content.replace(b'"HERE"', metadata)
+
+
+_BOMBS = [
+    partial(_bomb, content=content, headers=headers)
+    for content, headers in (
+        (gzip.compress(_WHOLE), {"Content-Encoding": "gzip"}),
+        (gzip.compress(b"[" * 64 * _MIB), {"Content-Encoding": "gzip"}),
+        (gzip.compress(gzip.compress(_WHOLE)), {"Content-Encoding": "gzip, gzip"}),
+        (zlib.compress(_WHOLE), {"Content-Encoding": "deflate"}),
+        (b"[" * 100_000, None),
+        (b'{"a":' * 100_000, None),
+        (b"[" * 5_000 + b"]" * 5_000, None),
+        (_within(b"[" * 500 + b"]" * 500), None),
+        (_within(b'{"a":' * 500 + b"1" + b"}" * 500), None),
+        (_within(b'{"a":' + b"9" * 200_000 + b"}"), None),
+        (_within(b'{"a":1e' + b"9" * 1000 + b"}"), None),
+        (_within(b"{" + b'"a":1,' * 20_000 + b'"a":1}'), None),
+        (_within(b'{"a":"\\ud800"}'), None),
+        (b"\x00" * 1000, None),
+        (b"\xff\xfe" + _WHOLE[:1000].decode().encode("utf-16-le"), None),
+    )
+]
+
+TRESPASSES: dict[str, Trespass] = {
+    "other users' tasks": Trespass(_OWNERS),
+    "paths": Trespass(_PATHS),
+    "web pages": Trespass(_BROWSERS, is_guarded=False),
+    "forged tokens (JWT)": Trespass([_good, *(partial(_forged, what=w) for w in forged())]),
+    "addresses inside (SSRF)": Trespass(_ADDRESSES),
+    "bombs": Trespass(_BOMBS, is_guarded=False),
+}

@@ -1,0 +1,114 @@
+"""`historyLength` bounds what is shown of a task's history, in streams as well."""
+
+from __future__ import annotations
+
+import grpc.aio
+import httpx
+import pytest
+from a2a.compat.v0_3 import a2a_v0_3_pb2 as old
+from a2a.compat.v0_3.a2a_v0_3_pb2_grpc import A2AServiceStub as OldStub
+from a2a.types import Message, Part, Role, SendMessageConfiguration, SendMessageRequest
+from a2a.types.a2a_pb2_grpc import A2AServiceStub
+
+from a2a_adapters import ServerOptions, build_app
+from a2a_adapters.testing import running
+from tests.bindings.support import V1, Agent, call, grpc_port, old_say, proto_say, rpc, say, sse
+
+
+@pytest.fixture
+async def served():
+    app = build_app(Agent(), options=ServerOptions(grpc_port=0))
+    async with (
+        running(app) as url,
+        httpx.AsyncClient(base_url=url, timeout=20) as http,
+        grpc.aio.insecure_channel(f"127.0.0.1:{grpc_port(app)}") as channel,
+    ):
+        yield http, channel
+
+
+async def waiting_task(http):
+    """Return the id of a task that has a history and waits for its caller."""
+    task = (await call(http, "SendMessage", say("ask")))["result"]["task"]
+    for _ in range(2):
+        again = say("authorise", taskId=task["id"])
+        await call(http, "SendMessage", again)
+    asked = await call(http, "GetTask", {"id": task["id"]})
+    assert len(asked["result"]["history"]) > 2
+    return task["id"]
+
+
+async def shown_by_json_rpc(http, channel, task_id, length):
+    params = {**say("go", taskId=task_id), "configuration": {"historyLength": length}}
+    answer = await http.post("/", json=rpc("SendStreamingMessage", params), headers=V1)
+    return sse(answer.text)[0]["result"]["task"].get("history", [])
+
+
+async def shown_by_rest(http, channel, task_id, length):
+    params = {**say("go", taskId=task_id), "configuration": {"historyLength": length}}
+    answer = await http.post("/message:stream", json=params, headers=V1)
+    return sse(answer.text)[0]["task"].get("history", [])
+
+
+async def shown_by_grpc(http, channel, task_id, length):
+    message = Message(message_id="m", role=Role.ROLE_USER, task_id=task_id, parts=[Part(text="go")])
+    asked = SendMessageConfiguration(history_length=length)
+    request = SendMessageRequest(message=message, configuration=asked)
+    stream = A2AServiceStub(channel).SendStreamingMessage(
+        request, metadata=(("a2a-version", "1.0"),)
+    )
+    events = [event async for event in stream]
+    return list(events[0].task.history)
+
+
+async def shown_by_old_json_rpc(http, channel, task_id, length):
+    params = {**old_say("go", taskId=task_id), "configuration": {"historyLength": length}}
+    answer = await http.post("/", json=rpc("message/stream", params))
+    return sse(answer.text)[0]["result"].get("history", [])
+
+
+async def shown_by_old_rest(http, channel, task_id, length):
+    params = {**proto_say("go", taskId=task_id), "configuration": {"historyLength": length}}
+    answer = await http.post("/v1/message:stream", json=params)
+    return sse(answer.text)[0]["task"].get("history", [])
+
+
+async def shown_by_old_grpc(http, channel, task_id, length):
+    message = old.Message(
+        message_id="m", role=old.Role.ROLE_USER, task_id=task_id, content=[old.Part(text="go")]
+    )
+    asked = old.SendMessageConfiguration(history_length=length)
+    request = old.SendMessageRequest(request=message, configuration=asked)
+    events = [event async for event in OldStub(channel).SendStreamingMessage(request)]
+    return list(events[0].task.history)
+
+
+NEW = [shown_by_json_rpc, shown_by_rest, shown_by_grpc]
+OLD = [shown_by_old_json_rpc, shown_by_old_rest, shown_by_old_grpc]
+
+
+@pytest.mark.parametrize("shown", [*NEW, *OLD])
+async def test_a_stream_shows_so_many_messages_at_most(served, shown):
+    http, channel = served
+    assert len(await shown(http, channel, await waiting_task(http), 1)) == 1
+
+
+@pytest.mark.parametrize("shown", NEW)
+async def test_a_stream_shows_no_history_for_0(served, shown):
+    http, channel = served
+    assert await shown(http, channel, await waiting_task(http), 0) == []
+
+
+@pytest.mark.parametrize("shown", OLD)
+async def test_0_is_the_word_of_0_3_for_all_of_it(served, shown):
+    http, channel = served
+    assert len(await shown(http, channel, await waiting_task(http), 0)) > 2
+
+
+async def test_a_new_task_is_shown_without_its_message_for_0(served):
+    http, _ = served
+    params = {**say("hello"), "configuration": {"historyLength": 0}}
+    answer = await http.post("/message:stream", json=params, headers=V1)
+    events = sse(answer.text)
+    assert "history" not in events[0]["task"]
+    got = await call(http, "GetTask", {"id": events[0]["task"]["id"]})
+    assert len(got["result"]["history"]) == 1

@@ -1,0 +1,76 @@
+"""Large requests are parsed and converted one after the other, small ones meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+
+import pytest
+
+from a2a_adapters.bindings import http as reading
+from tests.bindings.support import V1, call, rpc, say, serving
+
+LARGE = say("x", metadata={"a": [[]] * 5_000})
+
+
+async def echo(text):
+    return text
+
+
+@pytest.mark.parametrize("path", ["/", "/message:send"])
+async def test_large_ones_are_there_one_at_a_time(monkeypatch, path):
+    """What is parsed takes twenty times its bytes: a thousand of them would take a gigabyte."""
+    parsing, parsed = threading.Lock(), []
+    parse = reading._parse
+
+    def counted(body):
+        found = parse(body)
+        if len(body) > 8 * 1024:
+            with parsing:
+                gc.collect()
+                large = [o for o in gc.get_objects() if isinstance(o, list) and len(o) == 5_000]
+                parsed.append(len(large))
+                del large
+        return found
+
+    monkeypatch.setattr(reading, "_parse", counted)
+    async with serving(echo) as http:
+        body = rpc("SendMessage", LARGE) if path == "/" else LARGE
+        sent = [http.post(path, json=body, headers=V1) for _ in range(10)]
+        small = asyncio.gather(*(call(http, "SendMessage", say("y")) for _ in range(10)))
+        answers = await asyncio.gather(*sent)
+        await small
+    assert [answer.status_code for answer in answers] == [200] * 10
+    assert len(parsed) == 10
+    assert max(parsed) <= 4, "the one, the sender's own, and what is just being let go"
+
+
+@pytest.mark.parametrize("path", ["/", "/message:send"])
+async def test_nothing_is_made_for_clients_that_have_left(monkeypatch, path):
+    begun, go = threading.Event(), threading.Event()
+    parse, seen = reading._parse, []
+
+    def held(body):
+        if len(body) > 8 * 1024:
+            seen.append(body)
+            begun.set()
+            go.wait(20)
+        return parse(body)
+
+    monkeypatch.setattr(reading, "_parse", held)
+    async with serving(echo) as http:
+        body = rpc("SendMessage", LARGE) if path == "/" else LARGE
+        first = asyncio.ensure_future(http.post(path, json=body, headers=V1))
+        await asyncio.to_thread(begun.wait, 20)
+        leaving = [asyncio.ensure_future(http.post(path, json=body, headers=V1)) for _ in range(5)]
+        await asyncio.sleep(0.2)
+        for each in leaving:
+            each.cancel()
+        await asyncio.wait(leaving)
+        await call(http, "SendMessage", say("small ones are answered meanwhile"))
+        go.set()
+        assert (await first).status_code == 200
+        last = await http.post(path, json=body, headers=V1)
+        assert last.status_code == 200
+    assert len(seen) < 7

@@ -1,0 +1,25 @@
+"""What the JavaScript clients of MCP use as tools."""
+
+from __future__ import annotations
+
+import asyncio
+
+from a2a_adapters import AgentRequest, InputRequired, Progress
+
+
+def echo(text: str) -> str:
+    """Repeat what was said."""
+    return text
+
+
+async def book(_request: AgentRequest):
+    """Book a room."""
+    yield Progress("looking for rooms")
+    answer = yield InputRequired("which city?")
+    yield f"booked {answer.text}"
+
+
+async def wait(_request: AgentRequest):
+    """Wait for ever."""
+    yield Progress("waiting")
+    await asyncio.Event().wait()

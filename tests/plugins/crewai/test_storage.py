@@ -1,0 +1,178 @@
+"""States and questions of flows outlive the server's process where it has a storage."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+import pytest
+from a2a_adapters_crewai import adapt
+from crewai.flow import Flow, human_feedback, listen, persist, start
+from crewai.flow.persistence import SQLiteFlowPersistence
+from pydantic import BaseModel
+
+from a2a_adapters import Limits, Rejected
+from a2a_adapters.runtime import MemoryTaskStore
+from a2a_adapters.storage import open_storage
+from tests.plugins.crewai.support import answer, ask, request, run
+from tests.storage.conftest import new_url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    return new_url(request.param, tmp_path)
+
+
+class Server:
+    """An adapter as one process has it."""
+
+    def __init__(self, url, target, agent="agent"):
+        self.adapter = adapt(target)
+        limits = Limits()
+        self._storage = open_storage(url, limits, partial(MemoryTaskStore, limits))
+        self._agent = agent
+
+    async def __aenter__(self):
+        await self._storage.start()
+        await self.adapter.open(self._storage.of(self._agent))
+        return self.adapter
+
+    async def __aexit__(self, *_):
+        await self.adapter.aclose()
+        await self._storage.aclose(1)
+
+
+class Said(BaseModel):
+    message: str = ""
+    said: list[str] = []
+
+
+class Silent(Flow[Said]):
+    suppress_flow_events: bool = True
+
+
+@persist()
+class Notes(Silent):
+    @start()
+    def note(self):
+        self.state.said.append(self.state.message)
+        return ", ".join(self.state.said)
+
+
+class Steps(Silent):
+    @start()
+    @persist()
+    def note(self):
+        self.state.said.append(self.state.message)
+        return ", ".join(self.state.said)
+
+
+class Review(Silent):
+    @start()
+    @human_feedback(message="Good?")
+    def draft(self):
+        self.state.said.append(self.state.message)
+        return self.state.message
+
+    @listen(draft)
+    @human_feedback(message="Really?")
+    def improve(self, review):
+        return f"{review.output}, {review.feedback}"
+
+    @listen(improve)
+    def publish(self, review):
+        return f"{review.output}, {review.feedback} after {', '.join(self.state.said)}"
+
+
+@persist()
+class KeptReview(Silent):
+    @start()
+    @human_feedback(message="Good?")
+    def draft(self):
+        self.state.said.append(self.state.message)
+        return self.state.message
+
+    @listen(draft)
+    def publish(self, review):
+        return f"{review.feedback} after {', '.join(self.state.said)}"
+
+
+@pytest.mark.parametrize("kind", [Notes, Steps])
+async def test_a_conversation_goes_on_after_a_restart(url, kind):
+    heard = []
+    for text in ("cats", "dogs"):
+        async with Server(url, kind) as adapter:
+            heard.append(answer(await ask(adapter, text)))
+    assert heard == ["cats", "cats, dogs"]
+
+
+async def test_a_run_that_was_left_behind_stores_nothing(url):
+    async with Server(url, Notes) as adapter:
+        deaf = request("cats")
+        deaf.cancelled.left_behind = True
+        assert answer(await run(adapter, deaf)) == "cats"
+        assert answer(await ask(adapter, "dogs")) == "dogs"
+
+
+async def test_owners_contexts_and_agents_keep_apart(url):
+    places = [(owner, context) for owner in ("ann", "bob") for context in ("one", "two")]
+
+    async def say(text, name):
+        async with Server(url, Notes, agent=name) as adapter:
+            calls = (
+                ask(adapter, f"{text} {name} {owner} {context}", owner=owner, context_id=context)
+                for owner, context in places
+            )
+            return [answer(events) for events in await asyncio.gather(*calls)]
+
+    for name in ("first", "second"):
+        assert await say("hi", name) == [f"hi {name} {o} {c}" for o, c in places]
+    for name in ("first", "second"):
+        told = [f"hi {name} {o} {c}, ho {name} {o} {c}" for o, c in places]
+        assert await say("ho", name) == told
+
+
+async def test_questions_are_answered_after_restarts(url):
+    async with Server(url, Review) as adapter:
+        first = (await ask(adapter, "cats"))[-1]
+    assert first.durable
+    again = {"resuming": True, "resume_metadata": first.metadata}
+    async with Server(url, Review) as adapter:
+        second = (await ask(adapter, "shorter", **again))[-1]
+    assert second.prompt == "Really?\n\ncats, shorter"
+    again = {"resuming": True, "resume_metadata": second.metadata}
+    async with Server(url, Review) as adapter:
+        assert answer(await ask(adapter, "yes", **again)) == "cats, shorter, yes after cats"
+        late = request("yes", **again)
+        assert isinstance((await run(adapter, late))[0], Rejected)
+
+
+async def test_a_question_in_a_kept_state(url):
+    async with Server(url, KeptReview) as adapter:
+        first = (await ask(adapter, "cats"))[-1]
+    async with Server(url, KeptReview) as adapter:
+        refused = await ask(adapter, "dogs", task_id="other")
+        assert isinstance(refused[0], Rejected)
+        again = {"resuming": True, "resume_metadata": first.metadata}
+        assert answer(await ask(adapter, "fine", **again)) == "fine after cats"
+    async with Server(url, KeptReview) as adapter:
+        second = (await ask(adapter, "dogs"))[-1]
+        await adapter.abandon(request(resume_metadata=second.metadata))
+        third = (await ask(adapter, "owls"))[-1]
+        again = {"resuming": True, "resume_metadata": third.metadata}
+        assert answer(await ask(adapter, "fine", **again)) == "fine after cats, dogs, owls"
+
+
+async def test_a_flow_that_says_where_it_is_stored_stays_there(url, tmp_path):
+    store = SQLiteFlowPersistence(str(tmp_path / "flows.db"))
+
+    @persist(store)
+    class Own(Silent):
+        @start()
+        def note(self):
+            self.state.said.append(self.state.message)
+            return ", ".join(self.state.said)
+
+    async with Server(url, Own) as adapter:
+        await ask(adapter, "cats")
+    assert answer(await ask(adapt(Own), "dogs")) == "cats, dogs"

@@ -1,0 +1,323 @@
+"""The answer is heard while it comes, once, and without what the agents think."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from a2a.types import GetTaskRequest
+from a2a_adapters_crewai import adapt
+from crewai import Crew, Process
+from crewai.flow import Flow, listen, router, start
+from crewai.tasks import TaskOutput
+from crewai.tools import BaseTool
+from pydantic import BaseModel
+
+from a2a_adapters import Output, TextDelta, build_app
+from a2a_adapters.testing import answer_of, connect, running, stream, user_message
+from tests.plugins.crewai.support import (
+    Scripted,
+    agent,
+    answer,
+    ask,
+    question,
+    request,
+    task,
+    tool_call,
+)
+
+LONG = "Cats purr when they are fed, and when they are not, they tell you of it at once."
+
+
+class Look(BaseTool):
+    name: str = "look"
+    description: str = "Look."
+
+    def _run(self) -> str:
+        return "seen"
+
+
+class Line(BaseModel):
+    line: str
+
+
+def make(*script, tools=(), stream=True, **fields):
+    """Return a crew of a silent agent and one that follows the script."""
+    first = agent(Scripted("Secret facts of the first task, long enough.", stream=stream))
+    last = agent(Scripted(*script, stream=stream), role="Speaker", tools=list(tools))
+    return Crew(agents=[first, last], tasks=[task(first), task(last, **fields)])
+
+
+def speaker(*script, **fields):
+    """Return an agent whose model streams."""
+    return agent(Scripted(*script, stream=True), **fields)
+
+
+def heard(events):
+    return [event.text for event in events if isinstance(event, TextDelta)]
+
+
+def whole(events):
+    return "".join(heard(events)) + answer(events)
+
+
+@pytest.mark.parametrize(
+    ("script", "tools"),
+    [
+        ([LONG], []),
+        ([f"\n  {LONG}\n\n"], []),
+        ([f"Thought: hmm\nFinal Answer: {LONG}"], []),
+        ([f"```\nThought: hmm\nFinal Answer: {LONG}\n```"], []),
+        ([tool_call("look", "{}"), f"Thought: a secret\nFinal Answer: {LONG}"], [Look()]),
+        ([tool_call("look", "{}"), f"Thought: a secret\nFinal Answer:\n{LONG}\n"], [Look()]),
+    ],
+)
+async def test_the_answer_is_heard_as_it_comes(script, tools):
+    events = await ask(adapt(make(*script, tools=tools)), "cats")
+    assert len(heard(events)) > 3
+    assert "".join(heard(events)).strip() == LONG
+    assert not any(isinstance(event, Output) for event in events)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<think>a secret</think>\n\n{LONG}",
+        f"<think>a secret</think>Thought: hmm\nFinal Answer: {LONG}",
+        f"Thought: hmm\nFinal Answer: <think>a secret</think>\n{LONG}",
+    ],
+)
+@pytest.mark.parametrize("alone", [False, True])
+async def test_reasoning_is_heard_by_nobody(text, alone):
+    target = speaker(text) if alone else make(text)
+    events = await ask(adapt(target), "cats")
+    assert "secret" not in str(events)
+    assert len(heard(events)) > 3
+    assert whole(events) == LONG
+
+
+@pytest.mark.parametrize("text", ["Hi.", "Thought: hmm\nFinal Answer: Hi.", "T", "Final"])
+async def test_a_short_answer_is_sent_once(text):
+    events = await ask(adapt(make(text)), "cats")
+    assert whole(events) == text.rpartition("Final Answer: ")[2]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"stream": False},
+        {"output_json": Line},
+        {"output_pydantic": Line},
+        {"guardrail": lambda output: (True, output.raw.upper())},
+        {"guardrails": [lambda output: (True, output.raw.upper())]},
+    ],
+)
+async def test_what_may_be_changed_later_is_sent_whole(fields):
+    events = await ask(adapt(make('{"line": "a line that is long enough"}', **fields)), "cats")
+    assert not heard(events)
+    assert sum(isinstance(event, Output) for event in events) == 1
+
+
+async def test_a_draft_is_shown_to_its_reviewer_alone():
+    run = adapt(make(LONG, human_input=True)).stream(request("cats"))
+    assert LONG in (await question(run)).prompt
+    events = [await run.asend(request("ok")), *[event async for event in run]]
+    assert not heard(events)
+    assert answer(events) == LONG
+
+
+async def test_a_callback_after_the_crew_has_the_last_word():
+    def sign(result):
+        result.raw += " Yours, crew"
+        return result
+
+    target = make(LONG)
+    target.after_kickoff_callbacks = [sign]
+    events = await ask(adapt(target), "cats")
+    assert not heard(events)
+    assert answer(events) == f"{LONG} Yours, crew"
+
+
+async def test_a_hierarchy_is_heard_at_its_end():
+    target = make(LONG)
+    target.process = Process.hierarchical
+    target.manager_llm = Scripted(f"Thought: a secret\nFinal Answer: {LONG}", stream=True)
+    events = await ask(adapt(target), "cats")
+    assert not heard(events)
+    assert answer(events) == LONG
+
+
+async def test_an_answer_that_is_not_what_was_said_is_sent_whole():
+    def correct(output: TaskOutput):
+        output.raw = "Dogs bark."
+
+    events = await ask(adapt(make(LONG, callback=correct)), "cats")
+    assert answer(events) == "Dogs bark."
+
+
+async def test_a_model_that_fails_in_the_middle_says_nothing_twice():
+    class Failing(Scripted):
+        def _emit_call_completed_event(self, *args, **kwargs):
+            if len(self.seen) == 1:
+                raise ConnectionError("lost")
+            super()._emit_call_completed_event(*args, **kwargs)
+
+    talker = agent(Failing(LONG, stream=True))
+    events = await ask(adapt(Crew(agents=[talker], tasks=[task(talker)])), "cats")
+    assert whole(events) == LONG
+
+
+async def test_a_client_hears_the_words_and_stores_the_text_once():
+    async with running(build_app(adapt(make(LONG)))) as url, connect(url) as client:
+        updates = await stream(client, user_message("cats"))
+        words = [u.artifact_update for u in updates if u.HasField("artifact_update")]
+        stored = await client.get_task(GetTaskRequest(id=words[0].task_id))
+    assert len(words) > 3
+    assert answer_of(stored) == LONG
+
+
+@pytest.mark.parametrize(
+    ("script", "tools"),
+    [
+        ([LONG], []),
+        ([f"Thought: a secret\nFinal Answer: {LONG}"], []),
+        ([tool_call("look", "{}"), f"Thought: a secret\nFinal Answer: {LONG}"], [Look()]),
+    ],
+)
+async def test_an_agent_alone_is_heard_as_it_speaks(script, tools):
+    events = await ask(adapt(speaker(*script, tools=tools)), "cats")
+    assert len(heard(events)) > 3
+    assert "".join(heard(events)).strip() == LONG
+    assert not any(isinstance(event, Output) for event in events)
+
+
+async def test_an_agent_whose_answer_is_checked_is_heard_at_its_end():
+    target = speaker(LONG, guardrail=lambda output: (True, output.raw.upper()))
+    events = await ask(adapt(target), "cats")
+    assert not heard(events)
+    assert answer(events) == LONG.upper()
+
+
+def plan(_):
+    return speaker("A secret plan, which is long enough to be heard.").kickoff("plan").raw
+
+
+class ByCrew(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        result = make(LONG).kickoff(inputs={"topic": "cats"})
+        self.state["text"] = result.raw
+        return result.raw
+
+
+class ByAgent(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    async def write(self):
+        return await speaker(LONG).kickoff_async("write")
+
+
+class ByModel(Flow):
+    plan = start()(plan)
+
+    @router(plan)
+    def way(self):
+        return "prose" if speaker("A secret way, which is long enough.").kickoff("?") else "verse"
+
+    @listen("prose")
+    def write(self):
+        return Scripted(f"<think>a secret</think>{LONG}", stream=True).call("write")
+
+    @listen("verse")
+    def rhyme(self):
+        return "never"
+
+
+@pytest.mark.parametrize("flow", [ByCrew, ByAgent, ByModel])
+async def test_a_flow_is_heard_in_the_method_that_answers(flow):
+    events = await ask(adapt(flow), "cats")
+    assert "secret" not in str(events)
+    assert len(heard(events)) > 3
+    assert whole(events) == LONG
+
+
+class Changed(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        return speaker(LONG).kickoff("write").raw.upper()
+
+
+class Twice(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        draft = speaker("A secret draft, which is long enough.").kickoff("draft").raw
+        return speaker(LONG).kickoff(draft).raw
+
+
+class Again(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        for _ in range(2):
+            text = speaker(LONG).kickoff("write").raw
+        return text
+
+
+class Replaced(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        text = speaker(LONG).kickoff("write").raw
+        return text or "nothing"
+
+
+class Guarded(Flow):
+    plan = start()(plan)
+
+    @listen(plan)
+    def write(self):
+        return make(LONG, guardrail=lambda output: (True, output.raw)).kickoff({"topic": "x"}).raw
+
+
+@pytest.mark.parametrize("flow", [Changed, Twice, Again, Replaced, Guarded])
+async def test_a_flow_that_may_change_what_is_said_is_heard_at_its_end(flow):
+    events = await ask(adapt(flow), "cats")
+    assert not heard(events)
+    assert "secret" not in str(events)
+    assert answer(events).lower() == LONG.lower()
+
+
+class Both(Flow):
+    """Has two methods that answer, at once."""
+
+    @start()
+    async def one(self):
+        return await speaker(LONG).kickoff_async("one")
+
+    @start()
+    async def two(self):
+        return await speaker(LONG).kickoff_async("two")
+
+
+async def test_methods_that_run_at_once_are_not_mixed():
+    assert whole(await ask(adapt(Both), "cats")) == LONG
+
+
+async def test_callers_hear_their_own_words():
+    def repeat(prompt):
+        return f"You said {prompt.rpartition('Current Task: ')[2].splitlines()[0]}, I am sure."
+
+    served = adapt(speaker(repeat))
+    runs = await asyncio.gather(*(ask(served, f"text {n}") for n in range(8)))
+    assert [whole(events) for events in runs] == [
+        f"You said text {n}, I am sure." for n in range(8)
+    ]

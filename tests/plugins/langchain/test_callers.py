@@ -1,0 +1,182 @@
+"""What a run learns of who calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from a2a_adapters_langchain import adapt
+from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+from typing_extensions import TypedDict
+
+from a2a_adapters import TargetError, installed_plugins
+from tests.plugins.langchain.support import answer, ask
+
+
+@dataclass
+class Desk:
+    """A context that has to be given."""
+
+    name: str
+    floor: int = 1
+
+
+class Room(TypedDict):
+    """The same as a typed dictionary."""
+
+    name: str
+
+
+def graph_of(node, **options):
+    builder = StateGraph(MessagesState, **options)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    return builder
+
+
+def says(text):
+    return {"messages": [("ai", text)]}
+
+
+async def test_a_graph_learns_who_calls_and_in_which_task():
+    seen = {}
+
+    def node(_state, config: RunnableConfig):
+        seen.update(config["configurable"], about=config["metadata"])
+        return says("ok")
+
+    await ask(adapt(graph_of(node).compile()), "hello", owner="alice", task_id="t", context_id="c")
+    assert seen["user_id"] == seen["langgraph_auth_user_id"] == "alice"
+    assert seen["langgraph_auth_user"]["identity"] == "alice"
+    assert {"task_id": "t", "context_id": "c", "owner": "alice"}.items() <= seen["about"].items()
+
+
+async def test_nobody_in_particular_is_no_user():
+    seen = {}
+
+    def node(_state, config: RunnableConfig):
+        seen.update(config["configurable"])
+        return says("ok")
+
+    await ask(adapt(graph_of(node).compile()), "hello")
+    assert "user_id" not in seen
+
+
+async def test_a_runnable_gets_the_ids_of_its_task():
+    seen = []
+    chain = RunnableLambda(lambda text, config: seen.append(config["metadata"]) or text)
+    await ask(adapt(chain), "hello", owner="alice", task_id="t", context_id="c")
+    assert {"task_id": "t", "context_id": "c", "owner": "alice"}.items() <= seen[0].items()
+
+
+async def test_a_configuration_is_made_of_each_request():
+    seen = []
+    chain = RunnableLambda(lambda text, config: seen.append(config) or text)
+    served = adapt(chain, config=lambda request: {"tags": [request.text], "metadata": {"plan": 1}})
+    await ask(served, "one", owner="alice")
+    await ask(served, "two", owner="bob")
+    assert [config["tags"] for config in seen] == [["one"], ["two"]]
+    assert [config["metadata"]["owner"] for config in seen] == ["alice", "bob"]
+    assert seen[0]["metadata"]["plan"] == 1
+
+
+async def test_no_configuration_mixes_conversations():
+    def node(state):
+        return says(str(len(state["messages"])))
+
+    served = adapt(
+        graph_of(node).compile(),
+        config=lambda _request: {"configurable": {"thread_id": "everybody", "user_id": "root"}},
+    )
+    said = [answer(await ask(served, "hello", owner=name, context_id="c")) for name in "ab"]
+    assert said == ["1", "1"]
+
+
+async def test_each_user_has_a_memory_of_their_own():
+    def node(state, config: RunnableConfig, *, store: BaseStore):
+        place = ("notes", config["configurable"]["user_id"])
+        before = [item.value["text"] for item in store.search(place)]
+        store.put(place, state["messages"][-1].text, {"text": state["messages"][-1].text})
+        return says(",".join(before) or "nothing")
+
+    served = adapt(graph_of(node).compile(store=InMemoryStore()))
+    for owner, context_id, text, known in [
+        ("alice", "1", "tea", "nothing"),
+        ("bob", "1", "coffee", "nothing"),
+        ("alice", "2", "milk", "tea"),
+    ]:
+        events = await ask(served, text, owner=owner, context_id=context_id)
+        assert answer(events) == known
+
+
+@pytest.mark.parametrize(("schema", "make"), [(Desk, Desk), (Room, lambda name: {"name": name})])
+async def test_a_context_is_made_of_each_request(schema, make):
+    def node(_state, runtime: Runtime[schema]):
+        desk = runtime.context
+        return says(desk["name"] if isinstance(desk, dict) else desk.name)
+
+    graph = graph_of(node, context_schema=schema).compile()
+    served = adapt(graph, context=lambda request: make(f"desk of {request.owner}"))
+    assert answer(await ask(served, "hello", owner="alice")) == "desk of alice"
+    assert answer(await ask(served, "hello", owner="bob")) == "desk of bob"
+
+
+@pytest.mark.parametrize("schema", [Desk, Room])
+def test_a_graph_that_lacks_its_context_is_refused(schema):
+    graph = graph_of(lambda _state: says("ok"), context_schema=schema).compile()
+    with pytest.raises(TargetError, match="needs name: serve adapt"):
+        adapt(graph)
+
+
+def test_context_is_for_graphs():
+    with pytest.raises(TargetError, match="for graphs"):
+        adapt(RunnableLambda(str), context=lambda request: request.owner)
+
+
+async def test_a_function_of_the_configuration_makes_a_graph_for_every_run():
+    made = []
+
+    def make_graph(config: RunnableConfig):
+        user = config["configurable"].get("user_id", "nobody")
+        made.append(user)
+        return graph_of(lambda state: says(f"{user}: {len(state['messages'])}")).compile()
+
+    served = installed_plugins().adapt(make_graph)
+    said = [answer(await ask(served, "hello", owner=name)) for name in ("alice", "bob", "alice")]
+    assert said == ["alice: 1", "bob: 1", "alice: 3"]
+    assert made == ["nobody", "alice", "bob", "alice"]
+
+
+async def test_such_a_function_takes_all_options():
+    def make_graph(config: RunnableConfig):
+        assert "made" in config.get("tags", ["made"])
+        builder = graph_of(
+            lambda _, runtime: says(f"{runtime.context['name']} called"), context_schema=Room
+        )
+        return builder.compile()
+
+    served = adapt(
+        make_graph,
+        input=lambda request: {"messages": [("human", request.text.upper())]},
+        output=lambda state: " ".join(message.text for message in state["messages"][-2:]),
+        context=lambda request: {"name": request.owner},
+        config=lambda _: {"tags": ["made"]},
+    )
+    said = [answer(await ask(served, "hello", owner=name)) for name in ("alice", "bob")]
+    assert said == ["HELLO alice called", "HELLO bob called"]
+    with pytest.raises(TargetError, match="no node x"):
+        adapt(lambda config: graph_of(says).compile(), stream_nodes=["x"])
+
+
+async def test_a_function_without_arguments_may_make_the_graph():
+    served = installed_plugins().adapt(lambda: graph_of(lambda _state: says("made")).compile())
+    assert answer(await ask(served, "hello")) == "made"
+
+
+def test_a_function_of_the_configuration_makes_graphs_only():
+    with pytest.raises(TargetError, match="has to make a graph, not a str"):
+        installed_plugins().adapt(lambda config: "text")

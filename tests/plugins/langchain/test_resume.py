@@ -1,0 +1,130 @@
+"""A graph's process is killed: the next one goes on from the last checkpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import Counter
+
+import pytest
+from a2a_adapters_langchain.serving.cutoff import CutOffRun
+from a2a_adapters_langchain.serving.graph import GraphAdapter
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import PregelTask
+
+from a2a_adapters.testing import ResumeContract
+from tests.processes import launched
+from tests.storage.conftest import new_url
+from tests.storage.test_resume import Caller, texts
+
+SERVED = "tests.plugins.langchain.served_resume"
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def command(request, tmp_path):
+    return [sys.executable, "-m", SERVED, new_url(request.param, tmp_path), str(tmp_path)]
+
+
+def log(tmp_path):
+    return (tmp_path / "log").read_text().splitlines()
+
+
+class TestContract(ResumeContract):
+    def command(self, storage, work):
+        return [sys.executable, "-m", SERVED, storage, str(work), "contract"]
+
+
+async def test_finished_nodes_are_not_run_again_and_all_is_said_once(command, tmp_path):
+    with launched(command) as (process, url):
+        async with Caller(url) as ann, Caller(url) as bob:
+            of_ann = await ann.send("go")
+            of_bob = await bob.send("go", context="another")
+            for task in (of_ann, of_bob):
+                await ann.until(task["id"], lambda task: texts(task) == ["The first.\n\nThe s"])
+            await ann.call("ListTasks", {})
+            process.kill()
+    with launched(command) as (_, url):
+        async with Caller(url) as ann:
+            (tmp_path / "go").touch()
+            done = [await ann.ended(task["id"]) for task in (of_ann, of_bob)]
+            again = await ann.send("go", wait=True)
+    for task in (*done, again):
+        assert task["status"]["state"] == "TASK_STATE_COMPLETED"
+        assert texts(task) == ["The first.\n\nThe second.\n\nThe third."]
+    assert Counter(log(tmp_path)) == {"one": 3, "two": 5, "three": 3}
+
+
+async def test_answers_are_taken_once(command, tmp_path):
+    with launched(command) as (process, url):
+        async with Caller(url) as ann:
+            first = await ann.send("ask", wait=True)
+            second = await ann.send("twice", task=first["id"], wait=True)
+            assert second["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
+            await ann.send("yes", task=first["id"])
+            while "halt" not in log(tmp_path):  # noqa: ASYNC110 - another process writes it
+                await asyncio.sleep(0.05)
+            process.kill()
+    (tmp_path / "go").touch()
+    with launched(command) as (_, url):
+        async with Caller(url) as ann:
+            done = await ann.ended(first["id"])
+    assert texts(done) == ["The third."]
+    counts = Counter(log(tmp_path))
+    assert counts["second answer yes"] == 1
+    assert counts["halt"] == 2
+    assert counts["three"] == 1
+
+
+async def test_a_question_is_answered_by_the_next_process(command, tmp_path):
+    (tmp_path / "go").touch()
+    with launched(command) as (process, url):
+        async with Caller(url) as ann:
+            asked = await ann.send("ask", wait=True)
+            process.kill()
+    with launched(command) as (_, url):
+        async with Caller(url) as ann:
+            done = await ann.send("this", task=asked["id"], wait=True)
+    assert texts(done) == ["The third."]
+    assert log(tmp_path) == ["first answer this", "halt", "three"]
+
+
+def finished(*results):
+    tasks = [
+        PregelTask(id=str(number), name="node", path=(), result=result)
+        for number, result in enumerate(results)
+    ]
+    return CutOffRun(None, {}, {}, tasks)
+
+
+def by_model(text):
+    return {"messages": [AIMessage(text, id="lc_run--1")]}
+
+
+@pytest.mark.parametrize(
+    ("stored", "said"),
+    [
+        ("One.\n\nTwo.\n\nThr", ["One.", "Two."]),
+        ("One.\n\nTw", ["One.", "Two."]),
+        ("", ["One.", "Two."]),
+        ("aside\n\nOne.\n\nTwo.", ["aside", "One.", "Two."]),
+    ],
+)
+def test_what_was_not_stored_of_finished_nodes_is_in_the_thread(stored, said):
+    run = finished(by_model("One."), {"messages": [AIMessage("not streamed")]}, by_model("Two."))
+    assert run.said(stored, lambda _: True) == said
+    assert run.said(stored, lambda _: False) == []
+
+
+def test_only_threads_that_outlive_the_process_are_gone_on_with():
+    builder = StateGraph(MessagesState)
+    builder.add_node("node", lambda _: {})
+    builder.add_edge(START, "node")
+    for saver in (None, False, InMemorySaver()):
+        assert not GraphAdapter(builder.compile(checkpointer=saver)).resumes
+    with_saver = builder.compile(checkpointer=AsyncSqliteSaver.__new__(AsyncSqliteSaver))
+    assert GraphAdapter(with_saver).resumes

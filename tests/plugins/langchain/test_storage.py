@@ -1,0 +1,162 @@
+"""Graphs without a checkpointer keep their threads in the server's storage."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import interrupt
+
+from a2a_adapters import ApiKeys, ServerOptions, build_app
+from tests.storage.conftest import new_url
+
+V1 = {"A2A-Version": "1.0"}
+ASKS, DONE = "TASK_STATE_INPUT_REQUIRED", "TASK_STATE_COMPLETED"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    return new_url(request.param, tmp_path)
+
+
+def counting():
+    """Return a graph that tells how many messages its thread has."""
+
+    def count(state: MessagesState):
+        return {"messages": [AIMessage(str(len(state["messages"])))]}
+
+    return _graph(count)
+
+
+def asking():
+    """Return a graph that asks something and repeats the answer."""
+
+    def ask(state: MessagesState):
+        return {"messages": [AIMessage(f"you said {interrupt('what?')}")]}
+
+    return _graph(ask)
+
+
+def _graph(node):
+    builder = StateGraph(MessagesState)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    return builder
+
+
+@asynccontextmanager
+async def serving(target, url, **options):
+    app = build_app(target, options=ServerOptions(storage=url, **options))
+    transport = httpx.ASGITransport(app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://agent", headers=V1) as http,
+    ):
+        yield http
+
+
+async def send(http, text, *, path="/", context_id="c", task_id=None, key="none"):
+    message = {"messageId": f"{text}-{id(text)}-{path}-{key}-{context_id}-{task_id}"}
+    message |= {"role": "ROLE_USER", "contextId": context_id, "parts": [{"text": text}]}
+    message |= {"taskId": task_id} if task_id else {}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
+    return (await http.post(path, json=call, headers={"X-API-Key": key})).json()["result"]["task"]
+
+
+def spoken(task):
+    return "".join(part["text"] for a in task["artifacts"] for part in a["parts"])
+
+
+async def test_a_conversation_goes_on_after_a_restart(url):
+    for said, expected in (("a", "1"), ("b", "3"), ("c", "5")):
+        async with serving(counting().compile(), url) as http:
+            assert spoken(await send(http, said)) == expected
+
+
+async def test_a_question_is_answered_after_a_restart(url):
+    async with serving(asking().compile(), url) as http:
+        task = await send(http, "go")
+        assert task["status"]["state"] == ASKS
+    async with serving(asking().compile(), url) as http:
+        task = await send(http, "yes", task_id=task["id"])
+        assert (task["status"]["state"], spoken(task)) == (DONE, "you said yes")
+
+
+async def test_owners_and_agents_keep_apart_within_one_context(url):
+    keys = {"anna-key-0123456789": "anna", "ben-key-0123456789": "ben"}
+    users = ApiKeys(keys)
+    agents = {"one": counting().compile(), "two": counting().compile()}
+    places = [(agent, key) for agent in agents for key in keys]
+    for expected in ("1", "3"):
+        async with serving(agents, url, authentication=users) as http:
+            calls = (
+                send(http, f"hi {expected}", path=f"/agents/{agent}/", key=key)
+                for agent, key in places
+            )
+            assert [spoken(task) for task in await asyncio.gather(*calls)] == [expected] * 4
+
+
+async def test_many_conversations_at_once_do_not_get_in_each_others_way(url):
+    async with serving(counting().compile(), url) as http:
+        for expected in ("1", "3", "5"):
+            calls = (send(http, f"hi {expected}", context_id=f"c{n}") for n in range(60))
+            assert {spoken(task) for task in await asyncio.gather(*calls)} == {expected}
+
+
+async def test_a_function_that_makes_graphs_has_it_too(url):
+    def make(config):
+        return counting().compile()
+
+    from a2a_adapters_langchain import adapt
+
+    for expected in ("1", "3"):
+        async with serving(adapt(make), url) as http:
+            assert spoken(await send(http, f"hi {expected}")) == expected
+
+
+async def test_a_graph_with_a_checkpointer_keeps_its_own(url):
+    saver = InMemorySaver()
+    async with serving(counting().compile(checkpointer=saver), url) as http:
+        await send(http, "hi")
+    assert len(saver.storage) == 1
+    async with serving(counting().compile(), url) as http:
+        assert spoken(await send(http, "ho")) == "1"
+
+
+async def test_one_checkpointer_keeps_the_conversations_of_two_agents_apart():
+    graph = counting().compile(checkpointer=InMemorySaver())
+    for expected in ("1", "3"):
+        async with serving({"one": graph, "two": graph}, "memory:") as http:
+            for agent in ("one", "two"):
+                assert spoken(await send(http, expected, path=f"/agents/{agent}/")) == expected
+    assert len(graph.checkpointer.storage) == 2
+
+
+async def test_without_langgraphs_package_one_line_says_so(url, monkeypatch, caplog):
+    for name in ("sqlite", "postgres"):
+        monkeypatch.setitem(sys.modules, f"langgraph.checkpoint.{name}.aio", None)
+    for _ in range(2):
+        caplog.clear()
+        async with serving(counting().compile(), url) as http:
+            assert spoken(await send(http, f"hi {_}")) == "1"
+        kind = url.partition(":")[0]
+        [line] = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
+        assert f"a2a-adapters[langgraph-{kind}]" in line
+
+
+async def test_many_servers_make_the_tables_at_once(tmp_path):
+    from a2a_adapters_langchain.serving.checkpointer import open_checkpointer
+
+    url = new_url("postgresql", tmp_path)
+
+    async def open_it():
+        async with open_checkpointer(url) as saver:
+            assert [item async for item in saver.alist(None)] == []
+
+    await asyncio.gather(*(open_it() for _ in range(5)))

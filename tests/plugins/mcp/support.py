@@ -1,0 +1,81 @@
+"""Clients of MCP, as the official SDK makes them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+from mcp import ClientSession, StdioServerParameters, types
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from a2a_adapters.testing.local import as_user
+from tests.warm import warm
+
+AGENTS = Path(__file__).with_name("agents.py")
+
+
+@asynccontextmanager
+async def over_http(url, *, user="", headers=None, **callbacks):
+    """Yield a session with the MCP server of an address."""
+    headers = headers or (as_user(user) if user else {})
+    async with (
+        httpx.AsyncClient(headers=headers, timeout=30) as http,
+        streamable_http_client(f"{url}/mcp", http_client=http) as (read, write, _),
+        ClientSession(read, write, **callbacks) as session,
+    ):
+        await session.initialize()
+        yield session
+
+
+@asynccontextmanager
+async def over_stdio(*arguments, environment=None, **callbacks):
+    """Yield a session with `a2a-adapters mcp`, in a process of its own."""
+    command, *rest = warm("-m", "a2a_adapters", "mcp", *arguments)
+    server = StdioServerParameters(
+        command=command, args=rest, env={**os.environ, **(environment or {})}
+    )
+    async with (
+        stdio_client(server) as (read, write),
+        ClientSession(read, write, **callbacks) as session,
+    ):
+        await session.initialize()
+        yield session
+
+
+def text_of(result):
+    """Return the text of a result."""
+    return "\n".join(block.text for block in result.content if block.type == "text")
+
+
+class User:
+    """Answers elicitations: accepts with one content after the other, or does as it is told."""
+
+    def __init__(self, *contents, action="accept"):
+        self._contents = list(contents)
+        self._action = action
+        self.asked = []
+
+    async def answer(self, _context, asked):
+        self.asked.append(asked)
+        content = self._contents.pop(0) if self._contents and self._action == "accept" else None
+        return types.ElicitResult(action=self._action, content=content)
+
+
+def cancelled(request_id):
+    """Return the notification that a call is not waited for any more."""
+    params = types.CancelledNotificationParams(requestId=request_id)
+    return types.ClientNotification(types.CancelledNotification(params=params))
+
+
+async def until_gone(pid):
+    """Wait for the end of a process that need not be ours."""
+    while True:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        await asyncio.sleep(0.01)

@@ -1,0 +1,233 @@
+"""`a2a-adapters mcp`: agents for the client that starts it, and `serve --dialect mcp`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from starlette.responses import PlainTextResponse
+
+from a2a_adapters import ApiKeys, ServerOptions, build_app
+from a2a_adapters.testing import running
+from tests.plugins.mcp import agents
+from tests.plugins.mcp.support import AGENTS, User, cancelled, over_http, over_stdio, text_of
+from tests.processes import PATIENCE, launched, started
+from tests.warm import warm
+
+pytestmark = pytest.mark.timeout(3 * 60)
+
+
+async def test_a_function_of_a_file():
+    async with over_stdio(f"{AGENTS}:shout") as session:
+        [tool] = (await session.list_tools()).tools
+        result = await session.call_tool(tool.name, {"message": "hello"})
+    assert (tool.name, text_of(result)) == ("shout", "HELLO")
+
+
+async def test_several_agents_and_a_question():
+    user = User({"answer": "Rome"})
+    words = [f"loud={AGENTS}:shout", f"rooms={AGENTS}:book"]
+    async with over_stdio(*words, elicitation_callback=user.answer) as session:
+        assert {tool.name for tool in (await session.list_tools()).tools} == {"loud", "rooms"}
+        assert text_of(await session.call_tool("rooms", {"message": "two"})) == (
+            "booked Rome for two"
+        )
+
+
+async def test_remote_agents_have_the_names_of_their_cards():
+    async with (
+        running(build_app(agents.shout)) as loud,
+        running(build_app(agents.shout)) as louder,
+        running(build_app(agents.weather)) as sky,
+        over_stdio(loud, louder, f"sky={sky}") as session,
+    ):
+        tools = {tool.name for tool in (await session.list_tools()).tools}
+        assert tools == {"shout", "shout-2", "sky"}
+        result = await session.call_tool("sky", {"message": "Oslo"})
+        assert result.structuredContent == {"city": "Oslo", "degrees": 21}
+
+
+async def test_all_that_a_remote_agent_does_comes_through():
+    user = User({"city": "Rome"}, None, {})
+    told = []
+
+    async def progress(_done, _total, message):
+        told.append(message)
+
+    async with running(build_app(agents.ALL)) as url:
+        names = ("fill_in", "authorise", "work", "fail", "refuse", "remember", "draw")
+        words = [f"{name}={url}/agents/{name}" for name in names]
+        async with over_stdio(*words, elicitation_callback=user.answer) as session:
+            filled = await session.call_tool("fill_in", {"message": "x"})
+            allowed = await session.call_tool("authorise", {"message": "x"})
+            worked = await session.call_tool("work", {"message": "x"}, progress_callback=progress)
+            failed = await session.call_tool("fail", {"message": "x"})
+            refused = await session.call_tool("refuse", {"message": "x"})
+            drawn = await session.call_tool("draw", {"message": "x"})
+            said = [await session.call_tool("remember", {"message": each}) for each in "ab"]
+    assert filled.structuredContent == {"city": "Rome"}
+    assert "authorisation is done" in text_of(allowed)
+    assert (text_of(worked), told) == ("done", ["half of it", "calls search", "search is done"])
+    assert failed.isError
+    assert "hunter2" not in str(failed)
+    assert refused.isError
+    assert "not today" in text_of(refused)
+    assert [block.type for block in drawn.content] == ["text", "resource_link"]
+    assert [text_of(each) for each in said] == ["a", "a b"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "begun")
+    os.mkfifo(tmp_path / "cancelled")
+    monkeypatch.setenv("MCP_TEST_FOLDER", str(tmp_path))
+    return tmp_path
+
+
+async def test_a_cancelled_call_ends_the_remote_task(folder):
+    async with (
+        running(build_app(agents.wait)) as url,
+        over_stdio(url) as session,
+    ):
+        request_id = session._request_id
+        ended = asyncio.create_task(asyncio.to_thread((folder / "cancelled").read_text))
+        waiting = asyncio.create_task(session.call_tool("wait", {"message": "x"}))
+        await asyncio.to_thread((folder / "begun").read_text)
+        await session.send_notification(cancelled(request_id))
+        assert await ended == "yes"
+        with pytest.raises(Exception, match="cancelled"):
+            await waiting
+
+
+async def test_a_client_that_is_gone_ends_what_it_began(folder):
+    async with running(build_app(agents.wait)) as url:
+        ended = asyncio.create_task(asyncio.to_thread((folder / "cancelled").read_text))
+        async with over_stdio(url) as session:
+            waiting = asyncio.create_task(session.call_tool("wait", {"message": "x"}))
+            await asyncio.to_thread((folder / "begun").read_text)
+        assert await ended == "yes"
+        waiting.cancel()
+
+
+async def test_a_header_is_for_one_remote_agent():
+    keys = ServerOptions(authentication=ApiKeys({"key-of-ann": "ann"}))
+    async with running(build_app(agents.shout, options=keys)) as url:
+        async with over_stdio(url, "--header", "X-API-Key: key-of-ann") as session:
+            assert text_of(await session.call_tool("shout", {"message": "a"})) == "A"
+        environment = {"A2A_ADAPTERS_HEADER": "X-API-Key: key-of-ann"}
+        async with over_stdio(url, environment=environment) as session:
+            assert text_of(await session.call_tool("shout", {"message": "b"})) == "B"
+        async with over_stdio(url, "--header", "X-API-Key: wrong") as session:
+            refused = await session.call_tool("shout", {"message": "a"})
+            assert "credentials" in text_of(refused)
+    ended = run(url, f"b={url}", "--header", "X-API-Key: key")
+    assert "exactly one URL" in ended.stderr
+
+
+def run(*arguments):
+    command = warm("-m", "a2a_adapters", "mcp", *arguments)
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["no_such_module:agent"], "there is no module"),
+        (["http://127.0.0.1:9"], "cannot be reached"),
+        ([f"{AGENTS}:shout", f"{AGENTS}:book"], "needs a name"),
+        ([f"a={AGENTS}:shout", f"a={AGENTS}:book"], "two agents named 'a'"),
+        (["http://127.0.0.1:9", "--header", "nonsense"], "of the form"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(words, told):
+    ended = run(*words)
+    assert told in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert (ended.returncode == 0, ended.stdout) == (False, "")
+
+
+def test_help_by_a_fresh_interpreter():
+    command = [sys.executable, "-m", "a2a_adapters", "--help"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "mcp" in shown.stdout
+    command.insert(3, "mcp")
+    shown = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "--http" in shown.stdout
+
+
+async def test_over_http_in_a_process_of_its_own():
+    command = warm("-m", "a2a_adapters", "mcp", f"{AGENTS}:weather", "--http", "--port", "0")
+    with started(command) as url:
+        async with over_http(url) as session:
+            result = await session.call_tool("weather", {"message": "Oslo"})
+    assert result.structuredContent["city"] == "Oslo"
+
+
+async def test_a_server_that_is_stopped_ends_what_its_clients_began(folder):
+    command = warm(
+        "-m", "a2a_adapters", "serve", f"{AGENTS}:wait", "--dialect", "mcp", "--port", "0"
+    )
+    ended = asyncio.create_task(asyncio.to_thread((folder / "cancelled").read_text))
+    with launched(command) as (process, url):
+        async with over_http(url) as session:
+            waiting = asyncio.create_task(session.call_tool("wait", {"message": "x"}))
+            await asyncio.to_thread((folder / "begun").read_text)
+            process.terminate()
+            assert await ended == "yes"
+            assert await asyncio.to_thread(process.wait, PATIENCE) == -signal.SIGTERM
+            waiting.cancel()
+
+
+async def test_tools_by_skill():
+    from a2a_adapters import Adapter, AgentDescription, Skill, TextDelta
+
+    class Skilled(Adapter):
+        def describe(self):
+            skills = [
+                Skill(id="add", name="Add", description="Adds.", examples=["1+1"]),
+                Skill(id="sub", name="Sub tract", description="Subtracts."),
+            ]
+            return AgentDescription(name="Calculator", description="Counts.", skills=skills)
+
+        async def stream(self, request):
+            yield TextDelta(f"{request.metadata['skill']}: {request.text}")
+
+    async with (
+        running(build_app(Skilled())) as url,
+        over_stdio(url, "--by", "skill") as session,
+    ):
+        tools = {tool.name: tool.description for tool in (await session.list_tools()).tools}
+        assert tools == {"Add": "Adds.\nExample: 1+1", "Sub_tract": "Subtracts."}
+        result = await session.call_tool("Sub_tract", {"message": "2-1"})
+        assert text_of(result) == "sub: 2-1"
+
+
+async def test_an_agent_that_is_away_is_an_error_of_the_tool():
+    async with running(build_app(agents.shout)) as url:
+        card = (await fetched(url)).replace(url, "http://127.0.0.1:9")
+
+    async def answer(scope, receive, send):
+        await PlainTextResponse(card, media_type="application/json")(scope, receive, send)
+
+    async with running(answer) as url, over_stdio(url) as session:
+        result = await session.call_tool("shout", {"message": "x"})
+    assert result.isError
+    assert "127.0.0.1:9" not in text_of(result)
+
+
+async def fetched(url):
+    import httpx
+
+    async with httpx.AsyncClient() as http:
+        return (await http.get(f"{url}/.well-known/agent-card.json")).text

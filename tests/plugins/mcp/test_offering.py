@@ -1,0 +1,324 @@
+"""Agents as tools of MCP clients: at `/mcp` of their own port."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from base64 import b64decode, b64encode
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+from a2a_adapters_mcp import McpTools
+from mcp import McpError, types
+
+from a2a_adapters import BearerTokens, ConfigurationError, Limits, ServerOptions, build_app
+from a2a_adapters.testing import running
+from tests.plugins.mcp import agents
+from tests.plugins.mcp.support import User, cancelled, over_http, text_of
+
+
+@asynccontextmanager
+async def offered(dialect="mcp", target=agents.ALL, options=None):
+    async with running(build_app(target, dialects=[dialect], options=options)) as url:
+        yield url
+
+
+async def call(tool, arguments, user=None):
+    callbacks = {"elicitation_callback": user.answer} if user else {}
+    async with offered() as url, over_http(url, **callbacks) as session:
+        return await session.call_tool(tool, arguments)
+
+
+async def test_every_agent_is_a_tool():
+    async with offered() as url, over_http(url) as session:
+        tools = {tool.name: tool for tool in (await session.list_tools()).tools}
+    assert set(tools) == set(agents.ALL)
+    assert tools["shout"].description == "Asks the agent shout: Says it louder."
+    assert tools["shout"].inputSchema["required"] == ["message"]
+    assert {"message", "context_id", "task_id"} == set(tools["shout"].inputSchema["properties"])
+    assert {"data", "files"} <= set(tools["draw"].inputSchema["properties"])
+
+
+async def test_a_single_agent_has_its_own_name():
+    async with offered(target=agents.shout) as url, over_http(url) as session:
+        assert [tool.name for tool in (await session.list_tools()).tools] == ["shout"]
+
+
+async def test_text_is_text():
+    result = await call("shout", {"message": "hello"})
+    assert (text_of(result), result.isError, result.structuredContent) == ("HELLO", False, None)
+
+
+async def test_data_is_structured_content_with_its_schema():
+    result = await call("weather", {"message": "Oslo"})
+    assert result.structuredContent == {"city": "Oslo", "degrees": 21}
+    assert json.loads(text_of(result)) == result.structuredContent
+    assert result.meta["a2a-adapters/schemas"] == [agents.Weather.model_json_schema()]
+
+
+async def test_files_come_and_go():
+    sent = [
+        {"name": "a.png", "media_type": "image/png", "base64": b64encode(b"png").decode()},
+        {"name": "a.wav", "media_type": "audio/wav", "base64": b64encode(b"wav").decode()},
+        {"name": "a.bin", "base64": b64encode(b"bin").decode()},
+    ]
+    result = await call("draw", {"message": "go", "files": sent})
+    text, image, audio, blob, link = result.content
+    assert text.text == "3 files"
+    assert (image.type, b64decode(image.data), image.mimeType) == ("image", b"png", "image/png")
+    assert (audio.type, b64decode(audio.data), audio.mimeType) == ("audio", b"wav", "audio/wav")
+    assert (blob.type, b64decode(blob.resource.blob)) == ("resource", b"bin")
+    assert (link.type, str(link.uri), link.name) == (
+        "resource_link",
+        "https://files.example/a.pdf",
+        "a.pdf",
+    )
+
+
+async def test_progress_is_told():
+    told = []
+
+    async def progress(done, _total, message):
+        told.append((done, message))
+
+    async with offered() as url, over_http(url) as session:
+        result = await session.call_tool("work", {"message": "go"}, progress_callback=progress)
+    assert text_of(result) == "done"
+    assert told == [(1, "half of it"), (2, "calls search"), (3, "search is done")]
+
+
+async def test_a_question_is_answered_within_the_call():
+    user = User({"answer": "Rome"})
+    result = await call("book", {"message": "two"}, user)
+    assert text_of(result) == "booked Rome for two"
+    assert [asked.message for asked in user.asked] == ["which city?"]
+
+
+async def test_a_question_with_a_flat_schema_is_a_form():
+    user = User({"city": "Rome", "nights": 2})
+    result = await call("fill_in", {"message": "go"}, user)
+    assert user.asked[0].requestedSchema == agents.FORM
+    assert result.structuredContent == {"city": "Rome", "nights": 2}
+
+
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+async def test_a_user_who_does_not_answer_ends_the_task(action):
+    user = User(action=action)
+    async with offered() as url, over_http(url, elicitation_callback=user.answer) as session:
+        result = await session.call_tool("book", {"message": "two"})
+    assert result.isError
+    assert "did not answer" in text_of(result)
+
+
+async def test_a_client_that_cannot_ask_gets_the_question_and_answers_by_a_second_call():
+    async with offered() as url, over_http(url) as session:
+        asked = await session.call_tool("book", {"message": "two"})
+        assert not asked.isError
+        assert asked.structuredContent["question"] == "which city?"
+        assert asked.structuredContent["state"] == "input-required"
+        task_id = asked.structuredContent["task_id"]
+        assert task_id in text_of(asked)
+        result = await session.call_tool("book", {"message": "Rome", "task_id": task_id})
+        assert text_of(result) == "booked Rome for two"
+        again = await session.call_tool("book", {"message": "Rome", "task_id": task_id})
+        assert again.isError
+
+
+async def test_an_authorisation_is_given_on_a_page_that_the_user_opens():
+    user = User(None, {})
+    result = await call("authorise", {"message": "go"}, user)
+    page, done = user.asked
+    assert (page.mode, page.url) == ("url", "https://login.example/grant")
+    assert page.message == "may I read your mail?"
+    assert done.mode == "form"
+    assert text_of(result) == "heard: The user says that the authorisation is done."
+
+
+async def test_who_opens_no_page_gives_no_authorisation():
+    result = await call("authorise", {"message": "go"}, User(action="decline"))
+    assert result.isError
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("nothing", {"message": "x"}, "there is no tool"),
+        ("shout", {}, "say something"),
+        ("shout", {"message": 1}, "message"),
+        ("shout", {"message": "x", "other": 1}, "other"),
+        ("draw", {"files": [{"base64": "%"}]}, "base64"),
+        ("shout", {"message": "x", "task_id": "unknown"}, "not found"),
+        ("refuse", {"message": "x"}, "not today"),
+    ],
+)
+async def test_what_is_wrong_is_an_error_of_the_tool(tool, arguments, told):
+    result = await call(tool, arguments)
+    assert result.isError
+    assert told in text_of(result).lower()
+
+
+async def test_a_failure_tells_nothing():
+    result = await call("fail", {"message": "x"})
+    assert result.isError
+    assert "Error id" in text_of(result)
+    assert "hunter2" not in str(result)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "begun")
+    os.mkfifo(tmp_path / "cancelled")
+    monkeypatch.setenv("MCP_TEST_FOLDER", str(tmp_path))
+    return tmp_path
+
+
+async def begin_to_wait(session, folder):
+    """Call the agent that waits; return the call and what tells that the agent was cancelled."""
+    ended = asyncio.create_task(asyncio.to_thread((folder / "cancelled").read_text))
+    waiting = asyncio.create_task(session.call_tool("wait", {"message": "x"}))
+    assert await asyncio.to_thread((folder / "begun").read_text) == "x"
+    return waiting, ended
+
+
+async def test_a_cancelled_call_ends_the_agents_task(folder):
+    async with offered() as url, over_http(url) as session:
+        request_id = session._request_id
+        waiting, ended = await begin_to_wait(session, folder)
+        await session.send_notification(cancelled(request_id))
+        with pytest.raises(McpError, match="cancelled"):
+            await waiting
+        assert await ended == "yes"
+
+
+async def test_a_session_that_ends_ends_its_calls(folder):
+    async with offered() as url:
+        async with over_http(url) as session:
+            waiting, ended = await begin_to_wait(session, folder)
+        assert await ended == "yes"
+        waiting.cancel()
+
+
+async def test_a_session_is_a_conversation_and_a_context_id_another():
+    async with offered() as url, over_http(url) as ann, over_http(url) as bob:
+
+        async def say(session, text, **more):
+            return text_of(await session.call_tool("remember", {"message": text, **more}))
+
+        assert await say(ann, "1") == "1"
+        assert await say(bob, "2") == "2"
+        assert await say(ann, "3") == "1 3"
+        assert await say(ann, "4", context_id="other") == "4"
+        assert await say(ann, "5", context_id="other") == "4 5"
+
+
+async def test_sixteen_clients_are_never_mixed():
+    async def converse(url, number):
+        user = User(*({"answer": f"city {number}"} for _ in range(3)))
+        heard = []
+
+        async def progress(_done, _total, message):
+            heard.append(message)
+
+        async with over_http(url, elicitation_callback=user.answer) as session:
+            for turn in range(3):
+                said = f"{number}.{turn}"
+                result = await session.call_tool("remember", {"message": said})
+                before = [f"{number}.{each}" for each in range(turn)]
+                assert text_of(result) == " ".join([*before, said])
+                booked = await session.call_tool("book", {"message": said})
+                assert text_of(booked) == f"booked city {number} for {said}"
+                await session.call_tool("work", {"message": said}, progress_callback=progress)
+            assert len(heard) == 9
+
+    async with offered() as url:
+        await asyncio.gather(*(converse(url, number) for number in range(16)))
+
+
+TOKENS = ServerOptions(authentication=BearerTokens({"token-of-ann": "ann", "token-of-bob": "bob"}))
+
+
+def as_bearer(name):
+    return {"Authorization": f"Bearer token-of-{name}"}
+
+
+async def test_callers_are_those_of_the_agent():
+    async with offered(options=TOKENS) as url:
+        with pytest.raises(BaseExceptionGroup):
+            async with over_http(url):
+                pass
+        async with (
+            over_http(url, headers=as_bearer("ann")) as ann,
+            over_http(url, headers=as_bearer("bob")) as bob,
+        ):
+            first = await ann.call_tool("remember", {"message": "secret", "context_id": "one"})
+            other = await bob.call_tool("remember", {"message": "hello", "context_id": "one"})
+            assert (text_of(first), text_of(other)) == ("secret", "hello")
+            asked = await ann.call_tool("book", {"message": "two"})
+            task_id = asked.structuredContent["task_id"]
+            stolen = await bob.call_tool("book", {"message": "Rome", "task_id": task_id})
+            assert stolen.isError
+            assert "two" not in text_of(stolen)
+
+
+async def test_nobody_enters_the_session_of_another(monkeypatch):
+    async with offered(options=TOKENS) as url, httpx.AsyncClient(base_url=url) as http:
+        accept = {"Accept": "application/json, text/event-stream"}
+        begin = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "initialize",
+            "params": {
+                "protocolVersion": types.LATEST_PROTOCOL_VERSION,
+                "capabilities": {},
+                "clientInfo": {"name": "test", "version": "1"},
+            },
+        }
+        begun = await http.post("/mcp", json=begin, headers=accept | as_bearer("ann"))
+        session = {"mcp-session-id": begun.headers["mcp-session-id"]}
+        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+        mine = await http.post("/mcp", json=ping, headers=accept | session | as_bearer("ann"))
+        theirs = await http.post("/mcp", json=ping, headers=accept | session | as_bearer("bob"))
+        ended = await http.delete("/mcp", headers=session | as_bearer("bob"))
+        assert (mine.status_code, theirs.status_code, ended.status_code) == (200, 404, 404)
+
+
+async def test_sessions_are_bounded():
+    async with offered(McpTools(sessions=1)) as url, over_http(url) as session:
+        with pytest.raises(BaseExceptionGroup):
+            async with over_http(url):
+                pass
+        assert text_of(await session.call_tool("shout", {"message": "still"})) == "STILL"
+
+
+def test_tools_are_made_by_agent_or_by_skill():
+    with pytest.raises(ConfigurationError, match="by 'agent' or by 'skill'"):
+        McpTools("magic")
+
+
+async def test_a_client_that_leaves_is_no_error_in_the_log(caplog):
+    await call("shout", {"message": "hello"})
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+async def test_what_is_sent_is_bounded_and_pages_elsewhere_are_kept_out():
+    limits = ServerOptions(limits=Limits(body_bytes=10_000, values=100))
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    async with offered(options=limits) as url, httpx.AsyncClient(base_url=url) as http:
+
+        async def status(body, **headers):
+            headers = {"Accept": "application/json, text/event-stream", **headers}
+            sent = body if isinstance(body, bytes) else json.dumps(body).encode()
+            answer = await http.post(
+                "/mcp", content=sent, headers={"Content-Type": "application/json", **headers}
+            )
+            assert "Traceback" not in answer.text
+            return answer.status_code
+
+        assert await status({**ping, "params": {"x": "y" * 10_000}}) == 413
+        assert await status({**ping, "params": {"x": [0] * 200}}) == 413
+        assert await status(ping, Origin="https://evil.example") == 403
+        assert await status(ping, Host="evil.example") in {400, 403, 421}
+        for wrong in (b"", b"{", b"[" * 9_000, b"null", b"[]", b'{"jsonrpc": "2.0"}', b"\xff"):
+            assert 400 <= await status(wrong) < 500

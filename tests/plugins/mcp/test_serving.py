@@ -1,0 +1,350 @@
+"""MCP servers of the official SDK as agents: over stdio, and over streamable HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import pytest
+from a2a_adapters_mcp import McpServer
+from a2a_adapters_mcp.serving import connection as connections
+
+from a2a_adapters import (
+    ConfigurationError,
+    Data,
+    OutboundPolicy,
+    Progress,
+    RemoteAgent,
+    RemoteOptions,
+    RemoteRefusedError,
+    RemoteTaskError,
+    TargetError,
+    build_app,
+)
+from a2a_adapters.testing import running
+from tests.plugins.mcp.support import until_gone
+from tests.processes import PATIENCE, started
+from tests.warm import warm
+
+pytestmark = pytest.mark.timeout(3 * 60)
+
+SERVER = str(Path(__file__).with_name("tool_server.py"))
+
+
+@contextmanager
+def http_server(port=0):
+    """Run the server over HTTP; yield its process and its address."""
+    process = subprocess.Popen(warm(SERVER, str(port)), stdout=subprocess.PIPE, text=True)
+    try:
+        port = int(process.stdout.readline())
+        yield process, f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        try:
+            process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+
+
+@asynccontextmanager
+async def served(server):
+    options = RemoteOptions(progress=True)
+    async with running(build_app(server)) as url, RemoteAgent(url, options=options) as agent:
+        yield agent
+
+
+@pytest.fixture(params=["stdio", "http", "stdio, shared"])
+def target(request):
+    if request.param != "http":
+        yield McpServer(warm(SERVER), shared="shared" in request.param, env=dict(os.environ))
+        return
+    with http_server() as (_, url):
+        yield McpServer(url)
+
+
+def stdio(**options):
+    return McpServer(warm(SERVER), **options)
+
+
+def call(tool, **arguments):
+    return Data({"tool": tool, "arguments": arguments})
+
+
+async def test_tools_are_skills_and_results_have_their_types(target):
+    async with served(target) as agent:
+        card = await agent.card()
+        assert (card.name, card.description) == ("Toolbox", "Tools for tests.")
+        skills = {skill.id: skill for skill in card.skills}
+        assert skills["add"].description == "Adds two numbers."
+        assert list(skills["add"].examples) == [
+            '{"tool": "add", "arguments": {"a": "<integer>", "b": "<integer>"}}'
+        ]
+        assert (await agent.send(call("add", a=1, b=2))).data == [{"result": 3}]
+
+        sky = await agent.send(call("weather", city="Oslo", days=1))
+        assert (sky.text, sky.data) == ("", [{"city": "Oslo", "degrees": 21}])
+        assert sky.parts[0].metadata["json_schema"]["title"] == "Weather"
+
+        drawn = await agent.send(call("draw", kind=1))
+        image, link = drawn.files
+        assert (drawn.text, image.content, image.media_type) == ("1", b"png", "image/png")
+        assert (link.url, link.filename) == ("https://files.example/a.pdf", "a.pdf")
+
+        events = [event async for event in agent.stream(call("steps", count=2))]
+        told = [event.text for event in events if isinstance(event, Progress)]
+        assert (events[-1].text, told) == ("done", ["step 1", "step 2"])
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        (call("nothing"), "there is no tool 'nothing'; the tools are add"),
+        (Data({"tool": "add", "arguments": [1]}), "are an object"),
+        (Data({"tool": "add", "args": {}}), "and nothing else"),
+        (Data([1]), "send one data part"),
+        ("hello", "send one data part"),
+    ],
+)
+async def test_what_calls_no_tool_is_refused(message, told):
+    async with served(stdio(shared=True)) as agent:
+        with pytest.raises(RemoteRefusedError, match=told):
+            await agent.send(message)
+
+
+async def test_a_tools_error_is_told_in_its_words():
+    async with served(stdio(shared=True)) as agent:
+        with pytest.raises(RemoteTaskError, match="7 is too large"):
+            await agent.send(call("complain", about=7))
+        with pytest.raises(RemoteTaskError, match="valid integer"):
+            await agent.send(call("add", a="x", b=1))
+
+
+async def test_a_form_is_a_question():
+    async with served(stdio()) as agent:
+        talk = agent.conversation()
+        asked = await talk.send(call("trip", what=1))
+        assert asked.question == "trip 1: where to?"
+        schema = asked.data[0]["response_schema"]
+        assert set(schema["properties"]) == {"city", "nights"}
+        done = await talk.send(Data({"city": "Rome", "nights": 3}))
+        assert done.text == 'accept {"city":"Rome","nights":3}'
+
+        await talk.send(call("trip", what=2))
+        assert (await talk.send("Oslo")).text == 'accept {"city":"Oslo","nights":1}'
+
+        await talk.send(call("trip", what=3))
+        assert (await talk.send(Data({"action": "decline"}))).text.strip() == "decline"
+
+
+async def test_an_answer_that_does_not_fit_is_asked_for_again():
+    async with served(stdio()) as agent:
+        talk = agent.conversation()
+        await talk.send(call("number", least=1))
+        again = await talk.send("many")
+        assert "answer with a integer" in again.question
+        again = await talk.send(Data({"number": {"no": "object"}}))
+        assert "simple values" in again.question
+        assert (await talk.send("4")).text == "5"
+
+
+async def test_a_page_to_open_is_an_authorisation():
+    async with served(stdio()) as agent:
+        talk = agent.conversation()
+        asked = await talk.send(call("grant", scope=1))
+        assert asked.state == "auth-required"
+        assert asked.data == [{"url": "https://login.example/x", "elicitation_id": "id-1"}]
+        assert (await talk.send("done")).text == "accept"
+
+
+async def test_a_shared_server_cannot_ask():
+    async with served(stdio(shared=True)) as agent:
+        with pytest.raises(RemoteTaskError, match="rejected"):
+            await agent.send(call("trip", what=1))
+
+
+async def test_sixteen_conversations_are_never_mixed():
+    async def talk(agent, number):
+        conversation = agent.conversation()
+        for turn in range(1, 4):
+            said = await conversation.send(call("remember", text=f"x{number}", times=1))
+            assert said.text == " ".join([f"x{number}"] * turn)
+            asked = await conversation.send(call("trip", what=number))
+            assert asked.question == f"trip {number}: where to?"
+            answer = await conversation.send(Data({"city": f"city {number}"}))
+            assert f'"city {number}"' in answer.text
+
+    with http_server() as (_, url):
+        async with served(McpServer(url)) as agent:
+            await asyncio.gather(*(talk(agent, number) for number in range(16)))
+
+
+async def test_a_process_for_each_conversation_and_one_that_is_kept():
+    async with served(stdio()) as agent:
+        ann, bob = agent.conversation(), agent.conversation()
+        pids = [(await each.send(call("pid"))).data[0] for each in (ann, bob, ann)]
+    assert pids[0] == pids[2] != pids[1]
+
+
+async def test_connections_are_bounded():
+    async with served(stdio(connections=1)) as agent:
+        said = await asyncio.gather(*(agent.send(call("pid")) for _ in range(3)))
+    assert len({reply.data[0]["result"] for reply in said}) == 3
+
+
+async def test_what_is_unused_is_closed():
+    async with served(stdio(idle_seconds=0.01)) as agent:
+        pid = (await agent.send(call("pid"))).data[0]["result"]
+        await until_gone(pid)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "begun")
+    os.mkfifo(tmp_path / "cancelled")
+    monkeypatch.setenv("MCP_TEST_FOLDER", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize("kind", ["stdio", "stdio, shared", "http"])
+async def test_a_cancelled_task_cancels_the_call(folder, kind):
+    async def cancel(server):
+        async with served(server) as agent:
+            ended = asyncio.create_task(asyncio.to_thread((folder / "cancelled").read_text))
+            waiting = asyncio.create_task(agent.send(call("wait", number=1)))
+            assert await asyncio.to_thread((folder / "begun").read_text) == "1"
+            waiting.cancel()
+            assert await ended == "yes"
+
+    if kind == "http":
+        with http_server() as (_, url):
+            await cancel(McpServer(url))
+    else:
+        await cancel(stdio(shared="shared" in kind, env=dict(os.environ)))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+async def test_a_server_that_dies_is_started_again(shared):
+    async with served(McpServer([sys.executable, SERVER], shared=shared)) as agent:
+        talk = agent.conversation()
+        pid = (await talk.send(call("pid"))).data[0]["result"]
+        with pytest.raises(RemoteTaskError, match="Error id"):
+            await talk.send(call("crash", code=1))
+        other = (await talk.send(call("pid"))).data[0]["result"]
+        os.kill(other, signal.SIGKILL)
+        await until_gone(other)
+        third = (await talk.send(call("pid"))).data[0]["result"]
+    assert len({pid, other, third}) == 3
+
+
+@pytest.mark.parametrize("shared", [False, True])
+async def test_a_web_server_that_dies_is_connected_to_again(folder, shared, monkeypatch):
+    monkeypatch.setattr(connections, "_PING_SECONDS", 0.2)
+    with http_server() as (process, url):
+        port = int(url.split(":")[2].partition("/")[0])
+        async with served(McpServer(url, shared=shared)) as agent:
+            talk = agent.conversation()
+            before = (await talk.send(call("pid"))).data[0]["result"]
+            waiting = asyncio.create_task(agent.send(call("wait", number=1)))
+            await asyncio.to_thread((folder / "begun").read_text)
+            os.kill(before, signal.SIGKILL)
+            with pytest.raises(RemoteTaskError, match="Error id"):
+                await waiting
+            await asyncio.to_thread(process.wait, PATIENCE)
+            with pytest.raises(RemoteTaskError, match="Error id"):
+                await talk.send(call("pid"))
+            with http_server(port):
+                after = (await talk.send(call("pid"))).data[0]["result"]
+    assert before != after
+
+
+@pytest.mark.parametrize("shared", [False, True])
+async def test_a_call_in_which_a_web_server_died_is_not_made_again(folder, shared, monkeypatch):
+    monkeypatch.setattr(connections, "_PING_SECONDS", 2.0)
+    with http_server() as (process, url):
+        port = int(url.split(":")[2].partition("/")[0])
+        async with served(McpServer(url, shared=shared)) as agent:
+            pid = (await agent.send(call("pid"))).data[0]["result"]
+            waiting = asyncio.create_task(agent.send(call("wait", number=1)))
+            await asyncio.to_thread((folder / "begun").read_text)
+            os.kill(pid, signal.SIGKILL)
+            await asyncio.to_thread(process.wait, PATIENCE)
+            with http_server(port), pytest.raises(RemoteTaskError, match="Error id"):
+                await waiting
+
+
+async def test_a_web_server_that_was_restarted_is_called_at_once():
+    with http_server() as (process, url):
+        port = int(url.split(":")[2].partition("/")[0])
+        async with served(McpServer(url)) as agent:
+            talk = agent.conversation()
+            before = (await talk.send(call("pid"))).data[0]["result"]
+            os.kill(before, signal.SIGKILL)
+            await asyncio.to_thread(process.wait, PATIENCE)
+            with http_server(port):
+                after = (await talk.send(call("pid"))).data[0]["result"]
+    assert before != after
+
+
+async def test_a_server_gets_no_variables_that_it_is_not_given(monkeypatch):
+    monkeypatch.setenv("PRIVATE", "hunter2")
+    command = [sys.executable, SERVER]
+    async with served(McpServer(command, shared=True, env={"GIVEN": "yes"})) as agent:
+        private = await agent.send(call("variable", name="PRIVATE", default="nothing"))
+        given = await agent.send(call("variable", name="GIVEN", default="nothing"))
+    assert (private.text, given.text) == ("nothing", "yes")
+
+
+async def test_an_address_passes_a_policy_that_is_given():
+    with http_server() as (_, url):
+        async with served(McpServer(url, outbound=OutboundPolicy(allow_private=True))) as agent:
+            assert (await agent.send(call("add", a=1, b=1))).data == [{"result": 2}]
+        with pytest.raises(TargetError):
+            async with McpServerOpened(McpServer(url, outbound=OutboundPolicy())):
+                pass
+
+
+def McpServerOpened(server):  # noqa: N802
+    app = build_app(server)
+    return app.router.lifespan_context(app)
+
+
+@pytest.mark.parametrize("server", ["no-such-command-here", f"{sys.executable} -c 1"])
+async def test_a_server_that_cannot_be_started_is_said_at_once(server):
+    with pytest.raises(TargetError, match="MCP server"):
+        async with McpServerOpened(McpServer(server)):
+            pass
+
+
+async def test_a_server_that_says_nothing_is_not_waited_for():
+    silent = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+    with pytest.raises(TargetError, match=r"did not answer in 0.5 s"):
+        async with McpServerOpened(McpServer(silent, start_seconds=0.5)):
+            pass
+
+
+@pytest.mark.parametrize("server", ["", "a 'b", [], "http://"])
+def test_what_is_no_server_is_a_mistake(server):
+    with pytest.raises(ConfigurationError):
+        McpServer(server)
+
+
+async def test_the_command_line_serves_a_command():
+    words = " ".join(warm(SERVER))
+    command = warm("-m", "a2a_adapters", "serve", f"mcp:{words} ", "--port", "0")
+    with started(command) as url:
+        async with RemoteAgent(url) as agent:
+            assert (await agent.send(call("add", a=1, b=2))).data == [{"result": 3}]
+
+
+async def test_the_command_line_serves_an_address_by_a_name():
+    with http_server() as (_, url):
+        words = [f"box=mcp:{url}", f"other=mcp:{url}?x=1"]
+        command = warm("-m", "a2a_adapters", "serve", *words, "--port", "0")
+        with started(command) as server:
+            async with RemoteAgent(server) as agent:
+                assert (await agent.send(call("add", a=1, b=2))).data == [{"result": 3}]

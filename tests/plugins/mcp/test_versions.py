@@ -1,0 +1,52 @@
+"""Clients and servers of mcp 2, in an environment of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from a2a_adapters_mcp import McpServer
+
+from a2a_adapters import Data, RemoteAgent, build_app
+from a2a_adapters.testing import running
+from tests.plugins.mcp import agents
+from tests.processes import UV
+
+HERE = Path(__file__).parent
+
+pytestmark = pytest.mark.timeout(5 * 60)
+
+
+@pytest.fixture(scope="module")
+def python_2(tmp_path_factory):
+    """Return the interpreter of an environment with mcp 2."""
+    environment = tmp_path_factory.mktemp("mcp2") / "venv"
+    python = environment / "bin" / "python"
+    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, environment], check=True)
+    install = [UV, "pip", "install", "--quiet", "--python", python, "mcp>=2,<3"]
+    subprocess.run(install, check=True)
+    return str(python)
+
+
+async def test_a_client_of_mcp_2_calls_an_agent(python_2):
+    app = build_app({"book": agents.book}, dialects=["mcp"])
+    async with running(app) as url:
+        process = await asyncio.create_subprocess_exec(
+            python_2, HERE / "client_2.py", f"{url}/mcp", stdout=subprocess.PIPE
+        )
+        told, _ = await process.communicate()
+    assert told.decode().strip() == "book - booked Rome for two"
+
+
+async def test_a_server_of_mcp_2_is_served(python_2):
+    server = McpServer([python_2, str(HERE / "server_2.py")])
+    async with running(build_app(server)) as url, RemoteAgent(url) as agent:
+        added = await agent.send(Data({"tool": "add", "arguments": {"a": 1, "b": 2}}))
+        assert added.data == [{"result": 3}]
+        talk = agent.conversation()
+        asked = await talk.send(Data({"tool": "book", "arguments": {"nights": 2}}))
+        assert asked.question == "where to?"
+        assert (await talk.send("Rome")).text == "2 nights in Rome"

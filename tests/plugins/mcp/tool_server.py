@@ -1,0 +1,145 @@
+"""An MCP server of the official SDK, over stdio or, with a port, over streamable HTTP.
+
+Port 0 is any that is free; the port is printed as soon as it is listened at.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from pathlib import Path
+
+import anyio
+import uvicorn
+from mcp.server.fastmcp import Context, FastMCP, Image
+from mcp.types import CallToolResult, ResourceLink, TextContent
+from pydantic import BaseModel
+
+FOLDER = Path(os.environ.get("MCP_TEST_FOLDER", "."))
+
+server = FastMCP("Toolbox", instructions="Tools for tests.", log_level="ERROR")
+said: dict[object, list[str]] = {}
+
+
+class Weather(BaseModel):
+    """What the weather is."""
+
+    city: str
+    degrees: int
+
+
+class Trip(BaseModel):
+    """Where to, and for how long."""
+
+    city: str
+    nights: int = 1
+
+
+class Number(BaseModel):
+    """How many."""
+
+    number: int
+
+
+@server.tool()
+def add(a: int, b: int) -> int:
+    """Adds two numbers."""
+    return a + b
+
+
+@server.tool()
+def weather(city: str, days: int) -> Weather:
+    """Tells the weather."""
+    return Weather(city=city, degrees=20 + days)
+
+
+@server.tool()
+async def remember(text: str, times: int, context: Context) -> str:
+    """Says all that was said in this session."""
+    heard = said.setdefault(id(context.session), [])
+    heard += [text] * times
+    return " ".join(heard)
+
+
+@server.tool()
+async def steps(count: int, context: Context) -> str:
+    """Tells how it goes."""
+    for number in range(count):
+        await context.report_progress(number + 1, count, f"step {number + 1}")
+    return "done"
+
+
+@server.tool()
+def draw(kind: int) -> CallToolResult:
+    """Gives files back."""
+    link = ResourceLink(
+        type="resource_link", uri="https://files.example/a.pdf", name="a.pdf", mimeType="x/pdf"
+    )
+    image = Image(data=b"png", format="png").to_image_content()
+    return CallToolResult(content=[TextContent(type="text", text=f"{kind}"), image, link])
+
+
+@server.tool()
+async def trip(what: int, context: Context) -> str:
+    """Asks for a trip with a form."""
+    answer = await context.elicit(f"trip {what}: where to?", Trip)
+    return f"{answer.action} {answer.data.model_dump_json() if answer.action == 'accept' else ''}"
+
+
+@server.tool()
+async def number(least: int, context: Context) -> str:
+    """Asks for a number."""
+    answer = await context.elicit("how many?", Number)
+    return f"{least + answer.data.number}"
+
+
+@server.tool()
+async def grant(scope: int, context: Context) -> str:
+    """Has the user open a page."""
+    answer = await context.elicit_url("please sign in", "https://login.example/x", f"id-{scope}")
+    return answer.action
+
+
+@server.tool()
+def complain(about: int) -> str:
+    """Fails with a text for its caller."""
+    raise ValueError(f"{about} is too large")
+
+
+@server.tool()
+def crash(code: int) -> str:
+    """Ends the server."""
+    os._exit(code)
+
+
+@server.tool()
+def variable(name: str, default: str) -> str:
+    """Tells a variable of the environment."""
+    return os.environ.get(name, default)
+
+
+@server.tool()
+def pid(unused: int = 0) -> int:
+    """Tells the server's process."""
+    return os.getpid()
+
+
+@server.tool()
+async def wait(number: int) -> str:
+    """Waits for ever; writes into FIFOs when it begins and when it is cancelled."""
+    try:
+        await anyio.to_thread.run_sync((FOLDER / "begun").write_text, str(number))
+        await anyio.sleep_forever()
+    finally:
+        (FOLDER / "cancelled").write_text("yes")
+    return ""
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        server.run("stdio")
+    else:
+        listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+        print(listener.getsockname()[1], flush=True)  # noqa: T201
+        uvicorn.run(server.streamable_http_app(), fd=listener.fileno(), log_level="error")

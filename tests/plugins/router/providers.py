@@ -1,0 +1,151 @@
+"""Providers of models on this machine: OpenAI's chat completions, well-behaved and not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+
+from a2a_adapters_router import Router, RouterConfig
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from a2a_adapters import RemoteAgent, build_app
+from a2a_adapters.testing import running
+
+ANSWER = "the quick brown fox jumps over the lazy dog"
+KEY = "key-of-provider"
+
+
+@dataclass
+class Provider:
+    """One provider, whose behaviour can be changed while it is asked.
+
+    Attributes:
+        answer: What it says, word by word; None for what it was sent last.
+        status: With which HTTP status; an error if not 200.
+        failures: How often it answers 500 first.
+        retry_after: What it says of the time to wait.
+        breaks_after: After how many words its stream breaks off; None for never.
+        aborts: Whether it breaks off by closing the connection, rather than by a clean end.
+        usage: What it says that a call used: True for the truth, None for nothing.
+        gate: What each answer waits for.
+        goes_on: Whether it goes on with what the assistant has said, rather than begin again.
+        calls: The bodies it was sent.
+        bills: The tokens of each call, in and out.
+        asked: Set once a call came.
+        left: Set once a client went away.
+    """
+
+    answer: str | None = ANSWER
+    status: int = 200
+    failures: int = 0
+    retry_after: str | None = None
+    breaks_after: int | None = None
+    aborts: bool = False
+    usage: bool | dict | None = True
+    gate: asyncio.Event | None = None
+    goes_on: bool = True
+    calls: list[dict] = field(default_factory=list)
+    bills: list[tuple[int, int]] = field(default_factory=list)
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    left: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def app(self):
+        return Starlette(routes=[Route("/v1/chat/completions", self._complete, methods=["POST"])])
+
+    async def _complete(self, request: Request) -> Response:
+        assert request.headers["authorization"] == f"Bearer {KEY}"
+        body = await request.json()
+        self.calls.append(body)
+        self.asked.set()
+        self.failures -= 1
+        status = 500 if self.failures >= 0 else self.status
+        if status != 200:
+            headers = {"Retry-After": self.retry_after} if self.retry_after else {}
+            error = {"message": f"hunter2 {KEY}", "type": "server_error"}
+            return JSONResponse({"error": error}, status, headers=headers)
+        return StreamingResponse(self._stream(body), media_type="text/event-stream")
+
+    async def _stream(self, body):
+        messages = body["messages"]
+        sent = sum(len(message["content"].split()) for message in messages)
+        answer = messages[-1]["content"] if self.answer is None else self.answer
+        said = "".join(m["content"] for m in messages if m["role"] == "assistant")
+        if self.goes_on and answer.startswith(said):
+            answer = answer.removeprefix(said)
+        words = re.findall(r"\S+\s*", answer)[: body["max_tokens"]]
+        made = 0
+        try:
+            if self.gate:
+                await self.gate.wait()
+            for word in words[: self.breaks_after]:
+                made += 1
+                yield frame({"delta": {"content": word}, "index": 0, "finish_reason": None})
+            if self.breaks_after is not None:
+                if self.aborts:
+                    raise ConnectionAbortedError
+                return
+            yield frame({"delta": {}, "index": 0, "finish_reason": "stop"})
+            if self.usage:
+                truth = {"prompt_tokens": sent, "completion_tokens": made}
+                told = truth if self.usage is True else self.usage
+                total = told["prompt_tokens"] + told["completion_tokens"]
+                yield frame(usage={**told, "total_tokens": total})
+            yield "data: [DONE]\n\n"
+        except asyncio.CancelledError:
+            self.left.set()
+            raise
+        finally:
+            self.bills.append((sent, made))
+
+
+def frame(*choices, usage=None):
+    """Return a chunk of an answer as the event of a stream."""
+    about = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    chunk = {**about, "choices": list(choices), **({"usage": usage} if usage else {})}
+    return f"data: {json.dumps(chunk)}\n\n"
+
+
+@asynccontextmanager
+async def deployed(**providers: Provider | object) -> AsyncGenerator[list[dict]]:
+    """Run providers, and targets as agents; yield what a router's file says of them."""
+    async with AsyncExitStack() as stack:
+        found = []
+        for name, each in providers.items():
+            app = each.app if isinstance(each, Provider) else build_app(each)
+            url = await stack.enter_async_context(running(app))
+            found.append(deployment(name, url, is_agent=not isinstance(each, Provider)))
+        yield found
+
+
+def deployment(name: str, url: str, *, is_agent: bool = False) -> dict:
+    """Return what a router's file says of one."""
+    if is_agent:
+        return {"model_name": name, "agent": url}
+    params = {
+        "model": f"openai/{name}",
+        "api_base": f"{url}/v1",
+        "api_key": "os.environ/ROUTER_KEY",
+    }
+    return {"model_name": name, "litellm_params": params, "max_tokens": 100}
+
+
+@asynccontextmanager
+async def routed(
+    providers: dict[str, Provider | object], options=None, **settings
+) -> AsyncGenerator[RemoteAgent]:
+    """Serve a router of these providers and yield a client of it; without prices all is free."""
+    async with deployed(**providers) as deployments:
+        prices = settings.pop("prices", {})
+        free = {name: {"input": 0} for name in providers}
+        config = RouterConfig(deployments=deployments, prices={**free, **prices}, **settings)
+        app = build_app(Router(config), options=options)
+        async with running(app) as url, RemoteAgent(url) as agent:
+            yield agent

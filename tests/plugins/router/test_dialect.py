@@ -1,0 +1,128 @@
+"""OmniRoute's clients and their described uses, through the dialect."""
+
+from __future__ import annotations
+
+import asyncio
+
+import httpx
+import pytest
+from a2a_adapters_omniroute import (
+    OmniRouteBudgetError,
+    OmniRouteClient,
+    OmniRouteProviderError,
+    Routing,
+)
+from a2a_adapters_omniroute.langchain import OmniRouteA2A
+from a2a_adapters_router import Router, RouterConfig
+
+from a2a_adapters import build_app
+from a2a_adapters.testing import running
+from tests.plugins.router.providers import ANSWER, Provider, deployed
+
+PRICES = {"good": {"input": 100, "output": 200}, "free": {"input": 0}}
+
+
+class Gateway:
+    """A router behind OmniRoute's dialect, and its client."""
+
+    def __init__(self, **providers):
+        self.providers = providers or {"good": Provider(), "free": Provider()}
+
+    async def __aenter__(self):
+        self._deployed = deployed(**self.providers)
+        config = RouterConfig(
+            deployments=await self._deployed.__aenter__(),
+            prices=PRICES,
+            combos={"best": ["good"], "free": ["free"]},
+            active="best",
+            roles={"coding": "best", "review": "best"},
+        )
+        self._running = running(build_app(Router(config), dialects=["omniroute"]))
+        self.url = await self._running.__aenter__()
+        self.client = OmniRouteClient(self.url)
+        return self
+
+    async def __aexit__(self, *error):
+        await self.client.aclose()
+        await self._running.__aexit__(*error)
+        await self._deployed.__aexit__(*error)
+
+
+async def test_an_orchestrator_prints_cost_and_route():
+    async with Gateway() as gateway:
+        card = await gateway.client.discover()
+        assert {"smart-routing", "quota-management"} <= {skill.id for skill in card.skills}
+        routing = Routing(model="auto", role="coding").metadata()
+        reply = await gateway.client.send("smart-routing", "Write a test.", routing)
+    assert reply.text == ANSWER
+    assert reply.cost_envelope["actual"] == pytest.approx((3 * 100 + 9 * 200) / 1e6)
+    assert reply.routing_explanation.startswith("good at openai")
+    assert reply.resilience_trace[0]["event"] == "primary_selected"
+
+
+async def test_a_pipeline_of_two_steps_sums_its_cost():
+    async with Gateway() as gateway:
+        written = await gateway.client.send("smart-routing", "Write.", {"role": "coding"})
+        said = [("user", f"Review: {written.text}")]
+        reviewed = await gateway.client.send(
+            "smart-routing", [{"role": role, "content": text} for role, text in said], {}
+        )
+    total = sum(each.cost_envelope["actual"] for each in (written, reviewed))
+    assert total == pytest.approx(((1 + 10) * 100 + 18 * 200) / 1e6)
+
+
+async def test_a_swarm_asks_for_quota_and_falls_back_to_what_is_free():
+    async with Gateway() as gateway:
+        quota = await gateway.client.quota("Suggest a free combo")
+        assert "Free combos: free" in quota.text
+        with pytest.raises(OmniRouteBudgetError) as caught:
+            await gateway.client.send("smart-routing", "Write.", Routing(budget=1e-9).metadata())
+        assert caught.value.reply.policy_verdict["allowed"] is False
+        asked = Routing(budget=1e-9, combo="free").metadata()
+        reply = await gateway.client.send("smart-routing", "Write.", asked)
+    assert reply.policy_verdict["allowed"] is True
+    assert reply.cost_envelope["actual"] == 0
+
+
+async def test_no_provider_has_its_own_code():
+    async with Gateway(good=Provider(status=500), free=Provider()) as gateway:
+        with pytest.raises(OmniRouteProviderError) as caught:
+            await gateway.client.send("smart-routing", "Write.", {})
+        assert caught.value.retryable
+        call = {"skill": "smart-routing", "messages": [{"role": "user", "content": "x"}]}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": call}
+        async with httpx.AsyncClient() as http:
+            answer = await http.post(f"{gateway.url}/a2a", json=body)
+    assert answer.json()["error"]["code"] == -32005
+
+
+async def test_a_dashboard_reads_the_stream():
+    call = {"skill": "smart-routing", "messages": [{"role": "user", "content": "hello"}]}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "message/stream", "params": call}
+    async with Gateway() as gateway, httpx.AsyncClient() as http:
+        answer = await http.post(f"{gateway.url}/a2a", json=body)
+    lines = [line for line in answer.text.splitlines() if line.startswith("data: ")]
+    assert "resilience_trace" in lines[-1]
+    assert sum("chunk" in line for line in lines) >= 1
+
+
+async def test_who_polls_can_cancel():
+    good = Provider(gate=asyncio.Event())
+    async with Gateway(good=good, free=Provider()) as gateway:
+        stream = gateway.client.stream("smart-routing", "hello", {})
+        asking = asyncio.ensure_future(anext(stream))
+        async with asyncio.timeout(50):
+            await good.asked.wait()
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+            await stream.aclose()
+
+
+async def test_langchains_model_has_what_it_cost():
+    async with Gateway() as gateway:
+        model = OmniRouteA2A(base_url=gateway.url, role="coding")
+        result = await model.agenerate(["hello there"])
+        assert result.generations[0][0].text == ANSWER
+        info = result.generations[0][0].generation_info
+    assert info["cost_envelope"]["currency"] == "USD"
+    assert info["routing_explanation"].startswith("good at openai")

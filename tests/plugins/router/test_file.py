@@ -1,0 +1,133 @@
+"""A router's file: what is wrong with it is said by line, and it is served by its name."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+from a2a_adapters_router import Router
+
+from a2a_adapters import ConfigurationError, RemoteAgent
+from a2a_adapters.testing import running
+from tests.plugins.router.providers import ANSWER, KEY, Provider
+from tests.processes import PATIENCE, serving
+from tests.warm import warm
+
+FILE = """\
+deployments:
+  - model_name: fast
+    litellm_params: {model: openai/gpt-4o-mini, api_key: os.environ/ROUTER_KEY}
+  - model_name: fast
+    litellm_params:
+      model: openai/local
+      api_base: URL/v1
+      api_key: os.environ/ROUTER_KEY
+  - model_name: helper
+    agent: https://agent.example
+combos:
+  coding: [fast, helper]
+active: coding
+prices:
+  fast-2: {input: 0.1, output: 0.2}
+  helper: {request: 0.01}
+quotas:
+  - {provider: openai, per: day, usd: 5}
+"""
+
+
+def written(folder, text):
+    file = folder / "router.yaml"
+    file.write_text(text)
+    return file
+
+
+def test_a_file_describes_a_router(tmp_path):
+    router = Router.from_file(written(tmp_path, FILE))
+    assert [each.id for each in router.config.deployments] == ["fast", "fast-2", "helper"]
+    assert router.tariffs["fast"].price.input == pytest.approx(0.15)
+    assert router.tariffs["fast"].max_tokens == 16384
+    assert router.tariffs["fast-2"].price.output == 0.2
+
+
+WRONG = [
+    ("active: coding", "active: cooking", r"router.yaml:1: .*'cooking' does not exist"),
+    ("[fast, helper]", "[fast, other]", "names 'other', which is no deployment"),
+    ("usd: 5", "usd: much", r"router.yaml:18: quotas.0.usd: Input should be a valid number"),
+    ("per: day", "per: week", r"router.yaml:18: quotas.0.per: .*'minute', 'day' or 'month'"),
+    ("usd: 5", "eur: 5", r"router.yaml:18: quotas.0.eur: Extra inputs are not permitted"),
+    ("agent: https://agent.example", "token: x", r"router.yaml:10: deployments.2.*os.environ/NAME"),
+    ("api_key: os.environ/ROUTER_KEY}", "api_key: sk-1}", r"router.yaml:3: .*api_key is a secret"),
+    ("active: coding", "active: [", "is not YAML"),
+    (FILE, "- a\n", "begins with `deployments:`"),
+    (FILE, "", "begins with `deployments:`"),
+    ("fast-2: {", "slow: {", "the price of 'fast-2' is not known"),
+    (
+        "model: openai/local",
+        "model: openai/local\n      max_tokens: 5",
+        "max_tokens is not set here",
+    ),
+    ("{provider: openai,", "{provider: opanai,", "names 'opanai', whom nobody pays"),
+    ("{provider: openai,", "{deployment: fats,", "names 'fats', which is no deployment"),
+    ("os.environ/ROUTER_KEY\n", "os.environ/NOT_SET_HERE\n", "NOT_SET_HERE is not set"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), WRONG)
+def test_what_is_wrong_is_said_with_its_line(tmp_path, old, new, message):
+    assert old in FILE
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        Router.from_file(written(tmp_path, FILE.replace(old, new, 1)))
+    assert "sk-1" not in str(caught.value)
+
+
+def test_the_price_is_that_of_the_longest_prompts(tmp_path):
+    text = FILE.replace("openai/gpt-4o-mini", "gemini/gemini-2.5-pro")
+    price = Router.from_file(written(tmp_path, text)).tariffs["fast"].price
+    assert (price.input, price.output) == (2.5, 15)
+
+
+def test_a_file_that_is_not_there_is_one_line(tmp_path):
+    with pytest.raises(ConfigurationError, match="cannot be read: No such file"):
+        Router.from_file(tmp_path / "none.yaml")
+
+
+def environment():
+    return {**os.environ, "ROUTER_KEY": KEY}
+
+
+def run(*arguments):
+    return subprocess.run(
+        warm("-m", "a2a_adapters", *arguments),
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+@pytest.mark.timeout(3 * PATIENCE)
+def test_the_command_says_what_models_cost(tmp_path):
+    done = run("router", "check", str(written(tmp_path, FILE)))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("fast: openai/gpt-4o-mini at openai, $0.15 in and $0.6 out")
+    assert lines[2] == (
+        "helper: https://agent.example at a2a, $0 in and $0 out per million tokens, "
+        "$0.01 per request"
+    )
+    assert lines[3] == "combo coding (active): fast, then helper"
+    wrong = run("router", "check", str(written(tmp_path, FILE.replace("usd: 5", "usd: 0"))))
+    assert wrong.returncode == 2, wrong
+    assert "router.yaml:18: quotas.0.usd" in wrong.stderr
+
+
+@pytest.mark.timeout(3 * PATIENCE)
+async def test_the_command_serves_it(tmp_path):
+    async with running(Provider().app) as url:
+        file = written(tmp_path, FILE.replace("URL", url))
+        with serving(str(file), environment()) as address:
+            async with RemoteAgent(address) as agent:
+                reply = await agent.send("hello", metadata={"model": "fast-2"})
+    assert reply.text == ANSWER

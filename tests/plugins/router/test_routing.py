@@ -1,0 +1,230 @@
+"""Which deployment answers, and what happens if it does not."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from a2a_adapters import (
+    Data,
+    InputRequired,
+    RemoteRefusedError,
+    RemoteTaskError,
+    TaskMetadata,
+    TextDelta,
+)
+from tests.plugins.router.providers import ANSWER, KEY, Provider, routed
+
+
+def events(reply):
+    return [(each["event"], each["model"]) for each in reply.metadata["resilience_trace"]]
+
+
+async def test_the_first_deployment_answers_and_says_so():
+    async with routed({"one": Provider(), "two": Provider()}) as agent:
+        reply = await agent.send("hello there")
+    assert reply.text == ANSWER
+    told = reply.metadata
+    assert told["routing_explanation"] == "one at openai for $0.000000: the first of all."
+    assert events(reply) == [("primary_selected", "one")]
+    assert told["policy_verdict"]["allowed"] is True
+    assert told["model"] == "one"
+    assert reply.usage.total_tokens == 2 + 9
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, "two"),
+        ({"model": "auto"}, "two"),
+        ({"model": "one"}, "one"),
+        ({"combo": "cheap"}, "one"),
+        ({"role": "review"}, "one"),
+        ({"model": "two", "combo": "cheap"}, "one"),
+    ],
+)
+async def test_what_is_asked_decides_the_route(asked, expected):
+    providers = {"one": Provider(), "two": Provider()}
+    settings = {
+        "combos": {"good": ["two", "one"], "cheap": ["one"]},
+        "active": "good",
+        "roles": {"review": "cheap"},
+    }
+    async with routed(providers, **settings) as agent:
+        reply = await agent.send("hello", metadata=asked)
+    assert reply.metadata["model"] == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        ({"model": "three"}, "no model 'three'; there are one, combo good"),
+        ({"combo": "bad"}, "no combo 'bad'"),
+        ({"role": "cook"}, "no role 'cook'; there are review"),
+        ({"budget": "much"}, "budget: Input should be a valid number"),
+        ({"budget": -1}, "budget"),
+        ({"skill": "dance"}, "skill"),
+    ],
+)
+async def test_what_there_is_not_is_refused(asked, text):
+    settings = {"combos": {"good": ["one"]}, "roles": {"review": "good"}}
+    async with routed({"one": Provider()}, **settings) as agent:
+        with pytest.raises(RemoteRefusedError, match=text):
+            await agent.send("hello", metadata=asked)
+
+
+async def test_strategies_order_the_deployments():
+    prices = {"one": {"output": 9}, "two": {"output": 1}, "three": {"output": 5}}
+    names = {name: Provider() for name in prices}
+    async with routed(names, prices=prices, strategy="cheapest") as agent:
+        assert (await agent.send("hello")).metadata["model"] == "two"
+    names = {name: Provider() for name in ("slow", "quick")}
+    names["slow"].gate = asyncio.Event()
+    async with routed(names, strategy="fastest") as agent:
+        first = asyncio.ensure_future(agent.send("hello", metadata={"model": "slow"}))
+        await names["slow"].asked.wait()
+        await agent.send("hello", metadata={"model": "quick"})
+        names["slow"].gate.set()
+        await first
+        assert (await agent.send("hello")).metadata["model"] == "quick"
+    quotas = [{"deployment": "*", "per": "month", "requests": 2}]
+    async with routed(
+        {"a": Provider(), "b": Provider()}, quotas=quotas, strategy="most-quota"
+    ) as x:
+        assert [(await x.send("hello")).metadata["model"] for _ in range(4)] == ["a", "b", "a", "b"]
+
+
+FAULTS = {
+    "500": {"status": 500},
+    "401": {"status": 401},
+    "429": {"status": 429},
+    "at once": {"breaks_after": 0},
+    "cut": {"breaks_after": 4},
+    "aborted": {"breaks_after": 4, "aborts": True},
+}
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+async def test_the_next_one_answers_and_no_word_is_doubled_or_lost(fault, goes_on):
+    providers = {"one": Provider(**FAULTS[fault]), "two": Provider(goes_on=goes_on)}
+    async with routed(providers) as agent:
+        news = [event async for event in agent.stream("hello")]
+        said = "".join(event.text for event in news if isinstance(event, TextDelta))
+    assert said == news[-1].text == ANSWER
+    names = [name for name, _ in events(news[-1])]
+    assert names == ["primary_selected", "fallback_needed", "fallback_selected"]
+    assert "not one (" in news[-1].metadata["routing_explanation"]
+    assert KEY not in str(news)
+    assert "hunter2" not in str(news)
+
+
+async def test_a_passing_failure_is_tried_again():
+    provider = Provider(failures=2)
+    async with routed({"one": provider}, retries=2) as agent:
+        reply = await agent.send("hello")
+    assert reply.text == ANSWER
+    retries = [("fallback_needed", "one"), ("retry", "one")]
+    assert events(reply) == [("primary_selected", "one"), *retries, *retries]
+
+
+async def test_who_failed_is_left_alone_for_as_long_as_it_says():
+    one = Provider(status=429, retry_after="500")
+    async with routed({"one": one, "two": Provider()}, retries=3) as agent:
+        await agent.send("hello")
+        reply = await agent.send("hello")
+    assert len(one.calls) == 1
+    assert events(reply) == [("cooldown", "one"), ("primary_selected", "two")]
+    assert "left alone for 500 s more" in str(reply.metadata["resilience_trace"])
+
+
+async def test_what_a_caller_sends_wrongly_cools_nothing_down():
+    one = Provider(status=400)
+    async with routed({"one": one, "two": Provider()}) as agent:
+        await agent.send("hello")
+        await agent.send("hello")
+    assert len(one.calls) == 2
+
+
+async def test_nobody_left_fails_with_the_trace():
+    async with routed({"one": Provider(status=500), "two": Provider(status=503)}) as agent:
+        with pytest.raises(RemoteTaskError) as caught:
+            await agent.send("hello")
+    reply = caught.value.reply
+    assert reply.state == "failed"
+    assert [name for name, _ in events(reply)].count("fallback_needed") == 2
+    assert reply.metadata["error_code"] == -32005
+    assert "one (HTTP 500" in reply.metadata["routing_explanation"]
+    assert KEY not in str(caught.value)
+    assert "hunter2" not in str(reply)
+
+
+async def test_cancelling_stops_the_provider():
+    provider = Provider(gate=asyncio.Event())
+    async with routed({"one": provider}) as agent:
+        stream = agent.stream("hello")
+        begun = asyncio.ensure_future(anext(stream))
+        await provider.asked.wait()
+        begun.cancel()
+        await asyncio.gather(begun, return_exceptions=True)
+        await stream.aclose()
+        async with asyncio.timeout(30):
+            await provider.left.wait()
+
+
+async def test_models_and_agents_stand_in_for_each_other():
+    async def helper(text):
+        yield "the quick brown fox jumps "
+        yield "over the lazy dog"
+
+    async def failing(text):
+        raise RuntimeError
+
+    async with routed({"one": Provider(status=500), "helper": helper}) as agent:
+        reply = await agent.send("hello")
+        assert (reply.text, reply.metadata["model"]) == (ANSWER, "helper")
+    async with routed({"helper": failing, "one": Provider()}) as agent:
+        reply = await agent.send("hello")
+        assert (reply.text, reply.metadata["model"]) == (ANSWER, "one")
+        assert "its task ended as failed" in str(reply.metadata["resilience_trace"])
+
+
+async def test_a_conversation_is_sent_whole():
+    provider = Provider(answer=None)
+    async with routed({"one": provider}) as agent:
+        first = await agent.send("one word")
+        await agent.send("two words", context_id=first.context_id)
+    roles = [(m["role"], m["content"]) for m in provider.calls[-1]["messages"]]
+    assert roles == [("user", "one word"), ("assistant", "one word"), ("user", "two words")]
+
+
+async def test_forty_callers_get_their_own_answers():
+    providers = {"one": Provider(answer=None, failures=10), "two": Provider(answer=None)}
+    async with routed(providers, cooldown_seconds=0) as agent:
+        texts = [f"caller {n} says {n * 7}" for n in range(40)]
+        replies = await asyncio.gather(*map(agent.send, texts))
+    assert [reply.text for reply in replies] == texts
+
+
+async def test_an_agent_that_asks_back_is_passed_over():
+    def asking(text):
+        yield InputRequired("Which city?")
+
+    async with routed({"asking": asking, "one": Provider()}) as agent:
+        first = await agent.send("hello")
+        second = await agent.send("hello")
+    assert first.text == second.text == ANSWER
+    assert events(second)[0] == ("primary_selected", "asking")
+
+
+async def test_an_agent_cannot_give_money_back():
+    async def generous(text):
+        yield TaskMetadata({"usage": {"input_tokens": 5, "output_tokens": -1_000_000}})
+        yield Data({"n": 1})
+
+    prices = {"generous": {"input": 1, "output": 1}}
+    async with routed({"generous": generous}, prices=prices) as agent:
+        reply = await agent.send("hello")
+    assert reply.metadata["cost_envelope"]["actual"] >= 0

@@ -1,0 +1,168 @@
+"""Budgets and quotas are kept, and what a call costs is told as it is."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from a2a_adapters_router import RouterConfig
+from a2a_adapters_router.ledger import Amount, Ledger
+
+from a2a_adapters import RemoteTaskError, ServerOptions
+from tests.plugins.router.providers import ANSWER, Provider, deployment, routed
+
+PRICES = {"one": {"input": 1000, "output": 2000}, "two": {"input": 10, "output": 20}}
+"""In USD per million tokens: one token in is a tenth of a cent, for "one"."""
+
+
+async def test_what_calls_cost_is_what_the_providers_bill():
+    long = "a much longer answer than the other one " * 3
+    providers = {"one": Provider(failures=7), "two": Provider(answer=long)}
+    async with routed(providers, prices=PRICES, cooldown_seconds=0) as agent:
+        texts = [f"question {n} of twenty " + "and more " * n for n in range(20)]
+        replies = await asyncio.gather(*map(agent.send, texts))
+    assert {reply.metadata["model"] for reply in replies} == {"one", "two"}
+    billed = sum(
+        (sent * PRICES[name]["input"] + made * PRICES[name]["output"]) / 1e6
+        for name, provider in providers.items()
+        for sent, made in provider.bills
+    )
+    told = sum(reply.metadata["cost_envelope"]["actual"] for reply in replies)
+    assert told == pytest.approx(billed, rel=0.01)
+
+
+async def test_what_broke_off_is_counted_and_paid_for():
+    providers = {"one": Provider(breaks_after=4, aborts=True), "two": Provider()}
+    async with routed(providers, prices=PRICES) as agent:
+        reply = await agent.send("hello there")
+    envelope = reply.metadata["cost_envelope"]
+    assert envelope["actual"] > 4 * 2000 / 1e6
+
+
+async def test_the_estimate_is_the_worst_case():
+    async with routed({"one": Provider()}, prices=PRICES) as agent:
+        envelope = (await agent.send("hello there")).metadata["cost_envelope"]
+    assert envelope["estimated"] >= 100 * 2000 / 1e6
+    assert envelope["actual"] == pytest.approx((2 * 1000 + 9 * 2000) / 1e6)
+    assert envelope["currency"] == "USD"
+
+
+@pytest.mark.parametrize("usage", [None, {"prompt_tokens": 0, "completion_tokens": 0}])
+async def test_what_a_provider_does_not_tell_is_counted(usage):
+    async with routed({"one": Provider(usage=usage)}, prices=PRICES) as agent:
+        reply = await agent.send("hello there")
+    assert 2 <= reply.usage.input_tokens <= 20
+    assert 9 <= reply.usage.output_tokens <= 30
+    assert reply.metadata["cost_envelope"]["actual"] > 0
+
+
+async def test_a_call_over_budget_is_never_made():
+    providers = {"one": Provider(), "two": Provider()}
+    async with routed(providers, prices=PRICES) as agent:
+        with pytest.raises(RemoteTaskError) as caught:
+            await agent.send("hello there", metadata={"budget": 0.00001})
+        reply = caught.value.reply
+        assert reply.state == "rejected"
+        assert reply.metadata["policy_verdict"]["allowed"] is False
+        assert reply.metadata["error_code"] == -32004
+        assert reply.metadata["cost_envelope"]["actual"] == 0
+        cheap = await agent.send("hello there", metadata={"budget": 0.001})
+    assert providers["one"].calls == []
+    assert cheap.metadata["model"] == "two"
+    assert cheap.metadata["resilience_trace"][0]["event"] == "quota_skipped"
+
+
+async def test_answers_are_as_long_as_the_budget_allows():
+    one = Provider()
+    async with routed({"one": one}, prices={"one": {"output": 1_000_000}}) as agent:
+        reply = await agent.send("hello", metadata={"budget": 4})
+    assert one.calls[0]["max_tokens"] == 4
+    assert reply.text == "the quick brown fox "
+    assert reply.metadata["cost_envelope"] == {"estimated": 4, "actual": 4, "currency": "USD"}
+
+
+LIMITS = [
+    ({"requests": 40}, {"input": 0}),
+    ({"usd": 40}, {"request": 1}),
+    ({"usd": 40.0}, {"output": 10_000}),
+]
+
+
+@pytest.mark.parametrize(("limit", "price"), LIMITS)
+async def test_a_hundred_at_once_never_overspend(limit, price):
+    one = Provider(gate=asyncio.Event())
+    quota = {"provider": "openai", "per": "month", **limit}
+    async with routed({"one": one}, prices={"one": price}, quotas=[quota]) as agent:
+        asking = {asyncio.ensure_future(agent.send(f"hello {n}")) for n in range(100)}
+        refused: set = set()
+        while len(refused) < 60:
+            done, asking = await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
+            refused |= done
+        assert len(one.calls) <= 40
+        one.gate.set()
+        replies = await asyncio.gather(*asking)
+    assert len(one.calls) == len(replies) == 40
+    assert all(isinstance(each.exception(), RemoteTaskError) for each in refused)
+
+
+async def test_every_caller_has_a_quota_of_their_own():
+    quota = {"owner": "*", "per": "day", "requests": 1}
+    async with routed({"one": Provider()}, quotas=[quota]) as agent:
+        assert (await agent.send("hello")).text == ANSWER
+        with pytest.raises(RemoteTaskError, match="no budget or quota"):
+            await agent.send("hello")
+        other = await agent.send("hello", metadata={"skill": "quota-management"})
+    assert other.data[0][0]["quotas"][0]["left"] == {"requests": 0}
+
+
+async def test_what_was_spent_is_known_after_a_restart(tmp_path):
+    options = ServerOptions(storage=f"sqlite:///{tmp_path}/router.db")
+    settings = {
+        "quotas": [{"deployment": "one", "per": "month", "requests": 2}],
+        "prices": PRICES,
+    }
+    async with routed({"one": Provider()}, options, **settings) as agent:
+        await agent.send("hello")
+    async with routed({"one": Provider()}, options, **settings) as agent:
+        await agent.send("hello")
+    async with routed({"one": Provider()}, options, **settings) as agent:
+        with pytest.raises(RemoteTaskError, match="no budget or quota"):
+            await agent.send("hello")
+
+
+async def test_who_leaves_before_the_first_word_pays_the_worst():
+    one = Provider(gate=asyncio.Event())
+    quota = {"provider": "openai", "per": "day", "tokens": 1000}
+    async with routed({"one": one}, quotas=[quota]) as agent:
+        stream = agent.stream("hello")
+        begun = asyncio.ensure_future(anext(stream))
+        await one.asked.wait()
+        begun.cancel()
+        await asyncio.gather(begun, return_exceptions=True)
+        await stream.aclose()
+        await one.left.wait()
+        asked = {"skill": "quota-management"}
+        used = (await agent.send("how much?", metadata=asked)).data[0][0]["quotas"][0]["used"]
+    assert used["requests"] == 1
+    assert used["tokens"] >= 100
+
+
+async def test_who_leaves_while_a_reservation_is_stored_leaves_nothing_behind():
+    class Slow:
+        async def read_state(self, *_):
+            return None
+
+        async def write_state(self, *_):
+            await asyncio.Event().wait()
+
+    found = deployment("one", "http://127.0.0.1:1")
+    quota = {"provider": "openai", "per": "day", "usd": 1}
+    config = RouterConfig(deployments=[found], prices={"one": {"input": 0}}, quotas=[quota])
+    ledger, one = Ledger(config.quotas), config.deployments[0]
+    await ledger.open(Slow())
+    reserving = asyncio.ensure_future(ledger.reserve(one, "ann", Amount(requests=1, usd=1)))
+    await asyncio.sleep(0)
+    assert ledger.left(one, "ann")[0].usd == 0
+    reserving.cancel()
+    await asyncio.gather(reserving, return_exceptions=True)
+    assert ledger.left(one, "ann")[0].usd == 1

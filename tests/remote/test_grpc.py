@@ -1,0 +1,393 @@
+"""Agents that can be called over gRPC alone."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import grpc
+import grpc.aio
+import pytest
+from a2a.server.request_handlers.response_helpers import agent_card_to_dict
+from a2a.types import AgentCard
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from a2a_adapters import (
+    PROGRESS_EXTENSION,
+    AgentReply,
+    BearerAuth,
+    BearerTokens,
+    Limits,
+    MissingExtraError,
+    OutboundPolicy,
+    Progress,
+    RemoteAgent,
+    RemoteAnswerError,
+    RemoteAuthError,
+    RemoteConnectionError,
+    RemoteOptions,
+    RemoteRefusedError,
+    RemoteTaskError,
+    RemoteTimeoutError,
+    ServerOptions,
+    TextDelta,
+    build_app,
+)
+from a2a_adapters.testing import running
+from tests.bindings.support import Agent, grpc_port
+
+ONCE = RemoteOptions(retries=0, timeout=20)
+TRUSTING = replace(ONCE, trusted_hosts=["127.0.0.1"])
+VERSIONS = pytest.mark.parametrize("version", ["1.0", "0.3"])
+
+
+def card_of(address, version="1.0", binding="GRPC"):
+    card = AgentCard(name="agent", description="An agent.", version="1")
+    card.capabilities.streaming = True
+    card.capabilities.extensions.add(uri=PROGRESS_EXTENSION)
+    card.supported_interfaces.add(url=address, protocol_binding=binding, protocol_version=version)
+    return card
+
+
+@asynccontextmanager
+async def offering(card):
+    """Serve nothing but a card; yield its address."""
+
+    async def answer(_request):
+        return JSONResponse(agent_card_to_dict(card))
+
+    async with running(Starlette(routes=[Route("/.well-known/agent-card.json", answer)])) as url:
+        yield url
+
+
+@asynccontextmanager
+async def grpc_agent(
+    target=None, *, version="1.0", address="127.0.0.1:{}", auth=None, remote=ONCE, **options
+):
+    """Serve a target over gRPC; yield it as a remote agent, known by its address."""
+    app = build_app(target or Agent(), options=ServerOptions(grpc_port=0, **options))
+    async with running(app):
+        card = card_of(address.format(grpc_port(app)), version)
+        async with offering(card) as url, RemoteAgent(url, auth=auth, options=remote) as agent:
+            yield agent
+
+
+@VERSIONS
+@pytest.mark.parametrize("address", ["127.0.0.1:{}", "http://127.0.0.1:{}", "dns:///127.0.0.1:{}"])
+async def test_it_answers(version, address):
+    async with grpc_agent(version=version, address=address) as agent:
+        reply = await agent.send("hello")
+        assert (reply.text, reply.state) == ("hello ", "completed")
+        assert (await agent.get_task(reply.task_id)).text == "hello "
+
+
+@VERSIONS
+async def test_it_streams(version):
+    target = Agent()
+    async with grpc_agent(target, version=version) as agent:
+        text = ""
+        async for event in agent.stream("wait"):
+            if isinstance(event, TextDelta):
+                text += event.text
+                target.release.set()
+            else:
+                assert isinstance(event, AgentReply)
+                assert event.text == text == "begun done"
+
+
+@VERSIONS
+async def test_questions_come_back(version):
+    async with grpc_agent(version=version) as agent:
+        conversation = agent.conversation()
+        question = await conversation.send("ask")
+        assert (question.question, question.state) == ("what?", "input-required")
+        answer = await conversation.send("this")
+        assert answer.task_id == question.task_id
+        assert answer.text.startswith("this")
+
+
+@VERSIONS
+async def test_leaving_cancels_the_task(version):
+    left = asyncio.Event()
+
+    async def work(_text):
+        """Work."""
+        yield "begun"
+        try:
+            await asyncio.Event().wait()
+        finally:
+            left.set()
+
+    async with grpc_agent(work, version=version) as agent:
+        events = agent.stream("go")
+        assert (await anext(events)) == TextDelta("begun")
+        await events.aclose()
+        async with asyncio.timeout(20):
+            await left.wait()
+
+
+@VERSIONS
+async def test_errors_are_told_apart(version):
+    async with grpc_agent(version=version) as agent:
+        with pytest.raises(RemoteRefusedError, match="say something else") as refused:
+            await agent.send("refuse")
+        assert refused.value.code == -32602
+        with pytest.raises(RemoteRefusedError) as unknown:
+            await agent.get_task("none")
+        assert unknown.value.code == -32001
+        with pytest.raises(RemoteTaskError) as failed:
+            await agent.send("fail")
+        assert failed.value.state == "failed"
+        done = await agent.send("hello")
+        with pytest.raises(RemoteRefusedError) as over:
+            await agent.cancel(done.task_id)
+        assert over.value.code == -32002
+
+
+@VERSIONS
+async def test_credentials_are_sent_and_wanted(version):
+    tokens = BearerTokens({"right": "ann"})
+    for token in ("right", "wrong", ""):
+        auth = BearerAuth(lambda token=token: token) if token else None
+        async with grpc_agent(
+            version=version, auth=auth, remote=TRUSTING, authentication=tokens
+        ) as agent:
+            if token == "right":
+                assert (await agent.send("hello")).text == "hello "
+            else:
+                with pytest.raises(RemoteAuthError, match="UNAUTHENTICATED"):
+                    await agent.send("hello")
+
+
+@pytest.fixture
+def certificate(monkeypatch, tmp_path):
+    """Let agents over gRPC speak TLS as localhost; return the file with their certificate."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "agent")])
+    begun = datetime.now(UTC) - timedelta(hours=1)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1, begun, begun + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+        .public_bytes(Encoding.PEM)
+    )
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    credentials = grpc.ssl_server_credentials([(private, made)])
+    monkeypatch.setattr(
+        "grpc.aio._server.Server.add_insecure_port",
+        lambda server, address: server.add_secure_port(address, credentials),
+    )
+    path = tmp_path / "certificate.pem"
+    path.write_bytes(made)
+    return path
+
+
+TOKENS = BearerTokens({"right": "ann"})
+
+
+async def test_tls_sends_credentials_to_the_host_of_the_certificate(monkeypatch, certificate):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    app = build_app(Agent(), options=ServerOptions(grpc_port=0, authentication=TOKENS))
+    async with running(app):
+        card = card_of(f"https://localhost:{grpc_port(app)}")
+        async with RemoteAgent(card, auth=BearerAuth("right"), options=ONCE) as agent:
+            assert (await agent.send("hello")).text == "hello "
+
+
+@pytest.mark.usefixtures("certificate")
+async def test_tls_with_a_certificate_of_nobody_known():
+    app = build_app(Agent(), options=ServerOptions(grpc_port=0))
+    async with running(app):
+        card = card_of(f"https://localhost:{grpc_port(app)}")
+        async with RemoteAgent(card, options=ONCE) as agent:
+            with pytest.raises(RemoteConnectionError):
+                await agent.send("hello")
+
+
+@pytest.mark.parametrize("host", ["localhost", "agents.invalid"])
+async def test_tls_to_a_checked_address_is_of_the_hosts_name(monkeypatch, certificate, host):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    policy = OutboundPolicy(https_only=True, allow_private=True, resolver=elsewhere)
+    remote = RemoteOptions(retries=0, outbound=policy)
+    async with grpc_agent(address=f"https://{host}:{{}}", remote=remote) as agent:
+        if host == "localhost":
+            assert (await agent.send("hello")).text == "hello "
+        else:
+            with pytest.raises(RemoteConnectionError):
+                await agent.send("hello")
+
+
+async def elsewhere(_host, _port):
+    return ["127.0.0.1"]
+
+
+@pytest.mark.parametrize("is_trusted", [True, False])
+async def test_credentials_go_to_trusted_hosts_only(is_trusted):
+    remote = RemoteOptions(
+        retries=0,
+        outbound=OutboundPolicy(allow_private=True, resolver=elsewhere),
+        trusted_hosts=["localhost"] if is_trusted else (),
+    )
+    tokens = BearerTokens({"right": "ann"})
+    async with grpc_agent(
+        address="localhost:{}", auth=BearerAuth("right"), remote=remote, authentication=tokens
+    ) as agent:
+        if is_trusted:
+            assert (await agent.send("hello")).text == "hello "
+        else:
+            with pytest.raises(RemoteAuthError):
+                await agent.send("hello")
+
+
+async def test_a_name_goes_where_the_policy_has_looked():
+    """The name means nothing to the system: only what was checked is connected to."""
+    policy = OutboundPolicy(allow_private=True, resolver=elsewhere)
+    remote = RemoteOptions(retries=0, outbound=policy)
+    async with grpc_agent(address="agents.invalid:{}", remote=remote) as agent:
+        assert (await agent.send("hello")).text == "hello "
+
+
+@pytest.mark.parametrize(
+    "address", ["localhost:{}", "http://localhost:{}", "169.254.169.254:80", "[::1]:{}"]
+)
+async def test_a_card_cannot_send_us_where_it_likes(address):
+    async with grpc_agent(address=address) as agent:
+        with pytest.raises(RemoteConnectionError, match="forbidden"):
+            await agent.send("hello")
+
+
+@pytest.mark.parametrize("address", ["", "ftp://127.0.0.1:1", "http://", "127.0.0.1:port"])
+async def test_what_is_no_address(address):
+    async with grpc_agent(address=address) as agent:
+        with pytest.raises(RemoteAnswerError, match="card"):
+            await agent.send("hello")
+
+
+@VERSIONS
+async def test_answers_are_bounded(version):
+    remote = RemoteOptions(retries=0, answer_bytes=5_000)
+    async with grpc_agent(version=version, remote=remote) as agent:
+        assert (await agent.send("x" * 500)).text
+        with pytest.raises(RemoteAnswerError):
+            await agent.send("x" * 6_000)
+
+
+async def drip(_text):
+    """Say a little very often."""
+    for _ in range(1000):
+        yield "x" * 100
+
+
+async def test_a_stream_is_bounded_as_a_whole():
+    remote = RemoteOptions(retries=0, answer_bytes=50_000)
+    async with grpc_agent(drip, remote=remote) as agent:
+        with pytest.raises(RemoteAnswerError, match="over 50,000 bytes"):
+            await agent.send("go")
+
+
+async def test_an_agent_that_takes_too_long():
+    async with grpc_agent(remote=RemoteOptions(retries=0, timeout=0.5)) as agent:
+        with pytest.raises(RemoteTimeoutError):
+            await agent.send("wait")
+
+
+async def test_a_silent_stream_is_taken_up_again():
+    target = Agent()
+    async with grpc_agent(target, remote=RemoteOptions(idle_timeout=0.5)) as agent:
+        events = agent.stream("wait")
+        assert (await anext(events)) == TextDelta("begun ")
+        rest = asyncio.ensure_future(anext(events))
+        await asyncio.wait([rest], timeout=1)
+        target.release.set()
+        assert (await rest) == TextDelta("done")
+        assert (await anext(events)).text == "begun done"
+
+
+async def test_a_busy_agent_is_asked_again():
+    target = Agent()
+    limits = Limits(runs=1, queued_runs=0)
+    async with grpc_agent(target, remote=RemoteOptions(retries=8), limits=limits) as agent:
+        events = agent.stream("wait")
+        assert (await anext(events)) == TextDelta("begun ")
+        waiting = asyncio.ensure_future(agent.send("hello"))
+        await asyncio.wait([waiting], timeout=0.2)
+        target.release.set()
+        assert [event async for event in events][-1].text == "begun done"
+        assert (await waiting).text == "hello "
+
+
+async def test_nobody_there():
+    async with (
+        offering(card_of("127.0.0.1:1")) as url,
+        RemoteAgent(url, options=RemoteOptions(retries=1)) as agent,
+    ):
+        with pytest.raises(RemoteConnectionError, match="cannot be reached"):
+            await agent.send("hello")
+
+
+@VERSIONS
+async def test_progress_is_asked_for(version):
+    async def work(_text):
+        """Work."""
+        yield Progress("step")
+        yield "done"
+
+    for progress in (True, False):
+        remote = RemoteOptions(progress=progress)
+        async with grpc_agent(work, version=version, remote=remote) as agent:
+            events = [event async for event in agent.stream("go")]
+        assert (Progress("step") in events) is progress
+        assert events[-1].text == "done"
+
+
+async def test_a_given_card_is_trusted():
+    app = build_app(Agent(), options=ServerOptions(grpc_port=0))
+    async with running(app):
+        card = card_of(f"localhost:{grpc_port(app)}")
+        async with RemoteAgent(card) as agent:
+            assert (await agent.send("hello")).text == "hello "
+
+
+async def test_blocking_code_may_call_it():
+    app = build_app(Agent(), options=ServerOptions(grpc_port=0))
+    async with running(app):
+        card = card_of(f"127.0.0.1:{grpc_port(app)}")
+        agent = RemoteAgent(card)
+        for call in (agent.send_sync, lambda text: asyncio.run(agent.send(text))):
+            assert (await asyncio.to_thread(call, "hello")).text == "hello "
+        assert (await agent.send("hello")).text == "hello "
+        await agent.aclose()
+
+
+async def test_http_is_preferred(monkeypatch):
+    monkeypatch.setitem(sys.modules, "a2a_adapters.calling.grpc", None)
+    app = build_app(Agent(), options=ServerOptions(grpc_port=0))
+    async with running(app) as url, RemoteAgent(url) as agent:
+        assert (await agent.send("hello")).text == "hello "
+
+
+async def test_without_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "a2a_adapters.calling.grpc", None)
+    async with offering(card_of("127.0.0.1:1")) as url, RemoteAgent(url) as agent:
+        with pytest.raises(MissingExtraError, match=r"a2a-adapters\[grpc\]"):
+            await agent.send("hello")
+
+
+async def test_other_bindings_are_refused():
+    async with (
+        offering(card_of("127.0.0.1:1", binding="SMOKE-SIGNALS")) as url,
+        RemoteAgent(url) as agent,
+    ):
+        with pytest.raises(RemoteAnswerError, match=r"SMOKE-SIGNALS.*GRPC"):
+            await agent.send("hello")

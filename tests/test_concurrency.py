@@ -1,0 +1,52 @@
+"""What runs share."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+
+from a2a_adapters.concurrency import BoundedMap, bounded, in_background
+
+
+def test_a_bounded_map_forgets_what_was_set_longest_ago():
+    kept = BoundedMap(2)
+    kept["a"], kept["b"] = 1, 2
+    kept["a"] = 3
+    kept["c"] = 4
+    assert [kept.get(key) for key in "abc"] == [3, None, 4]
+    assert list(kept.values()) == [3, 4]
+    assert kept.pop("a") == 3
+    assert ("a" in kept, "c" in kept, len(kept)) == (False, True, 1)
+    assert kept.pop("a") is None
+    kept.clear()
+    assert len(kept) == 0
+
+
+def test_a_bounded_map_forgets_what_is_too_old(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(bounded.time, "monotonic", lambda: now)
+    kept = BoundedMap(9, seconds=10)
+    kept["a"] = 1
+    now = 105.0
+    kept["b"] = 2
+    assert kept.get("a") == 1
+    now = 111.0
+    assert kept.get("a") is None
+    assert kept.pop("b") == 2
+
+
+async def test_work_in_the_background_is_not_lost():
+    begun, may_end = asyncio.Event(), asyncio.Event()
+    done = []
+
+    async def work():
+        begun.set()
+        await may_end.wait()
+        done.append(1)
+
+    task = in_background(work())
+    await begun.wait()
+    gc.collect()
+    may_end.set()
+    await task
+    assert done == [1]

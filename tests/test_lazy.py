@@ -1,0 +1,39 @@
+"""What is said of public names whose framework is not there, or not as it should be."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from a2a_adapters import MissingExtraError, lazy_names
+
+
+@pytest.fixture
+def needing(tmp_path, monkeypatch):
+    """Return a package's `__getattr__` whose one module imports what it is told to."""
+
+    def make(import_line):
+        package = tmp_path / "needing_package"
+        package.mkdir()
+        (package / "__init__.py").touch()
+        (package / "module.py").write_text(f"{import_line}\nname = 1\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        for loaded in ("needing_package", "needing_package.module"):
+            monkeypatch.delitem(sys.modules, loaded, raising=False)
+        return lazy_names(
+            "needing_package", {"name": "module"}, frameworks=("json", "no_such"), extra="some"
+        )
+
+    return make
+
+
+def test_a_framework_that_is_not_installed_is_to_be_installed(needing):
+    with pytest.raises(MissingExtraError, match="some"):
+        needing("import no_such")("name")
+
+
+def test_what_lacks_of_an_installed_one_is_named(needing):
+    with pytest.raises(ModuleNotFoundError, match=r"json\.no_such") as raised:
+        needing("import json.no_such")("name")
+    assert not isinstance(raised.value, MissingExtraError)

@@ -1,0 +1,47 @@
+"""Requests that are sent before the answer to the one before has come."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import httpx
+from opentelemetry import propagate
+
+from a2a_adapters import build_app
+from a2a_adapters.observability.requests import CURRENT
+from a2a_adapters.testing import running
+
+TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+
+def request(text, *headers):
+    message = {"messageId": text, "role": "ROLE_USER", "parts": [{"text": text}]}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
+    body = json.dumps(call)
+    lines = ["POST / HTTP/1.1", "Host: localhost", "A2A-Version: 1.0", *headers]
+    return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", body]).encode()
+
+
+async def test_a_request_knows_nothing_of_the_one_before():
+    seen = {}
+
+    async def look(text):
+        carrier = {}
+        propagate.inject(carrier)
+        seen[text] = carrier.get("traceparent", ""), CURRENT.get()
+        return text
+
+    async with running(build_app(look)) as url:
+        address = httpx.URL(url)
+        reader, writer = await asyncio.open_connection(address.host, address.port)
+        traced = f"traceparent: {TRACEPARENT}"
+        for texts in (("a", "b", "c"), ("d", "e")):
+            first, *others = texts
+            writer.write(request(first, traced) + b"".join(map(request, others)))
+        async with asyncio.timeout(20):
+            while len(seen) < 5:
+                assert await reader.read(1000)
+        writer.close()
+    assert [seen[text][0] for text in "abcde"] == [TRACEPARENT, "", "", TRACEPARENT, ""]
+    assert [seen[text][1] for text in "bce"] == [None] * 3

@@ -1,0 +1,57 @@
+"""Commands that start at once: forked from a process that has imported the package already.
+
+A fresh interpreter imports for seconds what a test of a command needs for an instant. What runs
+here is a process all the same, with the arguments, folder, environment, files, signals and exit
+code of the command; what that starts by `sys.executable` starts at once as well. Tests of what is
+imported need a fresh interpreter, and each command of the package has a test with one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shlex
+import socket
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+_INTERPRETER = """#!/bin/sh
+case "$1" in
+-m|-W|*.py) exec {relay} "$@" ;;
+*) exec {python} "$@" ;;
+esac
+"""
+
+
+def warm(*arguments: str) -> list[str]:
+    """Return the command that runs `-m module` or a script as a fresh interpreter would."""
+    return [*_relay(), *arguments]
+
+
+@cache
+def _relay() -> list[str]:
+    """Start the warm process, which ends with this one, and return the command that reaches it."""
+    folder = tempfile.TemporaryDirectory()
+    address = str(Path(folder.name) / "warm")
+    interpreter = Path(folder.name) / "python"
+    relay = [sys.executable, "-I", "-S", str(_HERE / "relay.py"), address]
+    interpreter.write_text(
+        _INTERPRETER.format(relay=shlex.join(relay), python=shlex.quote(sys.executable))
+    )
+    interpreter.chmod(0o700)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen()
+        process = subprocess.Popen(
+            [sys.executable, _HERE / "process.py", str(listener.fileno()), interpreter],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[listener.fileno()],
+            start_new_session=True,
+        )
+    atexit.register(folder.cleanup)
+    atexit.register(process.communicate)  # closes its input, upon which it ends
+    return relay

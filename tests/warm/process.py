@@ -1,0 +1,134 @@
+"""The warm process: imports the package, then forks for every command that a relay brings."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import runpy
+import selectors
+import signal
+import socket
+import sys
+import warnings
+from contextlib import suppress
+from pathlib import Path
+
+from a2a_adapters import bindings, calling, cli, serving
+
+INPUT = 0
+NEEDED = (
+    "a2a_adapters.storage.database",
+    "aiosqlite",
+    "langchain_core.language_models",
+    "langchain_core.prompts",
+    "langgraph.graph",
+    "psycopg",
+)
+
+
+def warm_up():
+    """Import what commands need, but for what needs an extra that is not installed."""
+    for module in NEEDED:
+        with suppress(ImportError):
+            importlib.import_module(module)
+    for package in (bindings, calling, cli, serving):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            with suppress(ImportError):
+                importlib.import_module(module.name)
+
+
+def wait_for_command(listener):
+    """Fork for every command until the input ends; return, in the fork, what it is to run."""
+    selector = selectors.DefaultSelector()
+    for waited_for in (INPUT, listener):
+        selector.register(waited_for, selectors.EVENT_READ)
+    while True:
+        key = selector.select()[0][0]
+        if key.fileobj == INPUT:  # the tests are over
+            os._exit(0)
+        elif key.fileobj is listener:
+            relay, _ = listener.accept()
+            command, files = received(relay)
+            ended, running = os.pipe()  # which the fork keeps open while it runs
+            pid = os.fork()
+            if not pid:
+                become(files, selector)
+                return command
+            for file in (*files, running):
+                os.close(file)
+            relay.sendall(f"{pid}\n".encode())
+            selector.register(ended, selectors.EVENT_READ, (pid, ended, relay))
+            selector.register(relay, selectors.EVENT_READ, (pid, ended, relay))
+        else:
+            attend(selector, key)
+
+
+def attend(selector, key):
+    """Tell a relay that its command has ended, or end the command of a relay that is gone."""
+    pid, ended, relay = key.data
+    selector.unregister(relay if key.fileobj is relay else ended)
+    if key.fileobj is relay:
+        os.kill(pid, signal.SIGKILL)
+        return
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    with suppress(KeyError):  # it was gone before
+        selector.unregister(relay)
+    with suppress(BrokenPipeError):
+        relay.sendall(f"{code}\n".encode())
+    relay.close()
+    os.close(ended)
+
+
+def received(relay):
+    """Return the command of a relay, and its files."""
+    size, files, _, _ = socket.recv_fds(relay, 8, 3)
+    body = b""
+    while len(body) < int.from_bytes(size):
+        body += relay.recv(1 << 16)
+    return json.loads(body), files
+
+
+def become(files, selector):
+    """Take the standard files of a relay in place of those of the warm process."""
+    for key in selector.get_map().values():
+        if key.fileobj != INPUT:
+            os.close(key.fd) if isinstance(key.fileobj, int) else key.fileobj.close()
+    selector.close()
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+        os.close(file)
+    # The one that was opened for another file remembers whether that could be sought in.
+    buffering = 1 if os.isatty(1) else -1
+    sys.stdout = open(1, "w", buffering, encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def run(arguments, folder, environment):
+    """Do what an interpreter does with these arguments."""
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.path[1:1] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    while arguments[0] == "-W":
+        warnings.simplefilter(arguments[1])
+        arguments = arguments[2:]
+    first, *rest = arguments
+    if first == "-m":
+        sys.path[0] = folder
+        sys.argv = ["-m", *rest[1:]]
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.path[0] = str(Path(first).parent)
+        sys.argv = arguments
+        runpy.run_path(first, run_name="__main__")
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warm_up()
+    gc.freeze()  # what is here stays, a fork need not look it through
+    listener, sys.executable = sys.argv[1:]
+    run(*wait_for_command(socket.socket(fileno=int(listener))))
