@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING
 import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.types import INTERNAL_ERROR, PARSE_ERROR
 from pydantic_core import from_json
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from a2a_adapters.dialects import DialectRoutes
 from a2a_adapters_mcp.offering.server import ToolServer
+from a2a_adapters_mcp.offering.sessions import CallerSessions, TooManySessionsError
 
 if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
@@ -57,8 +60,9 @@ def mcp_routes(server: DialectServer, offer: McpTools) -> DialectRoutes:
     def caller(request: Request) -> ServerCallContext:
         return server.caller(Request(request.scope[_SCOPE]))
 
-    tools = ToolServer(server.agents, caller, offer.by)
-    endpoint = Endpoint(tools, offer)
+    sessions = CallerSessions(offer.sessions_per_caller)
+    tools = ToolServer(server.agents, caller, offer.by, sessions.lifespan)
+    endpoint = Endpoint(tools, offer, sessions)
     logging.getLogger("mcp.server.streamable_http").addFilter(_leaving)
     return DialectRoutes(
         calls=[Route(PATH, endpoint, methods=["GET", "POST", "DELETE"])], aclose=endpoint.aclose
@@ -71,9 +75,11 @@ class Endpoint:
     Args:
         tools: What they call.
         offer: How it is offered.
+        callers: Bounds what each of them has open.
     """
 
-    def __init__(self, tools: ToolServer, offer: McpTools) -> None:
+    def __init__(self, tools: ToolServer, offer: McpTools, callers: CallerSessions) -> None:
+        self._callers = callers
         self._sessions = StreamableHTTPSessionManager(
             tools.server,
             session_idle_timeout=offer.idle_seconds,
@@ -98,7 +104,16 @@ class Endpoint:
         if self._running is None:
             self._running = asyncio.create_task(self._run())
         await self._ready.wait()
-        await self._sessions.handle_request(_as_owner(scope), receive, send)
+        owner = _owner(scope)
+        scope = _as_owner(scope, owner)
+        if MCP_SESSION_ID_HEADER in Headers(scope=scope):
+            await self._sessions.handle_request(scope, receive, send)
+            return
+        try:
+            with self._callers.opening(owner):
+                await self._sessions.handle_request(scope, receive, send)
+        except TooManySessionsError as error:
+            await JSONResponse(_error(INTERNAL_ERROR, str(error)), 429)(scope, receive, send)
 
     async def aclose(self) -> None:
         """End all sessions, and the calls in them."""
@@ -132,9 +147,13 @@ def _again(body: bytes, receive: Receive) -> Receive:
     return received
 
 
-def _as_owner(scope: Scope) -> Scope:
-    """Return a request whose session may be used by the same caller only."""
+def _owner(scope: Scope) -> str:
+    """Return the name of the caller, "" for one without a name."""
     user = scope.get("user")
-    name = user.display_name if user is not None else ""
-    owner = AuthenticatedUser(AccessToken(token="", client_id=name, scopes=[]))
-    return {**scope, _SCOPE: scope, "user": owner}
+    return user.display_name if user is not None else ""
+
+
+def _as_owner(scope: Scope, owner: str) -> Scope:
+    """Return a request whose session may be used by the same caller only."""
+    user = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
+    return {**scope, _SCOPE: scope, "user": user}

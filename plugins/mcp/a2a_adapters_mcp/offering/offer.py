@@ -21,6 +21,7 @@ class McpTools:
     Args:
         by: "agent" makes a tool of every agent, "skill" of every skill that agents have.
         sessions: How many sessions of clients may be open at once.
+        sessions_per_caller: How many of them one caller may have, where callers say who they are.
         idle_seconds: How long a session may go unused before it is closed.
 
     Raises:
@@ -28,12 +29,18 @@ class McpTools:
     """
 
     def __init__(
-        self, by: By = "agent", *, sessions: int = 1_000, idle_seconds: float = 1_800
+        self,
+        by: By = "agent",
+        *,
+        sessions: int = 1_000,
+        sessions_per_caller: int = 100,
+        idle_seconds: float = 1_800,
     ) -> None:
         if by not in {"agent", "skill"}:
             raise ConfigurationError(f"tools are made by 'agent' or by 'skill', not by {by!r}")
         self.by = by
         self.sessions = sessions
+        self.sessions_per_caller = sessions_per_caller
         self.idle_seconds = idle_seconds
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from a2a_adapters_mcp.offering.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractAsyncContextManager
 
     from a2a.server.context import ServerCallContext
     from mcp.server.session import ServerSession
@@ -51,6 +53,7 @@ class ToolServer:
         agents: The agents by their ids.
         caller: Returns who calls, by the HTTP request of a call; None over stdio.
         by: What there is a tool for.
+        lifespan: Entered for each session.
     """
 
     def __init__(
@@ -58,11 +61,14 @@ class ToolServer:
         agents: Mapping[str, DialectAgent],
         caller: Callable[[Any], ServerCallContext],
         by: By,
+        lifespan: Callable[[object], AbstractAsyncContextManager[object]] = nullcontext,
     ) -> None:
         self._tools = agent_tools(agents, by)
         self._caller = caller
         self._contexts: WeakKeyDictionary[ServerSession, str] = WeakKeyDictionary()
-        self.server: Server[Any, Any] = Server("a2a-adapters", version("a2a-adapters"))
+        self.server: Server[Any, Any] = Server(
+            "a2a-adapters", version("a2a-adapters"), lifespan=lifespan
+        )
         self.server.list_tools()(self._list)  # type: ignore[no-untyped-call]
         self.server.call_tool(validate_input=False)(self._answer)
 
