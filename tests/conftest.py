@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -15,6 +16,9 @@ from tests.processes import PATIENCE, UV
 
 # Blocks a2a-sdk's spans: they are not under test, and cost more than what is.
 os.environ.setdefault("OTEL_INSTRUMENTATION_A2A_SDK_ENABLED", "false")
+
+# A shell has what it runs in the background ignore Ctrl-C, and so would what tests start and stop.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # What a worker measured is written last of all when it ends: xdist kills one that takes longer.
 NodeManager.EXIT_TIMEOUT = PATIENCE

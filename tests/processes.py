@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,52 @@ UV = Path(sys.executable).with_name("uv")
 
 PATIENCE = 100.0
 """How many seconds a process may take to end: what it does in one, a busy machine does in many."""
+
+
+class Server(subprocess.Popen[str]):
+    """A process that serves an agent. Its log is read as it comes, lest a full pipe stops it."""
+
+    def __init__(self, command: list[str], environment: dict[str, str] | None) -> None:
+        super().__init__(command, env=environment, stderr=subprocess.PIPE, text=True)
+        self._log: list[str] = []
+        self._is_ended = False
+        self._news = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.stderr is not None
+        with self.stderr as log:
+            for line in log:
+                with self._news:
+                    self._log.append(line)
+                    self._news.notify_all()
+        with self._news:
+            self._is_ended = True
+            self._news.notify_all()
+
+    def said(self, pattern: str) -> re.Match[str]:
+        """Wait for a line with this, and return where it was found."""
+        for line in self._lines():
+            if found := re.search(pattern, line):
+                return found
+        raise AssertionError("the server has ended: " + "".join(self._log))
+
+    def _lines(self) -> Iterator[str]:
+        """Yield the lines of the log from its first, as they come."""
+        for number in itertools.count():
+            with self._news:
+                self._news.wait_for(lambda number=number: self._is_ended or len(self._log) > number)
+            if number == len(self._log):
+                return
+            yield self._log[number]
+
+    def ended(self) -> str:
+        """Wait for its end and return the whole log."""
+        self.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        assert self._is_ended, "something that it started runs on"
+        return "".join(self._log)
 
 
 @contextmanager
@@ -36,25 +84,14 @@ def started(command: list[str], environment: dict[str, str] | None = None) -> It
 @contextmanager
 def launched(
     command: list[str], environment: dict[str, str] | None = None
-) -> Iterator[tuple[subprocess.Popen[str], str]]:
+) -> Iterator[tuple[Server, str]]:
     """Run a command that serves an agent and yield its process and the agent's address."""
-    server = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    server = Server(command, environment)
     try:
-        yield server, _address(server)
+        yield server, server.said(r"A2A agent at (http://\S+)/,")[1]
     finally:
         server.terminate()
         try:
-            server.communicate(timeout=PATIENCE)
+            server.ended()
         finally:
             server.kill()
-
-
-def _address(server: subprocess.Popen[str]) -> str:
-    """Read what a server says until it says where it is, or ends."""
-    assert server.stderr is not None
-    seen = []
-    for line in server.stderr:
-        seen.append(line)
-        if found := re.search(r"A2A agent at (http://\S+)/,", line):
-            return found[1]
-    raise AssertionError("the server did not start: " + "".join(seen))

@@ -230,7 +230,7 @@ def test_log_lines_have_a_time(folder):
     with launched(command) as (server, url):
         httpx.get(f"{url}/healthz")
         server.send_signal(signal.SIGINT)
-        _, log = server.communicate(timeout=PATIENCE)
+        log = server.ended()
     assert log
     for line in log.splitlines():
         assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} INFO: ", line), line
@@ -268,20 +268,14 @@ def test_plugins(folder):
 
 def test_ctrl_c_ends_a_server_whose_function_never_ends(folder):
     command = [sys.executable, "-m", "a2a_adapters", "serve", "app:sleep", "--port", "0"]
-    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    try:
-        lines = iter(server.stderr.readline, "")
-        line = next(line for line in lines if "A2A agent at" in line)
-        url = line.split("A2A agent at ")[1].split(",")[0]
+    with launched(command) as (server, url):
         message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}
         params = {"message": message, "configuration": {"returnImmediately": True}}
         call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params}
         answer = httpx.post(url, json=call, headers={"A2A-Version": "1.0"}, timeout=PATIENCE).json()
         assert answer["result"]["task"]["status"]["state"] == "TASK_STATE_WORKING"
         server.send_signal(signal.SIGINT)
-        _, errors = server.communicate(timeout=PATIENCE)
-    finally:
-        server.kill()
+        errors = server.ended()
     assert "left 1 blocking call(s) behind" in errors
     assert "Traceback" not in errors
 

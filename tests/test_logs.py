@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from a2a_adapters.observability.failures import log_failure
 from a2a_adapters.observability.logs import JsonFormatter, TextFormatter, log_config
-from tests.processes import PATIENCE, launched
+from tests.processes import launched
 from tests.warm import warm
 
 ODD = [
@@ -116,7 +116,7 @@ def test_a_caller_cannot_forge_a_line(tmp_path, monkeypatch, form):
             httpx.get(f"{url}/tasks/x", params={"historyLength": odd})
             httpx.get(f"{url}/{quote(odd)}")
         server.terminate()
-        rest = server.communicate(timeout=PATIENCE)[1]
+        rest = server.ended()
     assert "ValueError" in rest
     lines = rest.split("\n")[:-1]
     assert all(line.isprintable() for line in lines)

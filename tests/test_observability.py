@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import subprocess
 import sys
 
 import grpc
@@ -36,6 +35,7 @@ from a2a_adapters.observability.logs import JsonFormatter
 from a2a_adapters.observability.requests import CURRENT
 from a2a_adapters.testing import connect, running, send, stream, user_message
 from tests.bindings.support import grpc_port
+from tests.processes import PATIENCE, launched
 from tests.warm import warm
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -139,27 +139,22 @@ def test_json_lines_hold_everything_and_stay_lines():
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_the_command_line_shows_the_lines(form, tmp_path):
+def test_the_command_line_shows_the_lines(form, tmp_path, monkeypatch):
     tmp_path.joinpath("agents.py").write_text("def echo(text: str) -> str:\n    return text\n")
     command = warm("-m", "a2a_adapters", "serve", "agents:echo", "--port", "0")
-    server = subprocess.Popen(
-        [*command, "--log-format", form], cwd=tmp_path, stderr=subprocess.PIPE, text=True
-    )
-    line = ""
-    while "A2A agent at" not in line:
-        line = server.stderr.readline()
-        assert line, "the server did not start"
-    message = json.loads(line)["message"] if form == "json" else line
-    url = message.split("A2A agent at ")[1].split("/,")[0]
     content = {
         "jsonrpc": "2.0",
         "id": 1,
         "method": "SendMessage",
         "params": {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": SECRET}]}},
     }
-    answer = httpx.post(url, json=content, headers={"A2A-Version": "1.0"}).json()
-    server.terminate()
-    rest = server.communicate(timeout=20)[1]
+    monkeypatch.chdir(tmp_path)
+    with launched([*command, "--log-format", form]) as (server, url):
+        answer = httpx.post(
+            url, json=content, headers={"A2A-Version": "1.0"}, timeout=PATIENCE
+        ).json()
+        server.terminate()
+        rest = server.ended()
     task_id = answer["result"]["task"]["id"]
     assert SECRET not in rest
     shown = [line for line in rest.splitlines() if task_id in line]

@@ -226,7 +226,7 @@ def test_the_command_line_closes_what_it_opened(folder, sent):
     command = warm("-m", "a2a_adapters", "serve", "app:make", "--port", "0")
     with launched(command) as (server, _):
         server.send_signal(sent)
-        _, log = server.communicate(timeout=PATIENCE)
+        log = server.ended()
     assert (folder / "closed").exists(), log
     assert "Traceback" not in log
 
@@ -264,7 +264,7 @@ def test_a_script_with_a_stuck_thread_ends_on_ctrl_c(folder):
             assert server.poll() is None
             time.sleep(0.05)
         server.send_signal(signal.SIGINT)
-        _, log = server.communicate(timeout=PATIENCE)
+        log = server.ended()
     assert server.returncode == 0
     assert (folder / "after").exists()
     assert "left 1 blocking call(s) behind" in log

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from a2a.types import TaskState
 
-from tests.processes import PATIENCE, launched
+from tests.processes import launched
 from tests.warm import warm
 
 V1 = {"A2A-Version": "1.0"}
@@ -126,7 +126,7 @@ async def test_running_tasks_get_their_time_and_then_a_reason(server, sent):
             status = await reader.last_status()
             assert status["state"] == "TASK_STATE_FAILED"
             assert status["message"]["parts"] == [{"text": "The server was stopped."}]
-    _, errors = await asyncio.to_thread(process.communicate, timeout=20)
+    errors = await asyncio.to_thread(process.ended)
     assert time.monotonic() - told < 8
     # uvicorn ends itself by SIGTERM again, as who sent it expects.
     assert process.returncode == (0 if sent == signal.SIGINT else -sent)
@@ -217,23 +217,16 @@ async def test_whatever_hangs_the_server_ends(tmp_path, monkeypatch, hangs):
         async with httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http:
             reading = asyncio.ensure_future(http.post("/", json=call("x")))
             if hangs not in {"store", "thread"}:  # there the agent waits for the store
-                await asyncio.to_thread(_until, process, "running")
+                await asyncio.to_thread(process.said, "^running$")
             else:
                 while (await http.get("/healthz")).status_code != 200:
                     pass
             process.send_signal(signal.SIGTERM)
-            _, errors = await asyncio.to_thread(process.communicate, timeout=PATIENCE)
+            errors = await asyncio.to_thread(process.ended)
             reading.cancel()
             await asyncio.wait({reading})
     assert process.returncode == -signal.SIGTERM
     assert ("left behind" in errors) == (hangs != "nothing"), errors
-
-
-def _until(process, word):
-    for line in process.stderr:
-        if word in line:
-            return
-    raise AssertionError("the server has ended")
 
 
 async def test_a_reader_that_has_stopped_does_not_keep_the_server(server):
@@ -248,7 +241,7 @@ async def test_a_reader_that_has_stopped_does_not_keep_the_server(server):
         assert stopped.recv(100)
         told = time.monotonic()
         process.send_signal(signal.SIGTERM)
-        await asyncio.to_thread(process.communicate, timeout=20)
+        await asyncio.to_thread(process.ended)
     assert time.monotonic() - told < 10
 
 
@@ -259,7 +252,7 @@ async def test_tasks_of_a_killed_server_have_failed_when_it_is_back(server):
         await reader.begun.wait()
         task_id = reader.events[0]["task"]["id"]
         process.kill()
-        process.wait(timeout=10)
+        process.ended()
         with pytest.raises(httpx.TransportError):
             await reader.last_status()
     with launched(warm("app.py")) as (_, url):

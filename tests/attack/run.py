@@ -72,10 +72,7 @@ async def attack(
 @asynccontextmanager
 async def _server(*arguments: str) -> AsyncGenerator[Target]:
     with launched([sys.executable, *arguments], {**os.environ}) as (server, url):
-        drain = asyncio.create_task(asyncio.to_thread(_read_log, server))
         yield Target(url, server.pid)
-        server.terminate()
-        await drain
 
 
 @asynccontextmanager
@@ -87,11 +84,6 @@ async def _provider() -> AsyncGenerator[str]:
 
     async with running(Starlette(routes=[Route("/keys", publish)])) as url:
         yield f"{url}/keys"
-
-
-def _read_log(server) -> None:
-    while server.stderr.readline():
-        pass
 
 
 async def _flooded(

@@ -13,7 +13,7 @@ from tests.fuzz.client import Client
 from tests.fuzz.requests import REQUESTS, RPCS, spoilt
 from tests.fuzz.served import Served
 
-_SETTLE_SECONDS = 10
+_SETTLE_SECONDS = 60
 
 
 def fuzz(examples: int) -> dict[str, object]:

@@ -51,7 +51,11 @@ def wait_for_command(listener):
             os._exit(0)
         elif key.fileobj is listener:
             relay, _ = listener.accept()
-            command, files = received(relay)
+            try:
+                command, files = received(relay)
+            except ConnectionError:
+                relay.close()
+                continue
             ended, running = os.pipe()  # which the fork keeps open while it runs
             pid = os.fork()
             if not pid:
@@ -87,7 +91,9 @@ def received(relay):
     size, files, _, _ = socket.recv_fds(relay, 8, 3)
     body = b""
     while len(body) < int.from_bytes(size):
-        body += relay.recv(1 << 16)
+        if not (more := relay.recv(1 << 16)):
+            raise ConnectionError("the relay was ended")
+        body += more
     return json.loads(body), files
 
 
@@ -112,6 +118,7 @@ def run(arguments, folder, environment):
     os.environ.update(environment)
     sys.path[1:1] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     while arguments[0] == "-W":
         warnings.simplefilter(arguments[1])
         arguments = arguments[2:]
@@ -127,7 +134,8 @@ def run(arguments, folder, environment):
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Not ignored: a fork that is not yet ready for Ctrl-C would never hear of it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     warm_up()
     gc.freeze()  # what is here stays, a fork need not look it through
     listener, sys.executable = sys.argv[1:]
