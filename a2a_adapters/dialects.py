@@ -1,10 +1,10 @@
 """What plugins are built with that speak a dialect of A2A.
 
 Servers and clients that came before the protocol, or beside it, have their own routes and shapes.
-A plugin calls them over `HttpClients`, which are bounded and careful about where credentials go,
-and reads their streams by `event_data`. One that serves them implements the hook `a2a_routes`: it
-gets a `DialectServer` and returns `DialectRoutes`. `Answer` makes one answer of the events of a
-`DialectAgent`.
+A plugin that calls them returns a `DialectTransport` from the hook `a2a_transport`; it calls by
+`JsonHttp`, or reads streams by `event_data`. `HttpClients` are bounded and careful about where
+credentials go. One that serves them implements the hook `a2a_routes`: it gets a `DialectServer` and
+returns `DialectRoutes`. `Answer` makes one answer of the events of a `DialectAgent`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,26 @@ from typing import TYPE_CHECKING
 from a2a_adapters.calling.answer import Answer
 from a2a_adapters.calling.card import agent_url
 from a2a_adapters.calling.clients import HttpClients
+from a2a_adapters.calling.json_http import JsonHttp
 from a2a_adapters.calling.quoting import quote
+from a2a_adapters.calling.rpc import rpc_call, rpc_refusal
 from a2a_adapters.calling.sse import event_data
 from a2a_adapters.lazy import lazy_names
 from a2a_adapters.protocol.conversion import message_parts, struct_to_dict, to_protocol, to_struct
+from a2a_adapters.protocol.errors import is_busy
+from a2a_adapters.protocol.ids import new_id
+from a2a_adapters.protocol.messages import (
+    agent_message,
+    artifact_response,
+    status_response,
+    user_message,
+)
 from a2a_adapters.protocol.wire import one_line
 
 if TYPE_CHECKING:
     from a2a_adapters.bindings.http import read_json
+    from a2a_adapters.calling.dialect import DialectTransport
+    from a2a_adapters.observability.failures import log_failure
     from a2a_adapters.serving.dialects import (
         DialectAgent,
         DialectRoutes,
@@ -34,23 +46,36 @@ __all__ = [
     "DialectAgent",
     "DialectRoutes",
     "DialectServer",
+    "DialectTransport",
     "HttpClients",
+    "JsonHttp",
+    "agent_message",
     "agent_url",
+    "artifact_response",
     "as_response",
     "event_data",
+    "is_busy",
+    "log_failure",
     "message_parts",
+    "new_id",
     "one_line",
     "quote",
     "read_json",
+    "rpc_call",
+    "rpc_refusal",
+    "status_response",
     "struct_to_dict",
     "to_protocol",
     "to_struct",
+    "user_message",
 ]
 
-# The server's half: who calls an agent of a dialect does not load it.
+# Each half is loaded by who is on that side: calling or serving agents of a dialect.
 __getattr__ = lazy_names(
     "a2a_adapters",
     {
+        "DialectTransport": "calling.dialect",
+        "log_failure": "observability.failures",
         "read_json": "bindings.http",
         **dict.fromkeys(
             ("DialectAgent", "DialectRoutes", "DialectServer", "as_response"), "serving.dialects"

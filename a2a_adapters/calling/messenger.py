@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from a2a.types import Message, Role, SendMessageRequest
+from a2a.types import SendMessageRequest
 from google.protobuf.message import Error as ProtocolBufferError
 
 from a2a_adapters.calling.exchange import Exchange
 from a2a_adapters.errors import InvalidInputError
 from a2a_adapters.parts import JSON, Data, File, Part, Text
-from a2a_adapters.protocol.conversion import to_protocol, to_struct
-from a2a_adapters.protocol.ids import new_uuid
+from a2a_adapters.protocol.messages import user_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,21 +51,13 @@ class Messenger:
             RemoteAgentError: The agent's card cannot be had.
         """
         try:
-            request = SendMessageRequest(
-                message=Message(
-                    message_id=new_uuid(),
-                    role=Role.ROLE_USER,
-                    parts=to_protocol(_parts(message)),
-                    context_id=context_id,
-                    task_id=task_id,
-                    metadata=to_struct(metadata) if metadata else None,
-                )
-            )
+            sent = user_message(_parts(message), context_id, task_id, metadata)
         except (ValueError, RecursionError, ProtocolBufferError) as error:
             raise InvalidInputError(
                 "the message cannot be sent: text must be Unicode without lone surrogates, data "
                 "must be JSON that is not nested too deeply"
             ) from error
+        request = SendMessageRequest(message=sent)
         return Exchange(await self._connections.get(), request, self._options)
 
 

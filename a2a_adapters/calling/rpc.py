@@ -11,7 +11,7 @@ from a2a_adapters.errors import RemoteAnswerError, RemoteRefusedError
 from a2a_adapters.protocol.ids import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Mapping
 
     import httpx
     from a2a.client import ClientCallContext
@@ -29,7 +29,7 @@ class Rpc:
     """
 
     def __init__(self, http: httpx.AsyncClient, url: str, version: str) -> None:
-        self._json = JsonHttp(http, _refusal)
+        self._json = JsonHttp(http, rpc_refusal)
         self._url = url
         self._version = version
 
@@ -79,7 +79,7 @@ class _Call:
     params: dict[str, Any]
 
     def body(self) -> dict[str, Any]:
-        return {"jsonrpc": "2.0", "id": self.id, "method": self.method, "params": self.params}
+        return rpc_call(self.method, self.params, self.id)
 
     def making(self, make: Callable[[dict[str, Any]], T]) -> Callable[[object], T]:
         return lambda response: make(self.result(response))
@@ -93,7 +93,13 @@ class _Call:
         return result
 
 
-def _refusal(response: object) -> RemoteRefusedError | None:
+def rpc_call(method: str, params: Mapping[str, Any], call_id: str = "") -> dict[str, Any]:
+    """Return a call; without an id it gets one of its own."""
+    return {"jsonrpc": "2.0", "id": call_id or new_id(), "method": method, "params": params}
+
+
+def rpc_refusal(response: object) -> RemoteRefusedError | None:
+    """Return what a response refuses with; None if it refuses nothing."""
     error = response.get("error") if isinstance(response, dict) else None
     if not isinstance(error, dict):
         return None

@@ -108,10 +108,14 @@ def http_error(error: A2AError) -> dict[str, Any]:
     return {"error": {**status, "details": details(error)}}
 
 
+def is_busy(error: A2AError) -> bool:
+    """Tell whether it is of use to try again."""
+    return isinstance(error, ServerBusyError)
+
+
 def retry_headers(error: A2AError) -> dict[str, str]:
     """Return the HTTP headers that tell when to try again, if that is of use."""
-    is_busy = isinstance(error, ServerBusyError)
-    return {"Retry-After": str(RETRY_AFTER_SECONDS)} if is_busy else {}
+    return {"Retry-After": str(RETRY_AFTER_SECONDS)} if is_busy(error) else {}
 
 
 def details(error: A2AError) -> list[dict[str, Any]]:

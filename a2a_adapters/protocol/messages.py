@@ -1,24 +1,35 @@
-"""Messages and statuses as an agent makes them."""
+"""Messages, and the events of an agent."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING
 
-from a2a.types import Message, Role, TaskState, TaskStatus, TaskStatusUpdateEvent
+from a2a.types import (
+    Artifact,
+    Message,
+    Role,
+    StreamResponse,
+    TaskArtifactUpdateEvent,
+    TaskState,
+    TaskStatus,
+    TaskStatusUpdateEvent,
+)
 
-from a2a_adapters.parts import Part, Text
-from a2a_adapters.protocol.conversion import to_protocol
-from a2a_adapters.protocol.ids import new_id
+from a2a_adapters.parts import JSON, Part, Text
+from a2a_adapters.protocol.conversion import to_protocol, to_struct
+from a2a_adapters.protocol.ids import new_id, new_uuid
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from google.protobuf.struct_pb2 import Struct
 
 ANSWER = "answer"
 """Name of the artifact that holds the answer's text."""
 
 
-def agent_message(parts: Sequence[Part], context_id: str, task_id: str = "") -> Message:
+def agent_message(parts: Sequence[Part], context_id: str = "", task_id: str = "") -> Message:
     """Return a message of the agent."""
     return Message(
         message_id=new_id(),
@@ -43,4 +54,49 @@ def status_event(
     message = agent_message([Text(text)], context_id, task_id) if text else None
     return TaskStatusUpdateEvent(
         task_id=task_id, context_id=context_id, status=status(state, message)
+    )
+
+
+def user_message(
+    parts: Iterable[Part],
+    context_id: str = "",
+    task_id: str = "",
+    metadata: Mapping[str, JSON] | None = None,
+    message_id: str = "",
+) -> Message:
+    """Return a message to an agent.
+
+    Raises:
+        ValueError: It cannot be expressed in the protocol; as `RecursionError` and
+            `google.protobuf.message.Error`, too.
+    """
+    return Message(
+        message_id=message_id or new_uuid(),
+        role=Role.ROLE_USER,
+        parts=to_protocol(parts),
+        context_id=context_id,
+        task_id=task_id,
+        metadata=to_struct(metadata) if metadata else None,
+    )
+
+
+def artifact_response(
+    task_id: str, context_id: str, artifact: Artifact, *, append: bool = False
+) -> StreamResponse:
+    """Return an artifact, or more of one, as an event of a stream."""
+    return StreamResponse(
+        artifact_update=TaskArtifactUpdateEvent(
+            task_id=task_id, context_id=context_id, artifact=artifact, append=append
+        )
+    )
+
+
+def status_response(
+    task_id: str, context_id: str, status: TaskStatus, metadata: Struct | None = None
+) -> StreamResponse:
+    """Return a status as an event of a stream."""
+    return StreamResponse(
+        status_update=TaskStatusUpdateEvent(
+            task_id=task_id, context_id=context_id, status=status, metadata=metadata
+        )
     )

@@ -6,10 +6,9 @@ cards, as Agno-Go and Agno before 2.3.26, are called by `RemoteAgent(agno_card(u
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from a2a_adapters import hookimpl
+from a2a_adapters import hookimpl, lazy_names
 
 if TYPE_CHECKING:
     import httpx
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from a2a_adapters_agno.calling.card import agno_card
 
 __all__ = ["agno_card"]
+
+__getattr__ = lazy_names(__name__, {"agno_card": "calling.card"})
 
 _DIALECT = "agno"
 
@@ -55,9 +56,3 @@ def a2a_card_hint() -> str:
         "http://host:7777/a2a/agents/my-agent; Agno-Go has none, agno_card of a2a_adapters_agno "
         "makes one"
     )
-
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.calling.card"), name)

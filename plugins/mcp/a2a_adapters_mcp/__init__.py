@@ -6,7 +6,7 @@ agents over stdio, and `serve(McpServer("npx ..."))` serves an MCP server as an 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from a2a_adapters import MissingExtraError, hookimpl, lazy_names
 
@@ -44,7 +44,9 @@ def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
 @hookimpl
 def a2a_target(word: str) -> object | None:
     """Return the MCP server of `mcp:COMMAND` or `mcp:URL`."""
-    return _load("McpServer")(word.removeprefix(_PREFIX)) if word.startswith(_PREFIX) else None
+    return (
+        __getattr__("McpServer")(word.removeprefix(_PREFIX)) if word.startswith(_PREFIX) else None
+    )
 
 
 @hookimpl
@@ -63,13 +65,9 @@ def a2a_commands(
     return {"mcp": command(load)}
 
 
-_load = lazy_names(
+__getattr__ = lazy_names(
     __name__,
     {"McpServer": "serving.server", "McpTools": "offering.offer"},
     frameworks=["mcp"],
     extra="mcp",
 )
-
-
-def __getattr__(name: str) -> Any:
-    return _load(name)

@@ -8,23 +8,18 @@ tasks of Agno-Go.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
-from a2a.types import (
-    Artifact,
-    Message,
-    Role,
-    StreamResponse,
-    Task,
-    TaskArtifactUpdateEvent,
-    TaskState,
-    TaskStatus,
-    TaskStatusUpdateEvent,
-)
+from a2a.types import Artifact, Message, StreamResponse, Task, TaskState, TaskStatus
 from pydantic_core import from_json
 
 from a2a_adapters import PROGRESS_EXTENSION, Data, Part, RemoteAnswerError, Text
-from a2a_adapters.dialects import to_protocol
+from a2a_adapters.dialects import (
+    agent_message,
+    artifact_response,
+    new_id,
+    status_response,
+    to_protocol,
+)
 from a2a_adapters_agno.parts import decode
 
 if TYPE_CHECKING:
@@ -67,7 +62,7 @@ def read_task(result: Mapping[str, Any]) -> Task:
         if not task.artifacts:
             raise _nothing_in_it(task.id)
     elif parts and state not in _UNFINISHED:
-        task.status.message.CopyFrom(_message(parts))
+        task.status.message.CopyFrom(agent_message(parts))
     return task
 
 
@@ -97,6 +92,8 @@ class StreamReader:
                 return self._read_message(event)
             case "task":
                 return self._read_task(event)
+            case _ if isinstance(task := event.get("task"), dict):  # in place of a stream
+                return self._read_task(task)
             case _ if "status" in event:
                 return self._read_bare(event)
             case _:
@@ -125,7 +122,7 @@ class StreamReader:
         parts = _parts(event)
         about = event.get("metadata")
         if isinstance(about, dict) and about.get("agno_content_category") == "reasoning":
-            return [self._status(TaskState.TASK_STATE_WORKING, _message(parts))]
+            return [self._status(TaskState.TASK_STATE_WORKING, agent_message(parts))]
         self._streamed += parts
         return [self._chunk(str(event.get("messageId", "answer")), parts)] if parts else []
 
@@ -136,7 +133,7 @@ class StreamReader:
         self._task_id = str(event.get("id") or self._task_id)
         self._context_id = str(event.get("contextId") or self._context_id)
         if state != _COMPLETED:
-            return [self._status(state, _message(said) if said else None)]
+            return [self._status(state, agent_message(said) if said else None)]
         has_text = any(isinstance(part, Text) for part in self._streamed)
         late = [
             part
@@ -162,29 +159,20 @@ class StreamReader:
         error = event.get("error")
         if isinstance(error, dict):
             said = [*said, Text(str(error.get("message", "")))]
-        return [self._status(state, _message(said) if said else None)]
+        return [self._status(state, agent_message(said) if said else None)]
 
     def _chunk(self, artifact_id: str, parts: Sequence[Part]) -> StreamResponse:
-        event = self._whole(Artifact(artifact_id=artifact_id, parts=to_protocol(parts)))
-        event.artifact_update.append = artifact_id in self._begun
+        append = artifact_id in self._begun
         self._begun.add(artifact_id)
-        return event
+        artifact = Artifact(artifact_id=artifact_id, parts=to_protocol(parts))
+        return artifact_response(self._task_id, self._context_id, artifact, append=append)
 
     def _whole(self, artifact: Artifact) -> StreamResponse:
-        return StreamResponse(
-            artifact_update=TaskArtifactUpdateEvent(
-                task_id=self._task_id, context_id=self._context_id, artifact=artifact
-            )
-        )
+        return artifact_response(self._task_id, self._context_id, artifact)
 
     def _status(self, state: TaskState, message: Message | None = None) -> StreamResponse:
-        return StreamResponse(
-            status_update=TaskStatusUpdateEvent(
-                task_id=self._task_id,
-                context_id=self._context_id,
-                status=TaskStatus(state=state, message=message),
-            )
-        )
+        status = TaskStatus(state=state, message=message)
+        return status_response(self._task_id, self._context_id, status)
 
 
 def _nothing_in_it(task_id: str) -> RemoteAnswerError:
@@ -215,14 +203,10 @@ def _parts(message: Mapping[str, Any]) -> list[Part]:
 
 def _artifact(artifact: Mapping[str, Any]) -> Artifact:
     return Artifact(
-        artifact_id=str(artifact.get("artifactId") or uuid4()),
+        artifact_id=str(artifact.get("artifactId") or new_id()),
         name=str(artifact.get("name") or ""),
         parts=to_protocol(_parts(artifact)),
     )
-
-
-def _message(parts: Sequence[Part]) -> Message:
-    return Message(message_id=uuid4().hex, role=Role.ROLE_AGENT, parts=to_protocol(parts))
 
 
 def _tool_news(metadata: object) -> Message | None:
@@ -237,7 +221,7 @@ def _tool_news(metadata: object) -> Message | None:
         "name": str(about.get("tool_name", "")),
         "arguments": _json(about.get("tool_args")),
     }
-    message = _message([Data(news)])
+    message = agent_message([Data(news)])
     message.extensions.append(PROGRESS_EXTENSION)
     return message
 

@@ -14,7 +14,7 @@ from a2a.utils.errors import (
 )
 from starlette.responses import JSONResponse, Response
 
-from a2a_adapters.dialects import Answer, as_response
+from a2a_adapters.dialects import Answer, as_response, is_busy
 from a2a_adapters_agno.serving.answers import frame, go_message, go_state, said
 from a2a_adapters_agno.serving.per_agent import USER_HEADER
 from a2a_adapters_agno.serving.requests import (
@@ -105,7 +105,7 @@ def _code(error: A2AError) -> tuple[int, int]:
         return _TASK_NOT_FOUND, 404
     if isinstance(error, _WRONG_PARAMS):
         return _INVALID_PARAMS, 400
-    return _FAILED, 503 if "retryAfterSeconds" in (error.data or {}) else 500
+    return _FAILED, 503 if is_busy(error) else 500
 
 
 def _sent(call: Call, reply: AgentReply, agent_id: str) -> Response:

@@ -18,7 +18,7 @@ from a2a.utils.errors import (
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from a2a_adapters import PROGRESS_EXTENSION, Text, TextDelta, ToolCall, ToolResult
-from a2a_adapters.dialects import Answer, as_response
+from a2a_adapters.dialects import Answer, as_response, is_busy
 from a2a_adapters_agno.serving.answers import TaskShapes, event, with_text
 from a2a_adapters_agno.serving.requests import (
     Call,
@@ -77,8 +77,7 @@ class AgentEndpoint:
         except _BAD_REQUESTS as error:
             return _refusal(400, error.message)
         except A2AError as error:
-            is_busy = "retryAfterSeconds" in (error.data or {})
-            return _refusal(503 if is_busy else 500, error.message)
+            return _refusal(503 if is_busy(error) else 500, error.message)
 
     async def _answer(self, call: Call, agent: DialectAgent, request: Request) -> Response:
         context = self._server.caller(request)

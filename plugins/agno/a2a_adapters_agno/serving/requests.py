@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
-from a2a.types import Message, Role, SendMessageRequest
+from a2a.types import SendMessageRequest
 from a2a.utils.errors import JSONParseError
 
 from a2a_adapters import dialects
-from a2a_adapters.dialects import to_protocol, to_struct
+from a2a_adapters.dialects import user_message
 from a2a_adapters_agno.parts import decode
 
 if TYPE_CHECKING:
@@ -116,16 +115,10 @@ def to_request(call: Call, user_id: str, *, wrapped_data: bool = False) -> SendM
     if not sent.get("parts"):
         raise WrongRequestError("invalid message: at least one message part is required")
     try:
-        parts = to_protocol(decode(sent.get("parts"), wrapped_data=wrapped_data))
-        message = Message(
-            message_id=_text(sent, "messageId") or str(uuid4()),
-            role=Role.ROLE_USER,
-            context_id=_text(sent, "contextId"),
-            task_id=_text(sent, "taskId"),
-            parts=parts,
-        )
-        if metadata:
-            message.metadata.CopyFrom(to_struct(metadata))
+        parts = decode(sent.get("parts"), wrapped_data=wrapped_data)
+        context_id, task_id = _text(sent, "contextId"), _text(sent, "taskId")
+        message_id = _text(sent, "messageId")
+        message = user_message(parts, context_id, task_id, metadata, message_id)
     except (ValueError, TypeError, RecursionError) as error:
         raise WrongRequestError(f"invalid message: {error}") from error
     request = SendMessageRequest(message=message)

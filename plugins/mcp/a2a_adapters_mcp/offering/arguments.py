@@ -5,13 +5,12 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
-from a2a.types import Message, Role, SendMessageRequest
+from a2a.types import SendMessageRequest
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from a2a_adapters import AgentDescription, Data, File, InvalidInputError, Part, Text
-from a2a_adapters.dialects import to_protocol, to_struct
+from a2a_adapters.dialects import user_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -128,14 +127,7 @@ def to_request(
         InvalidInputError: It cannot be expressed in the protocol.
     """
     try:
-        message = Message(
-            message_id=str(uuid4()),
-            role=Role.ROLE_USER,
-            parts=to_protocol(parts),
-            context_id=context_id,
-            task_id=task_id,
-            metadata=to_struct(metadata) if metadata else None,
-        )
+        message = user_message(parts, context_id, task_id, metadata)
     except (ValueError, TypeError, RecursionError) as error:
         raise InvalidInputError("the arguments cannot be sent to the agent") from error
     return SendMessageRequest(message=message)

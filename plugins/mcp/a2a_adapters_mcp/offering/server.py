@@ -15,6 +15,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import McpError
 
 from a2a_adapters import PROGRESS_EXTENSION, AgentReply, InvalidInputError
+from a2a_adapters.dialects import log_failure
 from a2a_adapters_mcp.offering.arguments import ToolArguments
 from a2a_adapters_mcp.offering.questions import DeclinedError, Elicitation
 from a2a_adapters_mcp.offering.results import error, to_result
@@ -87,9 +88,8 @@ class ToolServer:
             return error(str(failure))
         except A2AError as failure:
             return error(failure.message)
-        except Exception:  # its text may be private
-            error_id = uuid4().hex
-            logger.exception("a call of the tool %s failed, error id %s", name, error_id)
+        except Exception as failure:  # its text may be private
+            error_id = log_failure(f"a call of the tool {name} failed", failure)
             return error(f"The call failed. Error id: {error_id}")
 
     async def _call(self, tool: AgentTool, arguments: ToolArguments) -> AgentReply:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import httpx
 from pydantic_core import from_json, to_json
 
-from a2a_adapters.dialects import event_data
+from a2a_adapters.dialects import event_data, rpc_call
 from a2a_adapters_omniroute.calling.failure import cancelled, refusal, unauthorized
 from a2a_adapters_omniroute.errors import OmniRouteAnswerError
 
@@ -73,7 +72,7 @@ class Gateway:
 
 
 def _call(method: str, params: Mapping[str, JSON]) -> bytes:
-    return to_json({"jsonrpc": "2.0", "id": uuid4().hex, "method": method, "params": params})
+    return to_json(rpc_call(method, params))
 
 
 def _within(request: httpx.Request, url: httpx.URL) -> httpx.Request:

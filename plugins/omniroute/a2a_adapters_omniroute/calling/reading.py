@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import base64
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
-from a2a.types import (
-    Artifact,
-    Message,
-    Role,
-    StreamResponse,
-    Task,
-    TaskArtifactUpdateEvent,
-    TaskState,
-    TaskStatus,
-    TaskStatusUpdateEvent,
-)
+from a2a.types import Artifact, StreamResponse, Task, TaskState, TaskStatus
 
 from a2a_adapters import File, Part, Text
-from a2a_adapters.dialects import Answer, to_protocol, to_struct
+from a2a_adapters.dialects import (
+    Answer,
+    agent_message,
+    artifact_response,
+    status_response,
+    to_protocol,
+    to_struct,
+)
 from a2a_adapters_omniroute.calling.outcome import checked
 from a2a_adapters_omniroute.calling.reply import OmniRouteReply
 from a2a_adapters_omniroute.errors import OmniRouteAnswerError
@@ -62,7 +58,7 @@ def read_task(result: Mapping[str, Any]) -> Task:
     if state == "failed":
         told = [metadata.get("error"), *(event.get("message") for event in reversed(events))]
         reason = next((each for each in told if isinstance(each, str)), "")
-        read.status.message.CopyFrom(_message(reason))
+        read.status.message.CopyFrom(agent_message([Text(reason)]))
     return read
 
 
@@ -98,9 +94,9 @@ class StreamReader:
         elif self._parts:
             responses = []
         else:
-            responses = [_whole(task.id, artifact) for artifact in task.artifacts]
+            responses = [artifact_response(task.id, "", each) for each in task.artifacts]
         if not self._task_id or task.status.state != TaskState.TASK_STATE_WORKING:
-            responses.append(_status(task))
+            responses.append(status_response(task.id, "", task.status, task.metadata))
         self._task_id = task.id
         if task.status.state in _ENDED:
             self._check(task)
@@ -109,11 +105,9 @@ class StreamReader:
     def _chunk(self, task_id: str, part: Part) -> StreamResponse:
         self._parts.append(part)
         if not isinstance(part, Text):
-            return _whole(task_id, _artifact(len(self._parts), part))
-        response = _whole(task_id, _artifact(0, part))
-        response.artifact_update.append = self._has_text
-        self._has_text = True
-        return response
+            return artifact_response(task_id, "", _artifact(len(self._parts), part))
+        append, self._has_text = self._has_text, True
+        return artifact_response(task_id, "", _artifact(0, part), append=append)
 
     def _check(self, task: Task) -> None:
         if self._parts:
@@ -129,28 +123,9 @@ def _check(task: Task) -> None:
     checked(OmniRouteReply.of(answer.finish()[1]))
 
 
-def _whole(task_id: str, artifact: Artifact) -> StreamResponse:
-    return StreamResponse(
-        artifact_update=TaskArtifactUpdateEvent(task_id=task_id, artifact=artifact)
-    )
-
-
-def _status(task: Task) -> StreamResponse:
-    return StreamResponse(
-        status_update=TaskStatusUpdateEvent(
-            task_id=task.id, status=task.status, metadata=task.metadata
-        )
-    )
-
-
 def _artifact(number: int, part: Part) -> Artifact:
     artifact_id = f"result-{number}" if number else "answer"
     return Artifact(artifact_id=artifact_id, parts=to_protocol([part]))
-
-
-def _message(text: str) -> Message:
-    parts = to_protocol([Text(text)])
-    return Message(message_id=uuid4().hex, role=Role.ROLE_AGENT, parts=parts)
 
 
 def _part(artifact: Mapping[str, Any]) -> Part | None:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from a2a.compat.v0_3.jsonrpc_transport import CompatJsonRpcTransport
-from a2a.types import SendMessageResponse, Task
-from a2a.utils.errors import UnsupportedOperationError
 from pydantic_core import to_json
 
 from a2a_adapters import Data, Part, Text
-from a2a_adapters.dialects import message_parts, struct_to_dict
+from a2a_adapters.dialects import DialectTransport, message_parts, struct_to_dict
 from a2a_adapters_omniroute.calling.gateway import Gateway
 from a2a_adapters_omniroute.calling.reading import StreamReader, read_answer, read_task
 from a2a_adapters_omniroute.calling.routing import SMART_ROUTING
@@ -20,22 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     import httpx
-    from a2a.client import ClientCallContext
-    from a2a.types import (
-        AgentCard,
-        CancelTaskRequest,
-        GetTaskRequest,
-        Message,
-        SendMessageRequest,
-        StreamResponse,
-        SubscribeToTaskRequest,
-    )
+    from a2a.types import AgentCard, Message, StreamResponse, Task
 
 ROLE = "role"
 """Key in a part's metadata: who says it, "system", "user" or "assistant"."""
 
 
-class OmniRouteTransport(CompatJsonRpcTransport):
+class OmniRouteTransport(DialectTransport):
     """Calls a gateway.
 
     A message's metadata is what is asked of it: `model`, `combo`, `budget`, `role`, and `skill`.
@@ -48,62 +36,27 @@ class OmniRouteTransport(CompatJsonRpcTransport):
     """
 
     def __init__(self, http: httpx.AsyncClient, card: AgentCard, url: str) -> None:
-        super().__init__(http, card, url, is_shared_httpx=True)
+        super().__init__(http, card, url)
         self._gateway = Gateway(http, url)
 
-    async def send_message(
-        self,
-        request: SendMessageRequest,
-        *,
-        context: ClientCallContext | None = None,  # noqa: ARG002 - there are no extensions
-    ) -> SendMessageResponse:
-        """Send a message and wait for the task that answers it."""
-        result = await self._gateway.call("message/send", to_params(request.message))
-        return SendMessageResponse(task=read_answer(result))
+    async def send(self, message: Message) -> Task:
+        """Send a message and return the task that answers it."""
+        return read_answer(await self._gateway.call("message/send", to_params(message)))
 
-    async def send_message_streaming(
-        self,
-        request: SendMessageRequest,
-        *,
-        context: ClientCallContext | None = None,  # noqa: ARG002
-    ) -> AsyncGenerator[StreamResponse]:
+    async def stream(self, message: Message) -> AsyncGenerator[StreamResponse]:
         """Send a message and yield what happens to its task."""
         reader = StreamReader()
-        async for event in self._gateway.stream("message/stream", to_params(request.message)):
+        async for event in self._gateway.stream("message/stream", to_params(message)):
             for response in reader.read(event):
                 yield response
 
-    async def get_task(
-        self,
-        request: GetTaskRequest,
-        *,
-        context: ClientCallContext | None = None,  # noqa: ARG002
-    ) -> Task:
+    async def find(self, task_id: str) -> Task:
         """Return a task, whatever its state."""
-        return read_task(await self._gateway.call("tasks/get", {"taskId": request.id}))
+        return read_task(await self._gateway.call("tasks/get", {"taskId": task_id}))
 
-    async def cancel_task(
-        self,
-        request: CancelTaskRequest,
-        *,
-        context: ClientCallContext | None = None,  # noqa: ARG002
-    ) -> Task:
+    async def cancel(self, task_id: str) -> Task:
         """Cancel a task; the provider may work on it all the same."""
-        return read_task(await self._gateway.call("tasks/cancel", {"taskId": request.id}))
-
-    async def subscribe(
-        self,
-        request: SubscribeToTaskRequest,  # noqa: ARG002
-        *,
-        context: ClientCallContext | None = None,  # noqa: ARG002
-    ) -> AsyncGenerator[StreamResponse]:
-        """Refuse: a gateway's stream cannot be taken up again.
-
-        Raises:
-            UnsupportedOperationError: Always.
-        """
-        raise UnsupportedOperationError
-        yield  # an async generator, as the interface wants it
+        return read_task(await self._gateway.call("tasks/cancel", {"taskId": task_id}))
 
 
 def to_params(message: Message) -> dict[str, Any]:

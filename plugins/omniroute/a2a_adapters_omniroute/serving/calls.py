@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
-from a2a.types import Message, Part, Role, SendMessageRequest
+from a2a.types import SendMessageRequest
 from google.protobuf.json_format import ParseDict, ParseError
 from google.protobuf.struct_pb2 import Struct
 
-from a2a_adapters.dialects import quote
+from a2a_adapters import Text
+from a2a_adapters.dialects import quote, user_message
 from a2a_adapters_omniroute.serving.refusals import (
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -131,11 +131,7 @@ def to_request(messages: Sequence[Said], metadata: object, skill: str) -> SendMe
         texts = [messages[0].content]
     else:
         texts = [f"{said.role.capitalize()}: {said.content}" for said in messages]
-    message = Message(
-        message_id=uuid4().hex,
-        role=Role.ROLE_USER,
-        parts=[Part(text=text) for text in texts],
-    )
+    message = user_message(map(Text, texts))
     if metadata is not None:
         message.metadata.CopyFrom(_struct(metadata))
     if skill:

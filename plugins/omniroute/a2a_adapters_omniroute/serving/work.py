@@ -13,7 +13,7 @@ from a2a.utils.errors import A2AError, ContentTypeNotSupportedError, InvalidPara
 from pydantic_core import to_json
 
 from a2a_adapters import Data, File, Part, Text, TextDelta
-from a2a_adapters.dialects import Answer
+from a2a_adapters.dialects import Answer, is_busy
 from a2a_adapters_omniroute.serving.refusals import (
     FAILED,
     INVALID_PARAMS,
@@ -136,7 +136,7 @@ def _told_code(metadata: Mapping[str, Any]) -> int:
 def _code(error: A2AError) -> int:
     if isinstance(error, InvalidParamsError | ContentTypeNotSupportedError):
         return INVALID_PARAMS
-    return NO_PROVIDER if "retryAfterSeconds" in (error.data or {}) else FAILED
+    return NO_PROVIDER if is_busy(error) else FAILED
 
 
 def _artifacts_of(reply: AgentReply) -> list[dict[str, Any]]:

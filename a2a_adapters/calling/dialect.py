@@ -1,0 +1,107 @@
+"""A way to call agents of a dialect, in place of a2a-sdk's transports."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from a2a.compat.v0_3.jsonrpc_transport import CompatJsonRpcTransport
+from a2a.types import SendMessageResponse
+from a2a.utils.errors import UnsupportedOperationError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    import httpx
+    from a2a.client import ClientCallContext
+    from a2a.types import (
+        AgentCard,
+        CancelTaskRequest,
+        GetTaskRequest,
+        Message,
+        SendMessageRequest,
+        StreamResponse,
+        SubscribeToTaskRequest,
+        Task,
+    )
+
+__all__ = ["DialectTransport"]
+
+
+class DialectTransport(CompatJsonRpcTransport, ABC):
+    """Calls an agent whose dialect has messages, streams and tasks, and no more.
+
+    Args:
+        http: What the calls go through.
+        card: The agent's card.
+        url: Its address.
+    """
+
+    def __init__(self, http: httpx.AsyncClient, card: AgentCard, url: str) -> None:
+        super().__init__(http, card, url, is_shared_httpx=True)
+
+    @abstractmethod
+    async def send(self, message: Message) -> Task:
+        """Send a message and return the task that answers it."""
+
+    @abstractmethod
+    def stream(self, message: Message) -> AsyncGenerator[StreamResponse]:
+        """Send a message and yield what happens to its task."""
+
+    @abstractmethod
+    async def find(self, task_id: str) -> Task:
+        """Return a task, whatever its state."""
+
+    @abstractmethod
+    async def cancel(self, task_id: str) -> Task:
+        """Cancel a task."""
+
+    async def send_message(
+        self,
+        request: SendMessageRequest,
+        *,
+        context: ClientCallContext | None = None,  # noqa: ARG002 - dialects have no extensions
+    ) -> SendMessageResponse:
+        """Send a message and wait for the task that answers it."""
+        return SendMessageResponse(task=await self.send(request.message))
+
+    def send_message_streaming(
+        self,
+        request: SendMessageRequest,
+        *,
+        context: ClientCallContext | None = None,  # noqa: ARG002
+    ) -> AsyncGenerator[StreamResponse]:
+        """Send a message and yield what happens to its task."""
+        return self.stream(request.message)
+
+    async def get_task(
+        self,
+        request: GetTaskRequest,
+        *,
+        context: ClientCallContext | None = None,  # noqa: ARG002
+    ) -> Task:
+        """Return a task, whatever its state."""
+        return await self.find(request.id)
+
+    async def cancel_task(
+        self,
+        request: CancelTaskRequest,
+        *,
+        context: ClientCallContext | None = None,  # noqa: ARG002
+    ) -> Task:
+        """Cancel a task."""
+        return await self.cancel(request.id)
+
+    async def subscribe(
+        self,
+        request: SubscribeToTaskRequest,  # noqa: ARG002
+        *,
+        context: ClientCallContext | None = None,  # noqa: ARG002
+    ) -> AsyncGenerator[StreamResponse]:
+        """Refuse: a stream of a dialect cannot be taken up again.
+
+        Raises:
+            UnsupportedOperationError: Always.
+        """
+        raise UnsupportedOperationError
+        yield  # an async generator, as the interface wants it
