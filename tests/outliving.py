@@ -25,7 +25,7 @@ class Blocking:
 
     def __call__(self) -> str:
         self._started.set()
-        self._go_on.wait(20)
+        self._go_on.wait(60)
         return "late"
 
     async def started(self) -> None:
@@ -52,7 +52,7 @@ async def check_that_it_is_told(
     async with (
         running(app) as url,
         connect(url) as client,
-        httpx.AsyncClient(base_url=url, timeout=20) as http,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
     ):
         before = await outliving(http)
         events = aiter(client.send_message(user_message("hi")))

@@ -36,7 +36,7 @@ async def recall(request: AgentRequest) -> str:
 
 async def test_each_answers_in_its_place():
     app = build_app({"loud": shout, "memory": recall})
-    async with running(app) as url, httpx.AsyncClient(base_url=url) as http:
+    async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
         listed = (await http.get("/agents")).json()["agents"]
         assert [agent["name"] for agent in listed] == ["loud", "memory"]
         assert listed[0]["description"] == "Say it louder."
@@ -60,7 +60,7 @@ async def test_an_agents_address_may_lack_its_slash():
     headers = {"A2A-Version": "1.0"}
     async with (
         running(build_app({"loud": shout}, options=tokens)) as url,
-        httpx.AsyncClient(base_url=url, headers=headers) as http,
+        httpx.AsyncClient(base_url=url, headers=headers, timeout=60) as http,
     ):
         for path in ("/agents/loud", "/agents/loud/"):
             refused = await http.post(path, json=call)
@@ -104,7 +104,10 @@ async def test_behind_a_proxy_each_has_its_public_address():
         (build_app(agents, options=options), forwarded),
         (build_app(agents, url="https://a.example/x/"), {}),
     ):
-        async with running(app) as url, httpx.AsyncClient(base_url=url, headers=headers) as http:
+        async with (
+            running(app) as url,
+            httpx.AsyncClient(base_url=url, headers=headers, timeout=60) as http,
+        ):
             card = (await http.get(f"/agents/one/{CARD}")).json()
             [listed] = (await http.get("/agents")).json()["agents"]
         assert card["url"] == listed["url"] == "https://a.example/x/agents/one/"
@@ -115,7 +118,7 @@ async def test_all_ask_who_is_calling():
     options = ServerOptions(authentication=BearerTokens({"secret": "ann"}))
     async with (
         running(build_app({"one": shout, "two": shout}, options=options)) as url,
-        httpx.AsyncClient(base_url=url) as http,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
     ):
         for name in ("one", "two"):
             assert (await http.get(f"/agents/{name}/{CARD}")).json()["securityRequirements"]
@@ -172,7 +175,7 @@ def test_what_cannot_be_served_is_told_at_once(agents, arguments):
 
 async def test_health():
     app = build_app(shout, options=ServerOptions(authentication=BearerTokens({"s": "ann"})))
-    async with running(app) as url, httpx.AsyncClient(base_url=url) as http:
+    async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
         ready = await http.get("/healthz")
         assert (ready.status_code, ready.json()) == (200, {"status": "ready"})
         await app.state.agents.drain()

@@ -18,7 +18,7 @@ def hello(text: str) -> str:
 
 
 async def fetch(app, path=PATHS[0], **headers):
-    async with running(app) as url, httpx.AsyncClient(base_url=url) as http:
+    async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
         return url, await http.get(path, headers=headers)
 
 
@@ -68,7 +68,10 @@ async def test_forwarded_headers_are_believed_only_when_told():
 
 
 async def test_it_can_be_cached():
-    async with running(build_app(hello)) as url, httpx.AsyncClient(base_url=url) as http:
+    async with (
+        running(build_app(hello)) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
+    ):
         first = await http.get(PATHS[0])
         assert "max-age" in first.headers["cache-control"]
         assert "GMT" in first.headers["last-modified"]
@@ -77,7 +80,10 @@ async def test_it_can_be_cached():
 
 
 async def test_conditions_are_understood():
-    async with running(build_app(hello)) as url, httpx.AsyncClient(base_url=url) as http:
+    async with (
+        running(build_app(hello)) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
+    ):
         first = (await http.get(PATHS[0])).headers
         etag, changed = first["etag"], first["last-modified"]
         past, future = "Thu, 01 Jan 2015 00:00:00 GMT", "Thu, 01 Jan 2099 00:00:00 GMT"
@@ -100,7 +106,10 @@ async def test_conditions_are_understood():
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_its_options(path):
-    async with running(build_app(hello)) as url, httpx.AsyncClient(base_url=url) as http:
+    async with (
+        running(build_app(hello)) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
+    ):
         answer = await http.options(path)
     assert (answer.status_code, answer.headers["allow"]) == (204, "GET, HEAD, OPTIONS")
 

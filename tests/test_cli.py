@@ -118,7 +118,7 @@ async def test_serve_and_card(folder):
 async def ask(url, **headers):
     message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
     call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
-    async with httpx.AsyncClient(headers={"A2A-Version": "1.0"} | headers) as http:
+    async with httpx.AsyncClient(headers={"A2A-Version": "1.0"} | headers, timeout=60) as http:
         response = await http.post(f"{url}/", json=call)
     return response.status_code
 
@@ -148,7 +148,7 @@ async def test_serve_several(folder):
     command = warm("-m", "a2a_adapters", "serve", "--port", "0")
     with started([*command, "loud=app:shout", "held=app:holder.shout"]) as first:
         root = first.removesuffix("/agents/loud")
-        async with httpx.AsyncClient() as http:
+        async with httpx.AsyncClient(timeout=60) as http:
             listed = (await http.get(f"{root}/agents")).json()["agents"]
         assert [agent["name"] for agent in listed] == ["loud", "held"]
         for agent in listed:
@@ -228,7 +228,7 @@ def test_a_port_that_is_taken_is_one_line_with_an_exit_code_of_its_own(folder, o
 def test_log_lines_have_a_time(folder):
     command = warm("-m", "a2a_adapters", "serve", "app:shout", "--port", "0")
     with launched(command) as (server, url):
-        httpx.get(f"{url}/healthz")
+        httpx.get(f"{url}/healthz", timeout=60)
         server.send_signal(signal.SIGINT)
         log = server.ended()
     assert log

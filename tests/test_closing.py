@@ -96,7 +96,7 @@ async def updates_of(url, method, message):
     """Return the updates of artifacts of a stream, with what 0.3 calls them by."""
     call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"message": message}}
     headers = V1 if method == "SendStreamingMessage" else {}
-    async with httpx.AsyncClient(base_url=url, timeout=20) as http:
+    async with httpx.AsyncClient(base_url=url, timeout=60) as http:
         answer = await http.post("/", json=call, headers=headers)
     lines = [line[6:] for line in answer.text.splitlines() if line.startswith("data: ")]
     results = [json.loads(line)["result"] for line in lines]
@@ -149,7 +149,7 @@ async def test_a_chunk_is_not_held_back_until_the_next():
             if n == 3:
                 return
 
-    async with running(build_app(slow)) as url, httpx.AsyncClient(timeout=20) as http:
+    async with running(build_app(slow)) as url, httpx.AsyncClient(timeout=60) as http:
         card = await A2ACardResolver(http, url).get_agent_card()
         client = ClientFactory(ClientConfig(httpx_client=http)).create(card)
         async for event in client.send_message(user_message(TEXT)):
@@ -161,7 +161,7 @@ async def test_a_chunk_is_not_held_back_until_the_next():
 
 @pytest.mark.parametrize("server", [ours, of_the_sdk])
 async def test_who_waits_for_the_task_has_one_piece_of_text(server):
-    async with running(server(talk)) as url, httpx.AsyncClient(base_url=url, timeout=20) as http:
+    async with running(server(talk)) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
         call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage"}
         answer = await http.post("/", json={**call, "params": {"message": NEW[1]}}, headers=V1)
         task = answer.json()["result"]["task"]

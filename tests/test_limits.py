@@ -57,7 +57,7 @@ async def test_runs_wait_in_a_queue_and_are_refused_beyond_it():
     async with (
         limited(agent.answer, runs=2, queued_runs=1) as url,
         connect(url) as client,
-        httpx.AsyncClient(base_url=url, headers=V1) as http,
+        httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http,
     ):
         tasks = [(await begin(client, str(n))).task for n in range(3)]
         assert [task.status.state for task in tasks] == [WORKING, WORKING, SUBMITTED]
@@ -133,7 +133,7 @@ async def test_a_refused_answer_leaves_the_question_open():
             await stream(client, user_message("Rome", task_id=question.id))
         assert await state_of(client, question.id) == TaskState.TASK_STATE_INPUT_REQUIRED
         agent.gate.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while await state_of(client, blocking.id) != COMPLETED:
                 pass
         assert answer_of(await send(client, user_message("Rome", task_id=question.id))) == "Rome"
@@ -146,7 +146,7 @@ async def test_questions_are_bounded_in_number():
 
     async with limited(asking, waiting_tasks=2) as url, connect(url) as client:
         first, second, third = [await send(client, user_message("book")) for _ in range(3)]
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while await state_of(client, first.id) != FAILED:
                 pass
         for task in (second, third):
@@ -189,7 +189,7 @@ async def test_parts_are_bounded_in_number_and_size():
 
     async with (
         limited(echo, parts=3, part_bytes=1000) as url,
-        httpx.AsyncClient(base_url=url, headers=V1) as http,
+        httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http,
     ):
         for parts, problem in (
             ([{"text": "x"}] * 4, "has 3 parts at most"),
@@ -210,7 +210,7 @@ async def test_parts_are_bounded_in_number_and_size():
 
 async def test_who_comes_while_the_server_stops_may_try_again():
     app = build_app(Gated().answer)
-    async with running(app) as url, httpx.AsyncClient(base_url=url, headers=V1) as http:
+    async with running(app) as url, httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http:
         await app.state.agents.drain()
         error = (await http.post("/", json=rpc("SendMessage", MESSAGE))).json()["error"]
         assert (error["code"], error["message"]) == (-32000, "The server was stopped.")

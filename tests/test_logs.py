@@ -112,9 +112,10 @@ def test_a_caller_cannot_forge_a_line(tmp_path, monkeypatch, form):
                 url,
                 json={**body, "params": {"message": {**message, "contextId": odd}}},
                 headers={"A2A-Version": "1.0"},
+                timeout=60,
             ).raise_for_status()
-            httpx.get(f"{url}/tasks/x", params={"historyLength": odd})
-            httpx.get(f"{url}/{quote(odd)}")
+            httpx.get(f"{url}/tasks/x", params={"historyLength": odd}, timeout=60)
+            httpx.get(f"{url}/{quote(odd)}", timeout=60)
         server.terminate()
         rest = server.ended()
     assert "ValueError" in rest

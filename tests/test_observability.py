@@ -84,7 +84,7 @@ async def test_refused_requests_say_why(records):
     async with running(build_app(echo)) as url, connect(url) as client:
         with pytest.raises(TaskNotFoundError):
             await client.get_task(GetTaskRequest(id="nothing"))
-        async with httpx.AsyncClient() as http:
+        async with httpx.AsyncClient(timeout=60) as http:
             await http.get(f"{url}/no/such/place%0Ahere")
     refused, unknown = records("requests")[1:]
     assert refused.operation == "GetTask"
@@ -171,7 +171,7 @@ def test_the_command_line_shows_the_lines(form, tmp_path, monkeypatch):
 
 
 async def figures(url):
-    async with httpx.AsyncClient() as http:
+    async with httpx.AsyncClient(timeout=60) as http:
         answer = await http.get(f"{url}/metrics")
     assert answer.status_code == 200
     found = {}
@@ -183,7 +183,7 @@ async def figures(url):
 
 
 async def eventually(url, name, value):
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while True:
             found = await figures(url)
             if found.get(name) == value:
@@ -237,7 +237,7 @@ async def test_figures_follow_what_happens():
 
 
 async def test_figures_are_shown_only_when_asked_for():
-    async with running(build_app(echo)) as url, httpx.AsyncClient() as http:
+    async with running(build_app(echo)) as url, httpx.AsyncClient(timeout=60) as http:
         assert (await http.get(f"{url}/metrics")).status_code != 200
 
 
@@ -264,7 +264,9 @@ class Traced:
 async def call(target, headers):
     async with (
         running(build_app(target)) as url,
-        httpx.AsyncClient(base_url=url, headers={"A2A-Version": "1.0"} | headers) as http,
+        httpx.AsyncClient(
+            base_url=url, headers={"A2A-Version": "1.0"} | headers, timeout=60
+        ) as http,
     ):
         message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
         content = {
@@ -361,7 +363,7 @@ async def test_a_request_that_fails_inside_is_a_failed_span(spans, records):
 async def test_figures_are_for_those_who_may_use_the_agents():
     options = ServerOptions(metrics=True, authentication=BearerTokens({"t" * 32: "ann"}))
     app = build_app({"one": echo, "two": echo}, options=options)
-    async with running(app) as url, httpx.AsyncClient() as http:
+    async with running(app) as url, httpx.AsyncClient(timeout=60) as http:
         assert (await http.get(f"{url}/metrics")).status_code == 401
         shown = await http.get(f"{url}/metrics", headers={"Authorization": f"Bearer {'t' * 32}"})
     assert 'a2a_running{agent="one"} 0.0' in shown.text

@@ -77,7 +77,7 @@ async def test_a_graph_whose_checkpointer_needs_the_loop(graph, form):
     assert not graph.is_open
     async with running(app) as url:
         assert graph.is_open
-        async with httpx.AsyncClient() as http:
+        async with httpx.AsyncClient(timeout=60) as http:
             card = (await http.get(f"{url}/.well-known/agent-card.json")).json()
         assert card["name"] == "Counter"
         assert await remembers(url)
@@ -117,7 +117,7 @@ def port():
 
 
 async def until_ready(url):
-    async with httpx.AsyncClient() as http:
+    async with httpx.AsyncClient(timeout=60) as http:
         while True:
             try:
                 return (await http.get(f"{url}/healthz")).status_code

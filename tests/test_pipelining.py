@@ -39,7 +39,7 @@ async def test_a_request_knows_nothing_of_the_one_before():
         for texts in (("a", "b", "c"), ("d", "e")):
             first, *others = texts
             writer.write(request(first, traced) + b"".join(map(request, others)))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(seen) < 5:
                 assert await reader.read(1000)
         writer.close()

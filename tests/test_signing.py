@@ -57,7 +57,7 @@ async def card_of(key, verify, **options):
     options = ServerOptions(card_signer=card_signer(pem(key)), **options)
     async with (
         running(build_app(echo, url=URL, options=options)) as url,
-        httpx.AsyncClient() as http,
+        httpx.AsyncClient(timeout=60) as http,
     ):
         return await A2ACardResolver(http, url).get_agent_card(signature_verifier=verify)
 
@@ -97,7 +97,7 @@ async def test_the_key_can_be_named():
     verify = create_signature_verifier(
         lambda *about: asked.append(about) or public_pem(key), ["ES256"]
     )
-    async with running(app) as url, httpx.AsyncClient() as http:
+    async with running(app) as url, httpx.AsyncClient(timeout=60) as http:
         await A2ACardResolver(http, url).get_agent_card(signature_verifier=verify)
     assert asked == [("mine", "https://example.org/jwks.json")]
 
@@ -144,7 +144,7 @@ async def test_every_card_of_a_server_is_signed():
     )
     app = build_app({"one": echo, "two": echo}, url=URL, options=options)
     headers = {"Authorization": f"Bearer {token}", "A2A-Version": "1.0"}
-    async with running(app) as url, httpx.AsyncClient(headers=headers) as http:
+    async with running(app) as url, httpx.AsyncClient(headers=headers, timeout=60) as http:
         for name in ("one", "two"):
             resolver = A2ACardResolver(http, f"{url}/agents/{name}")
             card = await resolver.get_agent_card(signature_verifier=verify)

@@ -45,7 +45,7 @@ async def talk(text):
 async def http():
     async with (
         running(build_app(echo)) as url,
-        httpx.AsyncClient(base_url=url, headers=V1, timeout=20) as client,
+        httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as client,
     ):
         yield client
 
@@ -136,7 +136,7 @@ async def test_the_short_way_answers_as_the_sdk_does(http):
 async def test_streams_by_both_bindings_hold_the_same():
     async with (
         running(build_app(talk)) as url,
-        httpx.AsyncClient(base_url=url, headers=V1) as http,
+        httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http,
     ):
         message = {**MESSAGE, "parts": [{"text": 'one "two" \u2028 drei\u00e9'}]}
         call = rpc("SendStreamingMessage", {"message": message}, call_id="s")
@@ -181,7 +181,7 @@ async def test_input_refused_by_the_target_leaves_no_task():
 
     async with (
         running(build_app(StrictAdapter())) as url,
-        httpx.AsyncClient(base_url=url, headers=V1) as http,
+        httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http,
     ):
         for method in ("SendMessage", "SendStreamingMessage"):
             answer = await post(http, rpc(method, {"message": MESSAGE}))
@@ -207,7 +207,7 @@ async def test_a_wrong_answer_leaves_the_task_waiting():
 
     async with (
         running(build_app(Asking())) as url,
-        httpx.AsyncClient(base_url=url, headers=V1) as http,
+        httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http,
     ):
         task = (await post(http, rpc("SendMessage", {"message": MESSAGE})))["result"]["task"]
         wrong = {**MESSAGE, "taskId": task["id"]}
@@ -227,7 +227,7 @@ async def test_progress_is_sent_only_to_those_who_activated_it():
         await release.wait()
 
     async def read(url, headers):
-        async with httpx.AsyncClient(base_url=url, headers=V1 | headers, timeout=20) as http:
+        async with httpx.AsyncClient(base_url=url, headers=V1 | headers, timeout=60) as http:
             call = rpc("SendStreamingMessage", {"message": MESSAGE})
             return sse((await http.post("/", json=call)).text)
 
@@ -285,13 +285,13 @@ async def test_a_reader_that_leaves_is_forgotten():
         yield "more"
 
     app = build_app(waiting)
-    async with running(app) as url, httpx.AsyncClient(base_url=url, headers=V1) as http:
+    async with running(app) as url, httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http:
         call = rpc("SendStreamingMessage", {"message": MESSAGE})
         async with http.stream("POST", "/", json=call) as response:
             assert "task" in await anext(response.aiter_lines())
             await begun.wait()
         [live] = [live for agent in app.state.agents for live in agent.runtime._live.all()]
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while live.subscribers:  # noqa: ASYNC110 - nothing tells when one leaves
                 await asyncio.sleep(0.01)
         left.set()
@@ -307,7 +307,7 @@ async def test_quiet_streams_are_kept_open(monkeypatch):
 
     async with (
         running(build_app(quiet)) as url,
-        httpx.AsyncClient(base_url=url, headers=V1) as http,
+        httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http,
         http.stream(
             "POST", "/", json=rpc("SendStreamingMessage", {"message": MESSAGE})
         ) as response,
@@ -326,7 +326,7 @@ async def test_a_bare_message_by_every_binding():
 
     async with (
         running(build_app(hello)) as url,
-        httpx.AsyncClient(base_url=url, headers=V1) as http,
+        httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http,
     ):
         sent = await post(http, rpc("SendMessage", {"message": MESSAGE}))
         assert sent["result"]["message"]["parts"] == [{"text": "hi"}]

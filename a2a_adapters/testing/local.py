@@ -100,7 +100,7 @@ async def connect(
     headers = as_user(user) if user else {}
     if extensions:
         headers["A2A-Extensions"] = ", ".join(extensions)
-    async with httpx.AsyncClient(headers=headers, timeout=20) as http:
+    async with httpx.AsyncClient(headers=headers, timeout=60) as http:
         card = await A2ACardResolver(http, url).get_agent_card()
         config = ClientConfig(
             httpx_client=http,

@@ -82,7 +82,7 @@ async def serving(target, **options):
     """Serve a target; yield a client of it."""
     async with (
         running(build_app(target, **options)) as url,
-        httpx.AsyncClient(base_url=url, timeout=20) as http,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
     ):
         yield http
 

@@ -61,7 +61,7 @@ async def serving(agent, **options):
     app = build_app(agent, options=ServerOptions(grpc_port=0, **options))
     async with (
         running(app) as url,
-        httpx.AsyncClient(base_url=url, timeout=20) as http,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
         grpc.aio.insecure_channel(f"127.0.0.1:{grpc_port(app)}") as channel,
     ):
         yield Served(agent, http, channel)
@@ -99,7 +99,7 @@ async def fails(invocation):
 
 async def test_the_card_has_its_address_for_both_versions():
     app = build_app(Agent(), options=ServerOptions(grpc_port=0))
-    async with running(app) as url, httpx.AsyncClient(base_url=url) as http:
+    async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
         card = (await http.get("/.well-known/agent-card.json")).json()
         address = f"127.0.0.1:{grpc_port(app)}"
         listed = [i for i in card["supportedInterfaces"] if i["protocolBinding"] == "GRPC"]
@@ -115,7 +115,7 @@ async def test_the_address_in_the_card_can_be_chosen():
     options = ServerOptions(grpc_port=0, grpc_url="agents.example.org:443")
     async with (
         running(build_app(Agent(), options=options)) as url,
-        httpx.AsyncClient(base_url=url) as http,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
     ):
         card = (await http.get("/.well-known/agent-card.json")).json()
         urls = {i["url"] for i in card["supportedInterfaces"] if i["protocolBinding"] == "GRPC"}
@@ -305,7 +305,7 @@ async def test_a_reader_that_leaves_is_forgotten(served):
     task_id = (await call(served.http, "ListTasks", {}))["result"]["tasks"][0]["id"]
     stream.cancel()
     served.agent.release.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             task = (await call(served.http, "GetTask", {"id": task_id}))["result"]
             if task["status"]["state"] == "TASK_STATE_COMPLETED":

@@ -20,7 +20,7 @@ async def served():
     app = build_app(Agent(), options=ServerOptions(grpc_port=0))
     async with (
         running(app) as url,
-        httpx.AsyncClient(base_url=url, timeout=20) as http,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
         grpc.aio.insecure_channel(f"127.0.0.1:{grpc_port(app)}") as channel,
     ):
         yield http, channel

@@ -55,7 +55,7 @@ async def test_nothing_is_made_for_clients_that_have_left(monkeypatch, path):
         if len(body) > 8 * 1024:
             seen.append(body)
             begun.set()
-            go.wait(20)
+            go.wait(60)
         return parse(body)
 
     monkeypatch.setattr(reading, "_parse", held)

@@ -64,7 +64,7 @@ async def http(runtime):
     routes = [Route("/", rpc), *rest_routes(runtime, callers, intake, answers)]
     async with (
         running(Starlette(routes=routes)) as url,
-        httpx.AsyncClient(base_url=url, timeout=20) as client,
+        httpx.AsyncClient(base_url=url, timeout=60) as client,
     ):
         yield client
 

@@ -78,7 +78,7 @@ def _call(served, method, params):
     body = json.dumps(rpc(method, params)).encode()
     headers = {"Content-Type": "application/json", **V1}
     request = urllib.request.Request(f"http://127.0.0.1:{served.port}/", body, headers)
-    with urllib.request.urlopen(request, timeout=20) as response:
+    with urllib.request.urlopen(request, timeout=60) as response:
         return json.load(response)
 
 

@@ -60,7 +60,7 @@ class Served:
         logging.getLogger().addHandler(self.errors)
         logging.getLogger("uvicorn.error").addHandler(self.errors)
         self._thread.start()
-        assert self._ready.wait(20)
+        assert self._ready.wait(60)
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # it warns of every bad line
         return self
 
@@ -81,7 +81,7 @@ class Served:
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run something in the server's loop."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(20)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(60)
 
     def holds(self) -> dict[str, int]:
         """Return what the server holds: what is more than before was leaked."""

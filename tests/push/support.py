@@ -51,7 +51,7 @@ class Inbox:
         return Response(status_code=answer) if isinstance(answer, int) else answer
 
     async def until(self, condition):
-        async with asyncio.timeout(5), self._news:
+        async with asyncio.timeout(60), self._news:
             await self._news.wait_for(lambda: self.bodies and condition(self.bodies))
 
     async def until_over(self):

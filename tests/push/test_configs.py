@@ -174,7 +174,7 @@ async def test_private_receivers_are_refused_by_default():
 @pytest.mark.parametrize("push", [None, PushOptions()])
 async def test_offered_only_when_asked_for(push):
     app = build_app(talk, options=ServerOptions(push=push))
-    async with running(app) as url, connect(url) as client, httpx.AsyncClient() as http:
+    async with running(app) as url, connect(url) as client, httpx.AsyncClient(timeout=60) as http:
         card = (await http.get(f"{url}/.well-known/agent-card.json")).json()
         assert card["capabilities"].get("pushNotifications", False) is (push is not None)
         if push is None:

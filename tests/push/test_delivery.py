@@ -276,7 +276,7 @@ async def test_a_body_that_cannot_be_made_is_logged_and_made_up(monkeypatch, cap
         inbox() as box,
         running(build_app(ask, options=options)) as url,
         connect(url) as client,
-        httpx.AsyncClient(base_url=url, headers={"A2A-Version": "1.0"}) as http,
+        httpx.AsyncClient(base_url=url, headers={"A2A-Version": "1.0"}, timeout=60) as http,
     ):
         sent = MessageToDict(notifying(box.url))
         task = (await http.post("/message:send", json=sent)).json()["task"]

@@ -59,7 +59,7 @@ async def v03_agent(target, **push):
     options = ServerOptions(push=PushOptions(outbound=OPEN, **push))
     async with (
         running(build_app(target, options=options)) as url,
-        httpx.AsyncClient(base_url=url) as http,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
     ):
         yield V03(http)
 

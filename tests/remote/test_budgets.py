@@ -108,7 +108,7 @@ class Watched:
 
     def end(self):
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(20)
+        self._thread.join(60)
         self._loop.close()
 
     async def took(self, call):

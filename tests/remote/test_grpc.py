@@ -46,7 +46,7 @@ from a2a_adapters import (
 from a2a_adapters.testing import running
 from tests.bindings.support import Agent, grpc_port
 
-ONCE = RemoteOptions(retries=0, timeout=20)
+ONCE = RemoteOptions(retries=0, timeout=60)
 TRUSTING = replace(ONCE, trusted_hosts=["127.0.0.1"])
 VERSIONS = pytest.mark.parametrize("version", ["1.0", "0.3"])
 
@@ -132,7 +132,7 @@ async def test_leaving_cancels_the_task(version):
         events = agent.stream("go")
         assert (await anext(events)) == TextDelta("begun")
         await events.aclose()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await left.wait()
 
 

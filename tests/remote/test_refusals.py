@@ -33,7 +33,7 @@ from a2a_adapters import (
 from a2a_adapters.testing import running
 from tests.bindings.support import Agent
 
-ONCE = RemoteOptions(retries=0, timeout=20)
+ONCE = RemoteOptions(retries=0, timeout=60)
 BEARER = SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer"))
 KEY = SecurityScheme(api_key_security_scheme=APIKeySecurityScheme(location="query", name="k\n"))
 OAUTH = SecurityScheme(oauth2_security_scheme=OAuth2SecurityScheme())

@@ -213,9 +213,9 @@ async def test_an_agent_of_0_3_alone(name):
 
 
 @pytest.mark.install
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 async def test_an_agent_on_the_sdk_of_0_3(sdk_v03_url):
-    async with httpx.AsyncClient(base_url=sdk_v03_url) as client:
+    async with httpx.AsyncClient(base_url=sdk_v03_url, timeout=60) as client:
         card = (await client.get(CARD_PATH)).json()
         answer = await result(client, "message/send", message=OLD_PING)
         kinds = [e["kind"] for e in events(await rpc(client, "message/stream", message=OLD_PING))]

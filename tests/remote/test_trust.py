@@ -32,7 +32,7 @@ from tests.remote.servers.lying import (
     nameless_card,
 )
 
-ONCE = RemoteOptions(retries=0, timeout=5)
+ONCE = RemoteOptions(retries=0, timeout=60)
 
 
 @pytest.mark.parametrize("name", sorted(set(LYING_URLS) - {"other host"}))

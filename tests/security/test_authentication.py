@@ -63,7 +63,7 @@ def protected(authentication, target=whoami):
 
 
 def client(url, **headers):
-    return httpx.AsyncClient(base_url=url, headers=V1 | headers, timeout=20)
+    return httpx.AsyncClient(base_url=url, headers=V1 | headers, timeout=60)
 
 
 def text_of(response):
@@ -203,7 +203,7 @@ async def test_the_official_client_gets_in_by_what_the_card_says(scheme, secret,
         async def get_credentials(self, security_scheme_name, context):
             return secret if security_scheme_name == scheme else None
 
-    async with protected(AnyOf(TOKENS, KEYS)) as url, httpx.AsyncClient() as http:
+    async with protected(AnyOf(TOKENS, KEYS)) as url, httpx.AsyncClient(timeout=60) as http:
         config = ClientConfig(httpx_client=http, supported_protocol_bindings=[binding])
         interceptors = [AuthInterceptor(Credentials())]
         agent = await create_client(url, config, interceptors=interceptors)

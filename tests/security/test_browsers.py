@@ -26,7 +26,7 @@ async def served(**options):
     app = build_app(echo, url=url, options=ServerOptions(**options))
     async with (
         running(app) as address,
-        httpx.AsyncClient(base_url=address, headers={"A2A-Version": "1.0"}) as http,
+        httpx.AsyncClient(base_url=address, headers={"A2A-Version": "1.0"}, timeout=60) as http,
     ):
 
         async def ask(headers):
@@ -71,7 +71,7 @@ async def test_other_pages_may_not():
 
 
 async def test_the_refusal_says_what_to_do():
-    async with running(build_app(echo)) as url, httpx.AsyncClient(base_url=url) as http:
+    async with running(build_app(echo)) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
         answer = await http.post("/", json=SEND, headers={"Host": "agent.example:80"})
     assert answer.json()["error"]["message"].startswith("the host 'agent.example' is not this")
     assert "allowed_hosts=['agent.example']" in answer.json()["error"]["message"]

@@ -25,7 +25,7 @@ async def echo(text):
 async def served(**options):
     async with (
         running(build_app(echo, options=ServerOptions(**options))) as url,
-        httpx.AsyncClient(base_url=url, headers={"A2A-Version": "1.0"}) as http,
+        httpx.AsyncClient(base_url=url, headers={"A2A-Version": "1.0"}, timeout=60) as http,
     ):
         yield http
 

@@ -44,7 +44,10 @@ def served(target=echo, **options):
 
 
 async def test_authenticated_callers_get_it_by_every_binding_and_version():
-    async with served() as url, httpx.AsyncClient(base_url=url, headers=V1 | ANN) as http:
+    async with (
+        served() as url,
+        httpx.AsyncClient(base_url=url, headers=V1 | ANN, timeout=60) as http,
+    ):
         public = (await http.get(CARD)).json()
         assert public["capabilities"]["extendedAgentCard"] is True
         assert public["supportsAuthenticatedExtendedCard"] is True
@@ -65,7 +68,7 @@ async def test_authenticated_callers_get_it_by_every_binding_and_version():
 
 
 async def test_nobody_else_gets_it():
-    async with served() as url, httpx.AsyncClient(base_url=url, headers=V1) as http:
+    async with served() as url, httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http:
         assert (await http.post("/", json=rpc("GetExtendedAgentCard"))).status_code == 401
         assert (await http.get("/extendedAgentCard")).status_code == 401
 
@@ -73,7 +76,7 @@ async def test_nobody_else_gets_it():
 async def test_each_of_several_agents_has_its_own():
     async with (
         served({"one": echo, "two": echo}) as url,
-        httpx.AsyncClient(base_url=url, headers=V1 | ANN) as http,
+        httpx.AsyncClient(base_url=url, headers=V1 | ANN, timeout=60) as http,
     ):
         card = (await http.get("/agents/two/extendedAgentCard")).json()
     assert card["name"] == "two"
@@ -83,7 +86,7 @@ async def test_each_of_several_agents_has_its_own():
 async def test_an_agent_without_one_says_so():
     async with (
         served(extended_description=None) as url,
-        httpx.AsyncClient(base_url=url, headers=V1 | ANN) as http,
+        httpx.AsyncClient(base_url=url, headers=V1 | ANN, timeout=60) as http,
     ):
         assert "extendedAgentCard" not in (await http.get(CARD)).json()["capabilities"]
         error = (await http.post("/", json=rpc("GetExtendedAgentCard"))).json()["error"]
@@ -96,7 +99,7 @@ async def test_a_failing_extension_tells_nothing():
 
     async with (
         served(extended_description=fail) as url,
-        httpx.AsyncClient(base_url=url, headers=V1 | ANN) as http,
+        httpx.AsyncClient(base_url=url, headers=V1 | ANN, timeout=60) as http,
     ):
         answer = await http.post("/", json=rpc("GetExtendedAgentCard"))
     assert answer.json()["error"]["code"] == -32603

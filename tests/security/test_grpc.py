@@ -106,7 +106,7 @@ async def test_another_user_finds_nothing():
 
 
 async def test_a_task_is_its_users_by_every_binding():
-    async with served() as (url, stub), httpx.AsyncClient(base_url=url) as http:
+    async with served() as (url, stub), httpx.AsyncClient(base_url=url, timeout=60) as http:
         task = (await stub.SendMessage(user_message("book"), metadata=ANN)).task
         for token, status in (("ann-token", 200), ("bob-token", 404), ("wrong", 401)):
             headers = {"Authorization": f"Bearer {token}", "A2A-Version": "1.0"}

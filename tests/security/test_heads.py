@@ -171,7 +171,7 @@ async def test_a_long_header_in_pieces_is_taken(address):
 
 async def test_large_bodies_and_many_requests_on_one_connection_pass(address):
     host, port = address
-    async with httpx.AsyncClient(base_url=f"http://{host}:{port}", headers=V1) as http:
+    async with httpx.AsyncClient(base_url=f"http://{host}:{port}", headers=V1, timeout=60) as http:
         for _ in range(3):
             answer = await http.post("/", json=rpc("SendMessage", say("x" * 300_000)))
             assert answer.json()["result"]["task"]["status"]["state"] == "TASK_STATE_COMPLETED"

@@ -100,7 +100,7 @@ async def ask(provider):
     app = build_app(whoami, options=ServerOptions(authentication=tokens))
     async with (
         running(app) as url,
-        httpx.AsyncClient(base_url=url, headers=V1, timeout=20) as http,
+        httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http,
     ):
 
         async def call(content):

@@ -79,7 +79,7 @@ REQUESTS = {
 async def test_too_many_values_are_refused(name):
     path, headers, body = REQUESTS[name]
     app = build_app(echo, options=ServerOptions(limits=LIMITS), dialects=["agno", "omniroute"])
-    async with running(app) as url, httpx.AsyncClient(base_url=url) as http:
+    async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
         response = await http.post(path, json=body, headers=headers)
         assert response.status_code == 413
         assert "holds 100 values at most" in response.text
@@ -206,7 +206,7 @@ async def test_readers_of_one_task_share_what_they_are_sent():
             sent = await call(http, "SendMessage", say("x" * 300_000))
             task_id = sent["result"]["task"]["id"]
             patch.setattr(updates, "to_dict", counted)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 texts = await asyncio.gather(*[first(http, task_id) for _ in range(10)])
     assert len(set(texts)) == 1
     assert len(made) == 1

@@ -51,6 +51,6 @@ async def test_what_takes_too_long_together_is_written_apart(storage, monkeypatc
     monkeypatch.setattr(commit, "_PAUSES", (0.001,))
     poet = storage.of("poet")
     writing = (poet.write_state("ann", f"c{n}", "kind", b"x") for n in range(8))
-    async with asyncio.timeout(50):
+    async with asyncio.timeout(60):
         await asyncio.gather(*writing)
     assert await poet.read_state("ann", "c7", "kind") == b"x"

@@ -173,7 +173,7 @@ async def test_a_crash_leaves_whole_turns_in_order(database_url):
     command = [sys.executable, "-m", "tests.storage.served_history", database_url]
     told = []
     with launched(command) as (process, url):
-        async with httpx.AsyncClient(base_url=url, timeout=30) as http:
+        async with httpx.AsyncClient(base_url=url, timeout=60) as http:
             kill_after = random.Random(3).randrange(3, 9)
             with suppress(httpx.HTTPError):
                 while process.returncode is None:
@@ -184,7 +184,7 @@ async def test_a_crash_leaves_whole_turns_in_order(database_url):
                         process.kill()
                     told.append([text, spoken(await task)])
     with launched(command) as (_, url):
-        async with httpx.AsyncClient(base_url=url, timeout=30) as http:
+        async with httpx.AsyncClient(base_url=url, timeout=60) as http:
             turns = json.loads(spoken(await said(http, "?")))
     assert [role for role, _ in turns] == ["user", "agent"] * (len(turns) // 2)
     pairs = [[user[1], agent[1]] for user, agent in zip(turns[::2], turns[1::2], strict=True)]

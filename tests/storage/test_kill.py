@@ -35,7 +35,7 @@ async def send(http, message_id):
 async def send_until_killed(url, process, kill_after):
     """Send messages all the time; return all of them, and the tasks of those acknowledged."""
     sent, told = [], {}
-    async with httpx.AsyncClient(base_url=url, timeout=30) as http:
+    async with httpx.AsyncClient(base_url=url, timeout=60) as http:
 
         async def one():
             message_id = uuid4().hex
@@ -81,7 +81,7 @@ async def test_what_was_acknowledged_is_there_and_nothing_is_done_twice(
         sent, told = await send_until_killed(url, process, kill_after)
     assert len(told) >= kill_after
     with launched(command) as (_, url):
-        async with httpx.AsyncClient(base_url=url, timeout=30) as http:
+        async with httpx.AsyncClient(base_url=url, timeout=60) as http:
             found = await settled(http)
             assert set(told.values()) <= set(found)
             assert {found[task] for task in told.values()} == {"TASK_STATE_COMPLETED"}

@@ -74,7 +74,7 @@ def other(text: str) -> str:
 @asynccontextmanager
 async def serving(target=worker, **options):
     app = build_app(target, dialects=["agno"], **{"name": "My Agent", **options})
-    async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=20) as http:
+    async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
         yield http
 
 
@@ -473,7 +473,7 @@ async def test_callers_see_their_own_tasks_only():
 
 async def test_standard_clients_and_both_dialects_share_the_port():
     app = build_app(worker, dialects=["agno", "omniroute"], name="My Agent")
-    async with running(app) as url, httpx.AsyncClient(base_url=url) as http:
+    async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
         assert (await task_of(http, call("x")))["status"]["state"] == "completed"
         spoken = {
             "jsonrpc": "2.0",

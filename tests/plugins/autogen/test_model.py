@@ -15,7 +15,7 @@ from a2a_adapters.testing import connect, running, stream, user_message
 
 pytestmark = [
     pytest.mark.model,
-    pytest.mark.timeout(180),
+    pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore:Resolved model mismatch"),
 ]
 

@@ -52,7 +52,7 @@ class Scripted(BaseLLM):
         if self.calling:
             self.calling.set()
         if self.gate:
-            self.gate.wait(20)
+            self.gate.wait(60)
         text = line(prompt) if callable(line) else line
         about = {"from_task": from_task, "from_agent": from_agent}
         with llm_call_context():

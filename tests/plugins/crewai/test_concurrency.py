@@ -131,7 +131,7 @@ async def test_many_callers_over_the_wire(is_streaming):
 
 
 async def test_so_many_run_at_a_time_and_no_more():
-    three, lock = threading.Barrier(3, timeout=20), threading.Lock()
+    three, lock = threading.Barrier(3, timeout=60), threading.Lock()
     working, most = 0, 0
 
     def work(prompt):
@@ -156,7 +156,7 @@ async def test_a_blocking_guardrail_does_not_stop_the_server():
 
     def guard(output):
         loop.call_soon_threadsafe(entered.set)
-        leave.wait(20)
+        leave.wait(60)
         return True, output
 
     run = asyncio.create_task(ask(adapt(support.crew(guardrail=guard)), "cats"))

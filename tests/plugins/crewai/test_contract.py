@@ -27,7 +27,7 @@ def _let_go():
 
 
 def wait(_):
-    _GATE.wait(20)
+    _GATE.wait(60)
     return "Final Answer: late"
 
 

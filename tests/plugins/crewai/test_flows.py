@@ -245,7 +245,7 @@ async def test_what_a_flow_returns(value, parts):
 
 
 async def test_each_run_has_a_flow_of_its_own():
-    barrier = threading.Barrier(8, timeout=20)
+    barrier = threading.Barrier(8, timeout=60)
 
     class Slow(Silent):
         @start()

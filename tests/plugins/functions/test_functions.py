@@ -201,7 +201,7 @@ async def test_blocking_functions_run_beside_each_other():
     meeting = threading.Barrier(8)
 
     def meet(text):
-        meeting.wait(timeout=10)
+        meeting.wait(timeout=60)
         return text
 
     async with running(build_app(meet)) as url, connect(url) as client:
@@ -296,7 +296,7 @@ async def test_a_caller_who_does_not_wait_is_told_of_the_task_at_once():
     message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}
     params = {"message": message, "configuration": {"returnImmediately": True}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params}
-    async with running(build_app(slow)) as url, httpx.AsyncClient(timeout=30) as http:
+    async with running(build_app(slow)) as url, httpx.AsyncClient(timeout=60) as http:
         response = await http.post(url + "/", json=body, headers={"A2A-Version": "1.0"})
         go.set()
     assert response.json()["result"]["task"]["status"]["state"] == "TASK_STATE_WORKING"

@@ -88,7 +88,7 @@ async def test_a_cancel_waits_for_no_chunk_and_closes_the_generator_after_it():
     def wait(_):
         try:
             begun.set()
-            go_on.wait(20)
+            go_on.wait(60)
             for number in range(1000):
                 made.append(number)
                 yield "late"

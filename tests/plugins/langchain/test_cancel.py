@@ -68,7 +68,7 @@ async def test_a_generator_that_is_closed_closes_what_is_inside():
     assert await anext(events) == TextDelta("0")
     await events.aclose()
     # LangChain leaves its inner generators to the event loop's hook, which runs later.
-    assert await asyncio.wait_for(closed.wait(), 10)
+    assert await asyncio.wait_for(closed.wait(), 60)
 
 
 async def test_cancel_in_the_middle_of_a_stream_leaves_the_graph_usable():
@@ -194,7 +194,7 @@ class Threaded(Scripted):
                 chunk = ChatGenerationChunk(message=AIMessageChunk(content=word))
                 yield chunk
                 self.first.set()
-                self.go_on.wait(timeout=10)
+                self.go_on.wait(timeout=60)
         finally:
             self.ended.set()
 
@@ -214,7 +214,7 @@ async def test_a_model_in_a_thread_stops_at_its_next_token():
     started = asyncio.Event()
     loop = asyncio.get_running_loop()
     waiter = threading.Thread(
-        target=lambda: (model.first.wait(10), loop.call_soon_threadsafe(started.set))
+        target=lambda: (model.first.wait(60), loop.call_soon_threadsafe(started.set))
     )
     waiter.start()
     await cancel_when(started, adapt(RunnableLambda(blocking)), request("hi"))

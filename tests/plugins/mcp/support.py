@@ -23,7 +23,7 @@ async def over_http(url, *, user="", headers=None, **callbacks):
     """Yield a session with the MCP server of an address."""
     headers = headers or (as_user(user) if user else {})
     async with (
-        httpx.AsyncClient(headers=headers, timeout=30) as http,
+        httpx.AsyncClient(headers=headers, timeout=60) as http,
         streamable_http_client(f"{url}/mcp", http_client=http) as (read, write, _),
         ClientSession(read, write, **callbacks) as session,
     ):

@@ -18,7 +18,7 @@ from tests.plugins.mcp.support import AGENTS, User, cancelled, over_http, over_s
 from tests.processes import PATIENCE, launched, started
 from tests.warm import warm
 
-pytestmark = pytest.mark.timeout(3 * 60)
+pytestmark = pytest.mark.timeout(5 * 60)
 
 
 async def test_a_function_of_a_file():
@@ -229,5 +229,5 @@ async def test_an_agent_that_is_away_is_an_error_of_the_tool():
 async def fetched(url):
     import httpx
 
-    async with httpx.AsyncClient() as http:
+    async with httpx.AsyncClient(timeout=60) as http:
         return (await http.get(f"{url}/.well-known/agent-card.json")).text

@@ -13,7 +13,7 @@ from a2a_adapters.testing import AdapterContract, InputRequiredContract, stream,
 
 SMALL = Path(__file__).with_name("small_server.py")
 
-pytestmark = pytest.mark.timeout(3 * 60)
+pytestmark = pytest.mark.timeout(5 * 60)
 
 
 def small(mode, **options):

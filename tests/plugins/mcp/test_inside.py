@@ -21,7 +21,7 @@ from a2a_adapters.testing import running
 from tests.plugins.langchain.support import Scripted, call, calling, last_text
 from tests.plugins.mcp.support import until_gone
 
-pytestmark = pytest.mark.timeout(3 * 60)
+pytestmark = pytest.mark.timeout(5 * 60)
 
 SERVER = str(Path(__file__).with_name("tool_server.py"))
 CALLERS = 4

@@ -282,7 +282,7 @@ async def test_callers_are_those_of_the_agent():
 
 
 async def test_nobody_enters_the_session_of_another(monkeypatch):
-    async with offered(options=TOKENS) as url, httpx.AsyncClient(base_url=url) as http:
+    async with offered(options=TOKENS) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
         begun = await begin(http, "ann")
         session = {"mcp-session-id": begun.headers["mcp-session-id"]}
         ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
@@ -302,7 +302,10 @@ async def test_sessions_are_bounded():
 
 async def test_one_caller_cannot_take_all_sessions():
     few = McpTools(sessions_per_caller=2)
-    async with offered(few, options=TOKENS) as url, httpx.AsyncClient(base_url=url) as http:
+    async with (
+        offered(few, options=TOKENS) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
+    ):
         first = await begin(http, "ann")
         async with over_http(url, headers=as_bearer("ann")) as second:
             assert (await begin(http, "ann")).status_code == 429
@@ -317,7 +320,10 @@ async def test_one_caller_cannot_take_all_sessions():
 
 async def test_requests_that_open_no_session_are_not_counted():
     few = McpTools(sessions_per_caller=1)
-    async with offered(few, options=TOKENS) as url, httpx.AsyncClient(base_url=url) as http:
+    async with (
+        offered(few, options=TOKENS) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
+    ):
         ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
         refused = await http.post("/mcp", json=ping, headers=ACCEPT | as_bearer("ann"))
         assert refused.status_code == 400
@@ -354,7 +360,7 @@ async def test_a_client_that_leaves_is_no_error_in_the_log(caplog):
 async def test_what_is_sent_is_bounded_and_pages_elsewhere_are_kept_out():
     limits = ServerOptions(limits=Limits(body_bytes=10_000, values=100))
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    async with offered(options=limits) as url, httpx.AsyncClient(base_url=url) as http:
+    async with offered(options=limits) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
 
         async def status(body, **headers):
             headers = {"Accept": "application/json, text/event-stream", **headers}

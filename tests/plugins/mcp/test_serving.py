@@ -31,7 +31,7 @@ from tests.plugins.mcp.support import until_gone
 from tests.processes import PATIENCE, started
 from tests.warm import warm
 
-pytestmark = pytest.mark.timeout(3 * 60)
+pytestmark = pytest.mark.timeout(5 * 60)
 
 SERVER = str(Path(__file__).with_name("tool_server.py"))
 

@@ -142,7 +142,7 @@ async def test_leaving_a_stream_cancels_its_task():
         events = agent.stream("a", metadata={"role": "endless"})
         assert await anext(events) == TextDelta("a")
         await events.aclose()
-        await asyncio.wait_for(gateway.is_cancelled.wait(), 30)
+        await asyncio.wait_for(gateway.is_cancelled.wait(), 60)
 
 
 async def test_a_stream_that_breaks_is_asked_for_again():

@@ -90,7 +90,7 @@ def reviewer(text: str) -> str:
 async def serving(target=writer, dialect="omniroute", **options):
     """Yield plain HTTP to a server of the dialect."""
     app = build_app(target, dialects=[dialect], **options)
-    async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=20) as http:
+    async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
         yield http
 
 
@@ -492,7 +492,7 @@ async def test_tasks_that_take_too_long_fail_and_stop():
     async with serving(slow, OmniRouteDialect(run_seconds=0.2)) as http:
         response = await http.post("/a2a", json=asking("x"))
         assert "did not end within 0.2 s" in response.json()["error"]["message"]
-        await asyncio.wait_for(stopped.wait(), 5)
+        await asyncio.wait_for(stopped.wait(), 60)
 
 
 async def test_finished_tasks_are_forgotten():
@@ -625,7 +625,7 @@ async def test_a_silent_stream_can_be_cancelled():
             task = json.loads((await anext(lines)).removeprefix("data: "))["params"]["task"]
             cancelled = await result(http, body("tasks/cancel", taskId=task["id"]))
             rest = [json.loads(line[6:]) async for line in lines if line.startswith("data: ")]
-        await asyncio.wait_for(stopped.wait(), 30)
+        await asyncio.wait_for(stopped.wait(), 60)
     assert cancelled["task"]["state"] == "cancelled"
     assert [event["params"]["task"]["state"] for event in rest] == ["cancelled"]
 

@@ -91,7 +91,7 @@ async def test_no_provider_has_its_own_code():
         assert caught.value.retryable
         call = {"skill": "smart-routing", "messages": [{"role": "user", "content": "x"}]}
         body = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": call}
-        async with httpx.AsyncClient() as http:
+        async with httpx.AsyncClient(timeout=60) as http:
             answer = await http.post(f"{gateway.url}/a2a", json=body)
     assert answer.json()["error"]["code"] == -32005
 
@@ -99,7 +99,7 @@ async def test_no_provider_has_its_own_code():
 async def test_a_dashboard_reads_the_stream():
     call = {"skill": "smart-routing", "messages": [{"role": "user", "content": "hello"}]}
     body = {"jsonrpc": "2.0", "id": 1, "method": "message/stream", "params": call}
-    async with Gateway() as gateway, httpx.AsyncClient() as http:
+    async with Gateway() as gateway, httpx.AsyncClient(timeout=60) as http:
         answer = await http.post(f"{gateway.url}/a2a", json=body)
     lines = [line for line in answer.text.splitlines() if line.startswith("data: ")]
     assert "resilience_trace" in lines[-1]
@@ -111,7 +111,7 @@ async def test_who_polls_can_cancel():
     async with Gateway(good=good, free=Provider()) as gateway:
         stream = gateway.client.stream("smart-routing", "hello", {})
         asking = asyncio.ensure_future(anext(stream))
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(60):
             await good.asked.wait()
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)

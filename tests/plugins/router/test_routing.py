@@ -170,7 +170,7 @@ async def test_cancelling_stops_the_provider():
         begun.cancel()
         await asyncio.gather(begun, return_exceptions=True)
         await stream.aclose()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await provider.left.wait()
 
 

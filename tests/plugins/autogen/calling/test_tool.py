@@ -123,7 +123,7 @@ async def test_a_cancel_reaches_the_remote_agent(has_begun):
         token.cancel()
         with pytest.raises(asyncio.CancelledError):
             await run
-        await asyncio.wait_for(endless.was_stopped.wait(), 10)
+        await asyncio.wait_for(endless.was_stopped.wait(), 60)
 
 
 class Skilled(Adapter):

@@ -32,7 +32,7 @@ def served(app):
     thread = threading.Thread(target=asyncio.run, args=(main(),))
     thread.start()
     try:
-        yield address.result(20)
+        yield address.result(60)
     finally:
         over.set()
         thread.join()

@@ -83,7 +83,7 @@ def test_tokens_arrive_while_the_agent_works_in_blocking_code(serve):
 
     def agent(request):
         yield "first"
-        gate.wait(20)
+        gate.wait(60)
         yield " second"
 
     chunks = A2AChatModel(agent=serve(agent)).stream("go")
@@ -108,7 +108,7 @@ async def test_leaving_a_stream_cancels_the_task():
         chunks = model.astream("go")
         assert (await anext(chunks)).content == "first"
         await chunks.aclose()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await cancelled.wait()
 
         cancelled.clear()
@@ -119,7 +119,7 @@ async def test_leaving_a_stream_cancels_the_task():
         with pytest.raises(asyncio.CancelledError):
             await call
         await chunks.aclose()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await cancelled.wait()
 
 
@@ -136,7 +136,7 @@ def test_leaving_a_stream_cancels_the_task_in_blocking_code(serve):
     chunks = A2AChatModel(agent=serve(agent)).stream("go")
     assert next(chunks).content == "first"
     chunks.close()
-    assert cancelled.wait(10)
+    assert cancelled.wait(60)
 
 
 @pytest.mark.parametrize("name", FOREIGN_AGENTS)

@@ -158,10 +158,10 @@ async def test_a_stop_ends_the_task(serve):
 
     model = A2AChatModel(agent=serve(agent))
     assert "".join([c.text async for c in model.astream("go", stop=["STOP"])]) == "one "
-    assert ended.wait(10)
+    assert ended.wait(60)
     ended.clear()
     assert "".join(c.text for c in model.stream("go", stop=["STOP"])) == "one "
-    assert ended.wait(10)
+    assert ended.wait(60)
 
 
 async def test_what_was_cut_off_is_told_with_the_next_message(serve):
