@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -327,7 +328,8 @@ class Runtime(OptionalOperations):
 
     async def start(self) -> None:
         """Go on with, or end, what processes that are gone have left behind; now and later."""
-        await self._sweep()
+        with suppress(StorageUnavailableError):  # then it is done as soon as it can be
+            await self._sweep()
         self._upkeep.every(SWEEP_SECONDS, "a sweep", self._sweep)
         self._upkeep.every(SWEEP_SECONDS, "leaving runs behind", self._executions.leave_behind)
         self._upkeep.every(PRUNE_SECONDS, "pruning", self._prune)

@@ -75,6 +75,7 @@ class GroupCommit:
         self._wake = asyncio.Event()
         self._worker: asyncio.Task[None] | None = None
         self._most = _MOST
+        self._is_closed = False
         self.transactions = 0
 
     def start(self) -> None:
@@ -83,6 +84,7 @@ class GroupCommit:
 
     async def aclose(self, seconds: float) -> None:
         """Write what is left, so many seconds long at most."""
+        self._is_closed = True
         if self._worker is None:
             return
         left = [future for _, future in self._waiting]
@@ -106,6 +108,8 @@ class GroupCommit:
             StorageUnavailableError: It could not be written in that time, and will not be.
             Exception: The database refuses it.
         """
+        if self._is_closed:
+            raise StorageUnavailableError
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((write, future))
         self._wake.set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from a2a.server.cluster.version import TaskVersion
@@ -18,6 +19,7 @@ from a2a_adapters.storage.interface import (
     Undelivered,
     UsedMessage,
 )
+from a2a_adapters.storage.outlasting import OutlastingWrite
 from a2a_adapters.storage.records import AcceptMessage, ForgetMessage, SaveState, TakeOver
 from a2a_adapters.storage.retention import prune_agent
 from a2a_adapters.storage.schema import states
@@ -87,6 +89,13 @@ class SqlAgentStorage(AgentStorage):
         self.url = url
         self.tasks = SqlTaskStore(database, agent)
         self.push_configs = SqlPushStore(database, agent)
+        place = agent, database.process_id
+        self._take_over = OutlastingWrite(
+            database, partial(TakeOver, *place, is_shared=database.is_shared)
+        )
+        self._take_deliveries = OutlastingWrite(
+            database, partial(TakeDeliveries, *place, is_shared=database.is_shared)
+        )
 
     async def accept(
         self, owner: str, message_id: str, digest: bytes, task: Task
@@ -115,15 +124,12 @@ class SqlAgentStorage(AgentStorage):
 
     async def left_behind(self) -> Sequence[LeftTask]:
         """Return the tasks that processes which are gone had begun; from now on they are ours."""
-        write = TakeOver(self._agent, self._database.process_id, is_shared=self._database.is_shared)
-        found: Sequence[LeftTask] = await self._database.write(write, PATIENCE_SECONDS)
+        found: Sequence[LeftTask] = await self._take_over.result()
         return found
 
     async def undelivered(self) -> Sequence[Undelivered]:
         """Return what processes that are gone had to deliver; from now on it is ours to do."""
-        database = self._database
-        write = TakeDeliveries(self._agent, database.process_id, is_shared=database.is_shared)
-        found: Sequence[Undelivered] = await database.write(write, PATIENCE_SECONDS)
+        found: Sequence[Undelivered] = await self._take_deliveries.result()
         return found
 
     async def delivered(self, item: Undelivered) -> None:

@@ -1,0 +1,47 @@
+"""A write that outlasts the patience of whoever asks for its result."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.storage.health import PATIENCE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from a2a_adapters.storage.commit import Write
+    from a2a_adapters.storage.database import Database
+
+
+class OutlastingWrite:
+    """Goes on while nobody waits for it; who asks next gets the result.
+
+    So what it makes this process's own is never its own without its knowing.
+
+    Args:
+        database: Where it is written.
+        make: Makes it.
+    """
+
+    def __init__(self, database: Database, make: Callable[[], Write]) -> None:
+        self._database = database
+        self._make = make
+        self._writing: asyncio.Task[Any] | None = None
+
+    async def result(self) -> Any:
+        """Begin to write, unless it is being written, and return the result.
+
+        Raises:
+            StorageUnavailableError: It is not written yet; ask again.
+        """
+        if self._writing is None:
+            self._writing = asyncio.ensure_future(self._database.write(self._make()))
+        writing = self._writing
+        await asyncio.wait({writing}, timeout=PATIENCE_SECONDS)
+        if not writing.done():
+            self._database.health.suspect("it takes too long")
+            raise StorageUnavailableError
+        self._writing = None
+        return writing.result()
