@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from a2a_adapters.security import AnyOf, ApiKeys, Authenticator, BearerTokens, JwtTokens
     from a2a_adapters.serving.agents import as_executor
     from a2a_adapters.serving.app import build_app
+    from a2a_adapters.serving.named import NamedTarget
     from a2a_adapters.serving.options import ServerOptions
     from a2a_adapters.serving.server import aserve, serve, serve_runnable
     from a2a_adapters.serving.signing import card_signer
@@ -131,6 +132,7 @@ __all__ = [
     "ListenError",
     "MessageInput",
     "MissingExtraError",
+    "NamedTarget",
     "NoAdapterError",
     "OutboundPolicy",
     "Output",
@@ -204,6 +206,7 @@ _load = lazy_names(
         "Conversation": "calling",
         "JwtTokens": "security",
         "MessageInput": "calling",
+        "NamedTarget": "serving.named",
         "OutboundPolicy": "net",
         "PushOptions": "runtime.push.options",
         "Question": "calling",

@@ -1,4 +1,4 @@
-"""The command line: `a2a-adapters serve | call | card | plugins | db`, and what plugins add."""
+"""The command line: `a2a-adapters serve | call | card | config | ...`, and what plugins add."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from a2a_adapters.cli.added import CommandGroup
 from a2a_adapters.cli.call import call
 from a2a_adapters.cli.card import card
+from a2a_adapters.cli.config import config
 from a2a_adapters.cli.db import db
 from a2a_adapters.cli.exits import CommandError, end
 from a2a_adapters.cli.options import Settings, Verbose
@@ -31,6 +32,7 @@ app = typer.Typer(
 
 for command in (serve, call, card, plugins):
     app.command()(command)
+app.add_typer(config, name="config")
 app.add_typer(db, name="db")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -32,3 +33,13 @@ Verbose = Annotated[
     ),
 ]
 """It is an option of every command, so that it can stand anywhere on the command line."""
+
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        envvar="A2A_ADAPTERS_CONFIG",
+        help="Settings; by default a2a-adapters.toml, pyproject.toml or langgraph.json.",
+    ),
+]
+"""The file with what is served, and how."""

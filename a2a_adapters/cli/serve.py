@@ -4,56 +4,40 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from a2a_adapters.cli.exits import FAILED
-from a2a_adapters.cli.options import Verbose
-from a2a_adapters.cli.targets import load_targets
+from a2a_adapters.cli.options import ConfigFile, Verbose
+from a2a_adapters.cli.reload import restart_on_change
+from a2a_adapters.cli.targets import parse_targets
 from a2a_adapters.concurrency.threads import busy_threads
-from a2a_adapters.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from a2a_adapters.serving.signing import CardSigner
+    from collections.abc import Mapping
 
 TargetsArgument = Annotated[
-    list[str], typer.Argument(metavar="[NAME=]MODULE:ATTRIBUTE", show_default=False)
+    list[str] | None, typer.Argument(metavar="[NAME=]MODULE:ATTRIBUTE", show_default=False)
 ]
 
 
 def serve(
-    targets: TargetsArgument,
-    host: Annotated[
-        str, typer.Option(envvar="A2A_ADAPTERS_HOST", help="Where to listen.")
-    ] = "127.0.0.1",
+    targets: TargetsArgument = None,
+    config: ConfigFile = None,
+    host: Annotated[str | None, typer.Option(help="Where to listen.")] = None,
     port: Annotated[
-        int,
-        typer.Option(
-            envvar="A2A_ADAPTERS_PORT",
-            min=0,
-            max=65535,
-            help="Where to listen; 0 takes a free port.",
-        ),
-    ] = 8000,
+        int | None,
+        typer.Option(min=0, max=65535, help="Where to listen; 0 takes a free port."),
+    ] = None,
     name: Annotated[str | None, typer.Option(help="The agent's name in its card.")] = None,
     description: Annotated[str | None, typer.Option(help="What the card says it does.")] = None,
-    url: Annotated[
-        str | None, typer.Option(envvar="A2A_ADAPTERS_URL", help="The public address in the card.")
-    ] = None,
+    url: Annotated[str | None, typer.Option(help="The public address in the card.")] = None,
     bearer_token_file: Annotated[
-        Path | None,
-        typer.Option(
-            envvar="A2A_ADAPTERS_BEARER_TOKEN_FILE",
-            help="Ask for bearer tokens: lines of `user: token`.",
-        ),
+        Path | None, typer.Option(help="Ask for bearer tokens: lines of `user: token`.")
     ] = None,
     api_key_file: Annotated[
-        Path | None,
-        typer.Option(
-            envvar="A2A_ADAPTERS_API_KEY_FILE",
-            help="Ask for API keys in X-API-Key: lines of `user: key`.",
-        ),
+        Path | None, typer.Option(help="Ask for API keys in X-API-Key: lines of `user: key`.")
     ] = None,
     allow_host: Annotated[
         list[str] | None,
@@ -78,71 +62,84 @@ def serve(
         bool, typer.Option("--push-private", help="Offer them to private networks too.")
     ] = False,
     storage: Annotated[
-        str,
-        typer.Option(
-            envvar="A2A_ADAPTERS_STORAGE",
-            help="Where all is kept: memory:, sqlite:///file.db or postgresql://...",
-        ),
-    ] = "memory:",
+        str | None,
+        typer.Option(help="Where all is kept: memory:, sqlite:///file.db or postgresql://..."),
+    ] = None,
     metrics: Annotated[bool, typer.Option("--metrics", help="Show figures at /metrics.")] = False,
     card_key: Annotated[
         Path | None, typer.Option(help="A PEM file: the private key that signs the card.")
     ] = None,
     log_format: Annotated[
-        Literal["text", "json"], typer.Option(help="Write the log for people, or as JSON.")
-    ] = "text",
+        Literal["text", "json"] | None,
+        typer.Option(help="Write the log for people, or as JSON."),
+    ] = None,
     dialect: Annotated[
         list[str] | None, typer.Option(help="A dialect of A2A to speak as well, by its name.")
     ] = None,
     allow_unauthenticated: Annotated[
         bool, typer.Option(help="Serve other machines too, without asking who they are.")
     ] = False,
+    reload: Annotated[
+        bool, typer.Option("--reload", help="Start again whenever a file in this folder changes.")
+    ] = False,
     _verbose: Verbose = False,
 ) -> None:
     """Serve MODULE:ATTRIBUTE or FILE.py:ATTRIBUTE as an A2A agent until interrupted.
 
-    Several are served under /agents/NAME/ each.
+    Several are served under /agents/NAME/ each. Without any, those of a2a-adapters.toml are.
     """
+    if reload:
+        restart_on_change()
+        return
     # These cost a second that --help need not wait.
-    from a2a_adapters.net import OutboundPolicy  # noqa: PLC0415
-    from a2a_adapters.runtime.push.options import PushOptions  # noqa: PLC0415
-    from a2a_adapters.security.credentials import authenticator  # noqa: PLC0415
+    from a2a_adapters.cli.sources import gather  # noqa: PLC0415
     from a2a_adapters.serving import server  # noqa: PLC0415
-    from a2a_adapters.serving.options import ServerOptions  # noqa: PLC0415
 
-    notify = PushOptions(outbound=OutboundPolicy(allow_private=push_private))
-    options = ServerOptions(
-        authentication=authenticator(bearer_token_file, api_key_file, os.environ),
-        allowed_hosts=allow_host or (),
-        cors_origins=cors or (),
-        trust_forwarded=trust_forwarded,
-        grpc_port=grpc_port,
-        grpc_url=grpc_url,
-        push=notify if push or push_private else None,
-        storage=storage,
-        metrics=metrics,
-        card_signer=_card_signer(card_key) if card_key else None,
-        log_format=log_format,
-    )
+    said = {
+        **_what(targets),
+        "host": host,
+        "port": port,
+        "name": name,
+        "description": description,
+        "url": url,
+        "bearer_token_file": bearer_token_file,
+        "api_key_file": api_key_file,
+        "allowed_hosts": allow_host,
+        "cors_origins": cors,
+        "trust_forwarded": trust_forwarded,
+        "grpc_port": grpc_port,
+        "grpc_url": grpc_url,
+        "push": {"allow_private": True} if push_private else push,
+        "storage": storage,
+        "metrics": metrics,
+        "card_key": card_key,
+        "log_format": log_format,
+        "dialects": dialect,
+        "allow_unauthenticated": allow_unauthenticated,
+    }
+    # What nobody said is None, an option without a value False; 0 is a port.
+    given = {key: value for key, value in said.items() if value is not None and value is not False}
+    sources = gather(given, config)
+    settings = sources.settings()
     server.serve(
-        load_targets(targets),
-        host=host,
-        port=port,
-        name=name,
-        description=description,
-        url=url,
-        options=options,
-        dialects=dialect or (),
-        allow_unauthenticated=allow_unauthenticated,
+        settings.load(sources.folder),
+        host=settings.host,
+        port=settings.port,
+        name=settings.name,
+        description=settings.description,
+        url=settings.url,
+        options=settings.options(),
+        dialects=settings.dialects,
+        allow_unauthenticated=settings.allow_unauthenticated,
     )
     if busy_threads():
         os._exit(FAILED)  # Python itself would wait for threads that they have begun
 
 
-def _card_signer(path: Path) -> CardSigner:
-    from a2a_adapters.serving.signing import card_signer  # noqa: PLC0415
-
-    try:
-        return card_signer(path.read_bytes())
-    except OSError as error:
-        raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from error
+def _what(targets: list[str] | None) -> Mapping[str, Any]:
+    if not targets:
+        return {}
+    paths = parse_targets(targets)
+    if isinstance(paths, str):
+        return {"target": paths}
+    return {"agents": {name: {"target": path} for name, path in paths.items()}}

@@ -20,17 +20,29 @@ def load_targets(arguments: Sequence[str]) -> object:
     Raises:
         ConfigurationError: Several have no names, or the same one; or one cannot be imported.
     """
+    paths = parse_targets(arguments)
+    if isinstance(paths, str):
+        return load_target(paths)
+    return {name: load_target(path) for name, path in paths.items()}
+
+
+def parse_targets(arguments: Sequence[str]) -> str | dict[str, str]:
+    """Return the only target's path, or those of several by name.
+
+    Raises:
+        ConfigurationError: Several have no names, or the same one.
+    """
     if len(arguments) == 1 and not _is_named(arguments[0]):
-        return load_target(arguments[0])
-    targets: dict[str, object] = {}
+        return arguments[0]
+    paths: dict[str, str] = {}
     for argument in arguments:
         name, _, path = argument.partition("=")
         if not _is_named(argument):
             raise ConfigurationError(f"{argument!r} needs a name, as in poet={argument}")
-        if name in targets:
+        if name in paths:
             raise ConfigurationError(f"there are two agents named {name!r}")
-        targets[name] = load_target(path)
-    return targets
+        paths[name] = path
+    return paths
 
 
 def _is_named(argument: str) -> bool:

@@ -27,6 +27,7 @@ from a2a_adapters.protocol.card import WELL_KNOWN_PATHS, build_card
 from a2a_adapters.runtime import MemoryTaskStore, Runtime
 from a2a_adapters.serving.card import Address, CardEndpoint, ExtendedCard
 from a2a_adapters.serving.dialects import DialectAgent, Dialects, DialectServer, agent_id
+from a2a_adapters.serving.named import NamedTarget
 from a2a_adapters.serving.options import ServerOptions
 from a2a_adapters.serving.places import nothing_here, place
 from a2a_adapters.serving.protection import Protection
@@ -93,7 +94,7 @@ class ServedAgent:
         self.about = _describe(self.executor, name, description)
         self.address = address
         self._options = options
-        self._storage = storage.of(address.path.rpartition("/")[2] or self.about.name)
+        self._storage = storage.of(address.name or self.about.name)
         self._deduplicates = storage.is_durable and options.task_store is None
         extend = options.extended_description
         self.runtime = Runtime(
@@ -197,10 +198,7 @@ class ServedAgents:
         if isinstance(target, Mapping):
             if name or description:
                 raise ConfigurationError("several agents have their own names and descriptions")
-            self._agents = [
-                ServedAgent(item, key, None, self._address_of(key), options, self.storage)
-                for key, item in target.items()
-            ]
+            self._agents = [self._make(key, item, options) for key, item in target.items()]
             if not self._agents:
                 raise ConfigurationError("there is no agent to serve")
             if options.grpc_port is not None:
@@ -228,7 +226,7 @@ class ServedAgents:
 
     def _as_dialect_server(self) -> DialectServer:
         agents = {
-            agent.address.path.rpartition("/")[2] or agent_id(agent.about.name): DialectAgent(
+            agent.address.name or agent_id(agent.about.name): DialectAgent(
                 agent.about, agent.runtime
             )
             for agent in self._agents
@@ -257,6 +255,12 @@ class ServedAgents:
         await self._dialects.aclose()
         await asyncio.gather(*(agent.aclose() for agent in self._agents))
         await self.storage.aclose(_STORAGE_SECONDS)
+
+    def _make(self, key: object, item: object, options: ServerOptions) -> ServedAgent:
+        address = self._address_of(key)
+        each = item if isinstance(item, NamedTarget) else NamedTarget(item)
+        name = each.name or address.name
+        return ServedAgent(each.target, name, each.description, address, options, self.storage)
 
     def _address_of(self, key: object) -> Address:
         if not isinstance(key, str) or not _NAME.fullmatch(key):

@@ -48,6 +48,11 @@ class Address:
     trust_forwarded: bool = False
     path: str = ""
 
+    @property
+    def name(self) -> str:
+        """The agent's name in the address; empty for the only one of a server."""
+        return self.path.rpartition("/")[2]
+
     def of(self, scope: Scope | None) -> str:
         """Return the address for a request, if there is one; without a slash at its end."""
         url = self.url or (self._requested(scope) if scope else "")

@@ -15,6 +15,7 @@ import inspect
 import logging
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeGuard
 
 from a2a.server.agent_execution import AgentExecutor
@@ -23,6 +24,7 @@ from a2a_adapters.adapter import Adapter
 from a2a_adapters.errors import ConfigurationError, NoAdapterError, TargetError
 from a2a_adapters.factory import ClosedAdapter, Factory, name_of, opens_later
 from a2a_adapters.plugins import installed_plugins
+from a2a_adapters.serving.named import NamedTarget
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -38,6 +40,8 @@ def is_closed(target: object) -> bool:
     """Tell whether a target, or one of several by name, has to be opened before it is served."""
     if isinstance(target, Mapping):
         return any(map(is_closed, target.values()))
+    if isinstance(target, NamedTarget):
+        return is_closed(target.target)
     if isinstance(target, ClosedAdapter) or opens_later(target):
         return True
     return _is_foreign_manager(target)
@@ -81,6 +85,8 @@ async def _open(target: object, stack: AsyncExitStack) -> object:
         return target
     if isinstance(target, ClosedAdapter):
         return target.adapt(await _open(target.opens, stack))
+    if isinstance(target, NamedTarget):
+        return replace(target, target=await _open(target.target, stack))
     try:
         made = target() if opens_later(target) else target
         if inspect.isawaitable(made):

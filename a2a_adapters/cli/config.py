@@ -1,0 +1,64 @@
+"""`a2a-adapters config`: what holds here, and who says so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import typer
+
+from a2a_adapters.cli.options import ConfigFile, Verbose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from a2a_adapters.cli.sources import Sources
+
+config = typer.Typer(help="The settings that `serve` finds here.", no_args_is_help=True)
+
+
+@config.callback()
+def _options() -> None: ...
+
+
+@config.command()
+def show(config: ConfigFile = None, _verbose: Verbose = False) -> None:
+    """Print what `serve` would do here, as a file it reads, and where each line comes from."""
+    from a2a_adapters.cli.sources import gather  # noqa: PLC0415 - as in `serve`
+
+    sources = gather({}, config)
+    lines = list(_lines(sources.settings().model_dump(), sources))
+    width = max(len(line) for line, _ in lines)
+    for line, origin in lines:
+        typer.echo(f"{line:{width}}  # {origin}" if origin else line)
+
+
+def _lines(table: dict[str, Any], sources: Sources, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the lines of a table, its own keys before its tables; what is not set is left out."""
+    tables = {key: value for key, value in table.items() if isinstance(value, dict)}
+    for key, value in table.items():
+        if value is not None and key not in tables:
+            yield f"{key} = {_shown(value)}", sources.origin(f"{path}{key}")
+    for key, value in tables.items():
+        if not all(isinstance(each, dict) for each in value.values()):
+            yield "", ""
+            yield f"[{path}{key}]", ""
+        yield from _lines(value, sources, f"{path}{key}.")
+
+
+def _shown(value: object) -> str:
+    """Return a value as TOML writes it; strings, numbers and lists are as in JSON."""
+    if isinstance(value, PurePath):
+        value = str(value)
+    if isinstance(value, str) and (password := _password(value)):
+        value = value.replace(f":{password}@", ":***@")
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _password(url: str) -> str | None:
+    try:
+        return urlsplit(url).password
+    except ValueError:
+        return None

@@ -1,0 +1,111 @@
+"""Files that say what is served, and how."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from a2a_adapters.errors import ConfigurationError, MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Content = dict[str, Any]
+"""Keys and tables, as TOML has them."""
+
+_PATHS = ("bearer_token_file", "api_key_file", "card_key")
+
+
+def read_file(file: Path | None, *, needs_target: bool) -> tuple[Path, Content] | None:
+    """Return what a file says; by default that of the current folder, None if there is none.
+
+    Args:
+        file: Which to read.
+        needs_target: Whether nobody else says what is served, which is all a `langgraph.json` does.
+
+    Raises:
+        ConfigurationError: It cannot be read, or is not what its name says.
+    """
+    if file is not None:
+        return file.resolve(), _read(file)
+    for name in ("a2a-adapters.toml", "pyproject.toml", "langgraph.json"):
+        found = Path.cwd() / name
+        if found.is_file() and (needs_target or found.suffix == ".toml") and (said := _read(found)):
+            return found, said
+    return None
+
+
+def _read(file: Path) -> Content:
+    read = _FORMATS.get(file.name) or _FORMATS.get(file.suffix)
+    if read is None:
+        raise ConfigurationError(f"{file} is neither a .toml file nor a langgraph.json")
+    try:
+        return read(file)
+    except OSError as error:
+        raise ConfigurationError(f"{file} cannot be read: {error.strerror}") from error
+    except ValueError as error:  # of both formats, and of text that is not UTF-8
+        if isinstance(error, ConfigurationError):
+            raise
+        raise ConfigurationError(f"{file} is wrong: {error}") from error
+
+
+def _read_toml(file: Path) -> Content:
+    return _beside(file, tomllib.loads(file.read_text("utf-8")))
+
+
+def _read_pyproject(file: Path) -> Content:
+    content = tomllib.loads(file.read_text("utf-8"))
+    return _beside(file, content.get("tool", {}).get("a2a-adapters", {}))
+
+
+def _beside(file: Path, content: Content) -> Content:
+    """Find the files that a file names where it is itself."""
+    paths = {key: content[key] for key in _PATHS if isinstance(content.get(key), str)}
+    return content | {key: str(file.parent / path) for key, path in paths.items()}
+
+
+def _read_langgraph(file: Path) -> Content:
+    """Return the graphs of a project of LangGraph, as its own server names them.
+
+    See https://docs.langchain.com/langsmith/cli#configuration-file
+    """
+    content = json.loads(file.read_text("utf-8"))
+    graphs = content.get("graphs") if isinstance(content, dict) else None
+    if not isinstance(graphs, dict) or not graphs:
+        raise ConfigurationError(f"{file} names no graphs")
+    _set_environment(content.get("env"), file)
+    return {"agents": {name: _agent(graph, file) for name, graph in graphs.items()}}
+
+
+def _agent(graph: object, file: Path) -> Content:
+    about = graph if isinstance(graph, dict) else {"path": graph}
+    path = about.get("path")
+    if not isinstance(path, str):
+        raise ConfigurationError(f"{file}: a graph is a path, as in ./agent.py:graph")
+    source, _, attribute = path.rpartition(":")
+    target = f"{file.parent / source}:{attribute}" if source.endswith(".py") else path
+    said = {"target": target, "description": about.get("description")}
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def _set_environment(env: object, file: Path) -> None:
+    """Set the variables that are named, or in the file that is named, unless they are set."""
+    if isinstance(env, str):
+        try:
+            from dotenv import dotenv_values  # noqa: PLC0415 - an extra
+        except ImportError as error:
+            raise MissingExtraError(f"{file.name} names {env}, which", "langchain") from error
+        env = dotenv_values(file.parent / env)
+    for name, value in env.items() if isinstance(env, dict) else ():
+        if value is not None:
+            os.environ.setdefault(name, str(value))
+
+
+_FORMATS: dict[str, Callable[[Path], Content]] = {
+    "pyproject.toml": _read_pyproject,
+    ".toml": _read_toml,
+    "langgraph.json": _read_langgraph,
+}

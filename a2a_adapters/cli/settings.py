@@ -1,0 +1,175 @@
+"""What a server can be told by a file, the environment or the command line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
+
+from a2a_adapters.cli.targets import load_target
+from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.limits import Limits
+from a2a_adapters.net import OutboundPolicy
+from a2a_adapters.runtime.push.options import PushOptions
+from a2a_adapters.security.credentials import authenticator
+from a2a_adapters.serving.named import NamedTarget
+from a2a_adapters.serving.options import ServerOptions
+
+if TYPE_CHECKING:
+    from a2a_adapters.serving.signing import CardSigner
+
+__all__ = ["AgentSettings", "ServerSettings"]
+
+Port = Annotated[int, Field(ge=0, le=65535)]
+
+
+class Table(BaseModel):
+    """A table of a file: no other keys than these."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _numbers_of(options: type) -> type[Table]:
+    """Return a table with the numbers of a dataclass of options; they count from 0 up."""
+    kinds = {"int": int, "float": float}
+    numbers: dict[str, Any] = {
+        each.name: (Annotated[kinds[str(each.type)], Field(ge=0)], each.default)
+        for each in fields(options)
+        if each.type in kinds
+    }
+    return create_model(f"{options.__name__}Numbers", __base__=Table, **numbers)
+
+
+class LimitsTable(_numbers_of(Limits)):  # type: ignore[misc]
+    """`[limits]`: what an agent may use."""
+
+
+class PushTable(_numbers_of(PushOptions)):  # type: ignore[misc]
+    """`[push]`: how notifications are sent, and where they may go."""
+
+    https_only: bool = False
+    allow_private: bool = False
+
+    def options(self) -> PushOptions:
+        """Return what the table says."""
+        said = self.model_dump()
+        outbound = OutboundPolicy(
+            https_only=said.pop("https_only"), allow_private=said.pop("allow_private")
+        )
+        return PushOptions(outbound=outbound, **said)
+
+
+class AgentSettings(Table):
+    """`[agents.NAME]`: one of several agents."""
+
+    target: str
+    name: str | None = None
+    description: str | None = None
+
+
+class ServerSettings(Table):
+    """Everything: what is served, where, and how. The defaults are those of `serve`."""
+
+    target: str | None = None
+    agents: dict[str, AgentSettings] = Field(default_factory=dict)
+    name: str | None = None
+    description: str | None = None
+    host: str = "127.0.0.1"
+    port: Port = 8000
+    url: str | None = None
+    storage: str = "memory:"
+    dialects: list[str] = Field(default_factory=list)
+    bearer_token_file: Path | None = None
+    api_key_file: Path | None = None
+    allow_unauthenticated: bool = False
+    allowed_hosts: list[str] = Field(default_factory=list)
+    cors_origins: list[str] = Field(default_factory=list)
+    trust_forwarded: bool = False
+    grpc_port: Port | None = None
+    grpc_url: str | None = None
+    metrics: bool = False
+    card_key: Path | None = None
+    log_format: Literal["text", "json"] = "text"
+    push: PushTable | None = None
+    limits: LimitsTable = Field(default_factory=LimitsTable)
+
+    @field_validator("agents", mode="before")
+    @classmethod
+    def _with_targets(cls, agents: object) -> object:
+        """Let an agent be its target alone: `poet = "app:chain"`."""
+        if not isinstance(agents, dict):
+            return agents
+        return {
+            name: {"target": agent} if isinstance(agent, str) else agent
+            for name, agent in agents.items()
+        }
+
+    @field_validator("push", mode="before")
+    @classmethod
+    def _with_defaults(cls, push: object) -> object:
+        """Let `push = true` offer notifications as they are by default."""
+        return {True: {}, False: None}[push] if isinstance(push, bool) else push
+
+    @field_validator("dialects", "allowed_hosts", "cors_origins", mode="before")
+    @classmethod
+    def _split(cls, names: object) -> object:
+        """Let the environment name several, with commas between."""
+        return names.replace(",", " ").split() if isinstance(names, str) else names
+
+    def load(self, folder: Path | None) -> object:
+        """Import what is served: the only target, or several by name.
+
+        Args:
+            folder: Where modules are looked for after the current one.
+
+        Raises:
+            ConfigurationError: There is nothing to serve, or it cannot be imported.
+        """
+        if folder is not None:
+            sys.path.insert(0, str(folder))
+        if self.target is not None and self.agents:
+            raise ConfigurationError("there is a target or agents, not both")
+        if self.target is not None:
+            return load_target(self.target)
+        if not self.agents:
+            raise ConfigurationError(
+                "there is nothing to serve: name MODULE:ATTRIBUTE, or write a2a-adapters.toml"
+            )
+        return {
+            key: NamedTarget(load_target(agent.target), agent.name, agent.description)
+            for key, agent in self.agents.items()
+        }
+
+    def options(self) -> ServerOptions:
+        """Return how the server is run.
+
+        Raises:
+            ConfigurationError: A file cannot be read, or something in it or here is wrong.
+        """
+        return ServerOptions(
+            authentication=authenticator(self.bearer_token_file, self.api_key_file, os.environ),
+            allowed_hosts=self.allowed_hosts,
+            cors_origins=self.cors_origins,
+            limits=Limits(**self.limits.model_dump()),
+            storage=self.storage,
+            trust_forwarded=self.trust_forwarded,
+            grpc_port=self.grpc_port,
+            grpc_url=self.grpc_url,
+            push=self.push.options() if self.push else None,
+            metrics=self.metrics,
+            card_signer=_card_signer(self.card_key) if self.card_key else None,
+            log_format=self.log_format,
+        )
+
+
+def _card_signer(path: Path) -> CardSigner:
+    from a2a_adapters.serving.signing import card_signer  # noqa: PLC0415 - an extra
+
+    try:
+        return card_signer(path.read_bytes())
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from error
