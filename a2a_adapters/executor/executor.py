@@ -303,7 +303,7 @@ class AdapterExecutor(AgentExecutor):
         await writer.finish(states.COMPLETED)
 
     async def _remember(self, run: Run, said: Sequence[Part] = ()) -> None:
-        """Store what was said, before the caller is told that it is the end."""
+        """Remember what was said, before the caller is told that it is the end."""
         request = run.request
         if not self.adapter.uses_history or request.cancelled:
             return
@@ -311,7 +311,7 @@ class AdapterExecutor(AgentExecutor):
             await run.writer.close_text()
         latest = Turn("user", request.parts), Turn("agent", (*run.writer.said, *said))
         key = (request.owner, request.context_id)
-        await self._history.remember(key, (*request.history, *latest))
+        await self._history.remember(key, (*request.history, *latest), run.queue)
 
     async def _write(self, run: Run, event: AgentEvent) -> bool:
         """Write one event; return whether the run ends with it."""

@@ -16,6 +16,7 @@ from a2a_adapters.protocol.conversion import message_parts, to_protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from a2a_adapters.executor.queue import TextQueue
     from a2a_adapters.limits import Limits
     from a2a_adapters.states import StateStorage
 
@@ -36,8 +37,16 @@ class History(ABC):
         """Return the turns, the oldest first."""
 
     @abstractmethod
-    async def remember(self, key: ConversationKey, turns: Sequence[Turn]) -> None:
-        """Replace the turns by the latest of these, as many as may be kept."""
+    async def remember(
+        self, key: ConversationKey, turns: Sequence[Turn], queue: TextQueue | None
+    ) -> None:
+        """Replace the turns by the latest of these, as many as may be kept.
+
+        Args:
+            key: The conversation.
+            turns: All of them.
+            queue: Where the end of the last turn is written next; what is stored, is so with that.
+        """
 
 
 class MemoryHistory(History):
@@ -53,7 +62,12 @@ class MemoryHistory(History):
         """Return the turns, the oldest first."""
         return self._turns.get(key) or ()
 
-    async def remember(self, key: ConversationKey, turns: Sequence[Turn]) -> None:
+    async def remember(
+        self,
+        key: ConversationKey,
+        turns: Sequence[Turn],
+        queue: TextQueue | None,  # noqa: ARG002
+    ) -> None:
         """Replace the turns by the latest of these, as many as may be kept."""
         self._turns[key] = _latest(turns, self._limits)
 
@@ -70,10 +84,15 @@ class StoredHistory(History):
         body = await self._storage.read_state(*key, _KIND)
         return [_turn(message) for message in Task.FromString(body or b"").history]
 
-    async def remember(self, key: ConversationKey, turns: Sequence[Turn]) -> None:
+    async def remember(
+        self, key: ConversationKey, turns: Sequence[Turn], queue: TextQueue | None
+    ) -> None:
         """Replace the turns by the latest of these, as many as may be kept."""
-        kept = Task(history=map(_message, _latest(turns, self._limits)))
-        await self._storage.write_state(*key, _KIND, kept.SerializeToString())
+        body = Task(history=map(_message, _latest(turns, self._limits))).SerializeToString()
+        if queue is not None:
+            await queue.keep(_KIND, body)
+        else:
+            await self._storage.write_state(*key, _KIND, body)
 
 
 def _latest(turns: Sequence[Turn], limits: Limits) -> Sequence[Turn]:

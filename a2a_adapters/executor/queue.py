@@ -23,6 +23,10 @@ class TextQueue(EventQueue):
         """Append `text` to the text artifact, which the first chunk creates."""
 
     @abstractmethod
+    async def keep(self, kind: str, body: bytes) -> None:
+        """Store something of the conversation with the next event, or not at all."""
+
+    @abstractmethod
     async def take_back(self, artifacts: int) -> None:
         """Drop all of the task's artifacts but the first ones."""
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from a2a.server.tasks import TaskStore
     from a2a.types import ListTasksRequest, ListTasksResponse, Task, TaskState
 
+    from a2a_adapters.storage.interface import State
+
 SAVE_INTERVAL = 1.0
 """Seconds within which chunks of artifacts are saved together."""
 
@@ -129,6 +131,8 @@ class Page(ABC):
     """Whether a save is under way."""
     is_lost = False
     """Whether another process has the task now: nothing more may be told of it."""
+    keeps_states = False
+    """Whether what is kept of the conversation can be saved with the task."""
 
     def waits_for(self, event: Event, state: TaskState) -> bool:  # noqa: ARG002
         """Tell whether an event that led to `state` has to be saved before it is told."""
@@ -139,13 +143,20 @@ class Page(ABC):
         self.is_dirty = True
 
     @abstractmethod
-    async def save(self, task: Task, event: Event | None, receivers: Collection[str] = ()) -> int:
+    async def save(
+        self,
+        task: Task,
+        event: Event | None,
+        receivers: Collection[str] = (),
+        kept: Collection[State] = (),
+    ) -> int:
         """Write the task as it is now.
 
         Args:
             task: The task.
             event: What changed it.
             receivers: The ids of the push notification configs that are told of that.
+            kept: What is kept of the conversation from now on, if `keeps_states`.
 
         Returns:
             The version of the task that owes it to the receivers until they have got it, 0 if
@@ -175,6 +186,7 @@ class MemoryPage(Page):
         task: Task,
         event: Event | None,  # noqa: ARG002
         receivers: Collection[str] = (),  # noqa: ARG002
+        kept: Collection[State] = (),  # noqa: ARG002
     ) -> int:
         """Put the task into the store."""
         self.is_dirty = False
@@ -215,27 +227,35 @@ class StoredPage(Page):
         except Exception as error:  # it is tried again when the task next changes or ends
             logger.warning("a task could not be saved: %s", type(error).__name__)
 
-    async def save(self, task: Task, event: Event | None, receivers: Collection[str] = ()) -> int:
+    async def save(
+        self,
+        task: Task,
+        event: Event | None,
+        receivers: Collection[str] = (),
+        kept: Collection[State] = (),
+    ) -> int:
         """Write the task, under the version it was read at.
 
         A cancelled caller does not stop the write: the version it results in must be known.
         """
         self.is_dirty = True
         owed = receivers if self._owes(task, event) else ()
-        return await asyncio.shield(self._write(task, event, owed))
+        return await asyncio.shield(self._write(task, event, owed, kept))
 
     def _owes(self, task: Task, event: Event | None) -> bool:  # noqa: ARG002
         """Tell whether the store keeps in mind who has to be told."""
         return False
 
-    async def _write(self, task: Task, event: Event | None, receivers: Collection[str]) -> int:
+    async def _write(
+        self, task: Task, event: Event | None, receivers: Collection[str], kept: Collection[State]
+    ) -> int:
         async with self._lock:
             if event is None and not self.is_dirty:
                 return 0  # an earlier writer has saved this as well
             self.is_saving = True
             self.is_dirty = False
             try:
-                self._version = await self._store_task(task, event, receivers)
+                self._version = await self._store_task(task, event, receivers, kept)
                 return number_of(self._version) if receivers else 0
             except ConcurrentTaskModificationError:
                 self.is_lost = True
@@ -251,6 +271,7 @@ class StoredPage(Page):
         task: Task,
         event: Event | None,
         receivers: Collection[str],  # noqa: ARG002
+        kept: Collection[State],  # noqa: ARG002
     ) -> TaskVersion:
         """Write the task; a store that is in passing trouble is tried again."""
         for pause in _PAUSES:
@@ -271,6 +292,8 @@ class StoredPage(Page):
 
 class PatientPage(StoredPage):
     """A place in a storage of ours: what is told is stored, and what is due is written together."""
+
+    keeps_states = True
 
     def __init__(
         self,
@@ -310,9 +333,10 @@ class PatientPage(StoredPage):
         task: Task,
         event: Event | None,  # noqa: ARG002
         receivers: Collection[str],
+        kept: Collection[State],
     ) -> TaskVersion:
         state = task.status.state
         owner = self._context.user.user_name
-        version = await self._patient.put(task, owner, self._version, receivers)
+        version = await self._patient.put(task, owner, self._version, receivers, kept)
         self._stored_state = state
         return version

@@ -24,13 +24,14 @@ from a2a_adapters.runtime.artifacts import Artifacts
 from a2a_adapters.runtime.updates import AnyUpdate, TextStream, Update
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from a2a.auth.user import User
     from a2a.server.events import Event
 
     from a2a_adapters.runtime.journal import Page
     from a2a_adapters.runtime.subscriber import Subscriber
+    from a2a_adapters.storage.interface import State
 
 _UPDATES_PER_TURN = 32
 
@@ -142,8 +143,12 @@ class LiveTask:
         """Change the state, with `text` as the agent's message if there is any."""
         await self.apply(status_event(self.task_id, self.context_id, state, text))
 
-    async def apply(self, event: Event) -> None:
+    async def apply(self, event: Event, kept: Collection[State] = ()) -> None:
         """Fold an event into the task, save it and publish it.
+
+        Args:
+            event: What has happened.
+            kept: What is kept of the conversation from now on, saved with that.
 
         Raises:
             InvalidAgentResponseError: The event does not fit the task.
@@ -168,12 +173,16 @@ class LiveTask:
             self._end_text()
         self._snapshot = None
         self._fold(event)
-        await self._tell(event)
+        await self._tell(event, kept)
         self._updates += 1
         if self._updates % _UPDATES_PER_TURN == 0:
             await self._let_others_run()
 
-    async def _tell(self, event: Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent) -> None:
+    async def _tell(
+        self,
+        event: Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent,
+        kept: Collection[State],
+    ) -> None:
         """Save what an event has changed, and hand it to every reader."""
         task = self._task if self._text is None else self.task
         assert task is not None  # noqa: S101 - folding has made it
@@ -181,8 +190,8 @@ class LiveTask:
         readers = tuple(self.subscribers)
         version = 0
         try:
-            if self.page.waits_for(event, self.state):
-                version = await self.page.save(task, event, self.receivers)
+            if self.page.waits_for(event, self.state) or kept:
+                version = await self.page.save(task, event, self.receivers, kept)
             elif not self.page.is_dirty:
                 self.page.mark(self.save)
         finally:  # readers are told what is the case now, also when it could not be saved

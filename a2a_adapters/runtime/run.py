@@ -22,6 +22,7 @@ from a2a_adapters.observability.failures import log_failure
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.guard import hidden
+from a2a_adapters.storage.interface import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,6 +70,8 @@ class Run(TextQueue):
         self._subscriber = subscriber
         self._has_events = is_resumed
         self._asks = False
+        self._kept: list[State] = []
+        """What is saved with the next event."""
         self.on_end: Callable[[Run], None]
         """Told that the run has ended."""
         self._turn = Hold(self.live.turn)
@@ -190,11 +193,12 @@ class Run(TextQueue):
         if self.is_left:
             logger.warning("task %s: dropped what a run left behind says", live.task_id)
             return
+        kept, self._kept = self._kept, []
         if isinstance(event, Message):
-            await self.accepted.keep_reply(event)
+            await self.accepted.keep_reply(event, kept)
         if not self._has_events:
             await self._prepare(event)
-        await live.apply(event)
+        await live.apply(event, kept)
         self._begun.set()
         if isinstance(event, TaskArtifactUpdateEvent):
             return
@@ -211,6 +215,16 @@ class Run(TextQueue):
             live.draft.status.CopyFrom(status)
             await live.apply(live.draft)
             self._begun.set()
+
+    async def keep(self, kind: str, body: bytes) -> None:
+        """Store something of the conversation with the next event, if that can be."""
+        live = self.live
+        if self.is_left:
+            return
+        if live.page.keeps_states:
+            self._kept.append(State(live.owner, live.context_id, kind, body))
+        else:
+            await self.accepted.storage.write_state(live.owner, live.context_id, kind, body)
 
     async def take_back(self, artifacts: int) -> None:
         """Drop all of the task's artifacts but the first ones."""
@@ -273,6 +287,9 @@ class CancelQueue(TextQueue):
 
     async def announce(self, status: TaskStatus) -> None:
         """Do nothing: what is cancelled was announced."""
+
+    async def keep(self, kind: str, body: bytes) -> None:
+        """Do nothing: of a conversation nothing new is known by a cancellation."""
 
     async def take_back(self, artifacts: int) -> None:
         """Drop all of the task's artifacts but the first ones."""

@@ -31,6 +31,15 @@ class UsedMessage(NamedTuple):
     """Of its content."""
 
 
+class State(NamedTuple):
+    """What is kept of a conversation under a name."""
+
+    owner: str
+    context_id: str
+    kind: str
+    body: bytes
+
+
 class LeftTask(NamedTuple):
     """A task that a process which is gone has left unfinished."""
 
@@ -55,7 +64,12 @@ class PatientTaskStore(VersionedTaskStore):
 
     @abstractmethod
     async def put(
-        self, task: Task, owner: str, previous: TaskVersion, receivers: Collection[str] = ()
+        self,
+        task: Task,
+        owner: str,
+        previous: TaskVersion,
+        receivers: Collection[str] = (),
+        kept: Collection[State] = (),
     ) -> TaskVersion:
         """Store a task as it is now, however long that takes; return its new version.
 
@@ -64,6 +78,7 @@ class PatientTaskStore(VersionedTaskStore):
             owner: Whose it is.
             previous: The version that it was made from.
             receivers: The ids of the push notification configs that this state is owed to.
+            kept: What is kept of conversations from now on; stored with the task or not at all.
 
         Raises:
             ConcurrentTaskModificationError: It has changed since `previous`.
@@ -99,11 +114,17 @@ class AgentStorage(StateStorage):
 
     @abstractmethod
     async def retract(
-        self, owner: str, message_id: str, task_id: str, reply: bytes | None = None
+        self,
+        owner: str,
+        message_id: str,
+        task_id: str,
+        reply: bytes | None = None,
+        kept: Collection[State] = (),
     ) -> None:
         """Forget the task of a message that was accepted but made none.
 
-        With the agent's `reply` the message stays known; else it may be sent again.
+        With the agent's `reply` the message stays known; else it may be sent again. What is
+        `kept` of conversations from now on is stored with that or not at all.
         """
 
     @abstractmethod

@@ -12,6 +12,7 @@ from a2a_adapters.storage.interface import (
     REPLY,
     AgentStorage,
     LeftTask,
+    State,
     Storage,
     Undelivered,
     UsedMessage,
@@ -19,7 +20,7 @@ from a2a_adapters.storage.interface import (
 from a2a_adapters.storage.memory_push import MemoryPushStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from a2a.server.tasks import TaskStore
     from a2a.types import Task
@@ -103,8 +104,11 @@ class MemoryAgentStorage(AgentStorage):
         message_id: str,
         task_id: str,  # noqa: ARG002 - no task is stored before it begins
         reply: bytes | None = None,
+        kept: Collection[State] = (),
     ) -> None:
         """Let a message that made no task be sent again, unless it was answered."""
+        for state in kept:
+            await self.write_state(*state)
         if not message_id:
             return
         if reply is None:

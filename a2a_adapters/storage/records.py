@@ -1,4 +1,4 @@
-"""What is written beside tasks: accepted messages, states of conversations, takeovers."""
+"""What is written beside tasks: accepted messages, takeovers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from sqlalchemy import and_, delete, select, tuple_, update
 from a2a_adapters.storage.commit import Write
 from a2a_adapters.storage.interface import LeftTask, UsedMessage
 from a2a_adapters.storage.lease import living
-from a2a_adapters.storage.schema import key, messages, states, tasks
+from a2a_adapters.storage.schema import key, messages, tasks
+from a2a_adapters.storage.state_rows import SaveState
 from a2a_adapters.storage.tasks import ANYBODY, DeleteTask, SaveTask, stored
 from a2a_adapters.storage.upsert import upsert
 
@@ -102,12 +103,20 @@ class ForgetMessage(Write):
         message_id: Its id.
         task_id: The task that it was to begin.
         is_answered: Keep the message in mind: it was answered without a task.
+        states: What is stored with that.
     """
 
     order = 3
 
     def __init__(
-        self, agent: str, owner: str, message_id: str, task_id: str, *, is_answered: bool = False
+        self,
+        agent: str,
+        owner: str,
+        message_id: str,
+        task_id: str,
+        *,
+        is_answered: bool = False,
+        states: Sequence[SaveState] = (),
     ) -> None:
         self.key = ("message", key(agent), key(owner), key(message_id))
         self.task = DeleteTask(agent, owner, task_id)
@@ -118,6 +127,7 @@ class ForgetMessage(Write):
             messages.c.task == task_id,
         ]
         self.is_answered = is_answered
+        self.states = states
 
     @classmethod
     async def execute(
@@ -127,41 +137,8 @@ class ForgetMessage(Write):
         for write in writes:
             if not write.is_answered:
                 await connection.execute(delete(messages).where(*write.mine))
+        await SaveState.execute(connection, [state for write in writes for state in write.states])
         return await DeleteTask.execute(connection, [write.task for write in writes])
-
-
-class SaveState(Write):
-    """Stores, or forgets, something of a conversation."""
-
-    def __init__(
-        self, agent: str, owner: str, context_id: str, kind: str, body: bytes | None
-    ) -> None:
-        self.key = ("state", key(agent), key(owner), key(context_id), kind)
-        self.place = {"agent": agent, "owner": owner, "context": context_id, "kind": kind}
-        self.body = body
-
-    @classmethod
-    async def execute(
-        cls, connection: AsyncConnection, writes: Sequence[SaveState]
-    ) -> Sequence[object]:
-        """Write all that there is to keep by one statement."""
-        changed = time.time_ns()
-        rows = [
-            {**w.place, "body": w.body, "changed": changed} for w in writes if w.body is not None
-        ]
-        if rows:
-            statement = upsert(connection.dialect.name, states)
-            new = statement.excluded
-            statement = statement.on_conflict_do_update(
-                index_elements=["agent", "owner", "context", "kind"],
-                set_={"body": new.body, "changed": new.changed},
-            )
-            await connection.execute(statement, rows)
-        for write in writes:
-            if write.body is None:
-                place = [states.c[name] == value for name, value in write.place.items()]
-                await connection.execute(delete(states).where(*place))
-        return [None] * len(writes)
 
 
 class TakeOver(Write):

@@ -15,19 +15,21 @@ from a2a_adapters.storage.interface import (
     REPLY,
     AgentStorage,
     LeftTask,
+    State,
     Storage,
     Undelivered,
     UsedMessage,
 )
 from a2a_adapters.storage.outlasting import OutlastingWrite
-from a2a_adapters.storage.records import AcceptMessage, ForgetMessage, SaveState, TakeOver
+from a2a_adapters.storage.records import AcceptMessage, ForgetMessage, TakeOver
 from a2a_adapters.storage.retention import prune_agent
 from a2a_adapters.storage.schema import states
 from a2a_adapters.storage.sql_push import SqlPushStore
+from a2a_adapters.storage.state_rows import SaveState
 from a2a_adapters.storage.tasks import SqlTaskStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from a2a.types import Task
 
@@ -107,14 +109,22 @@ class SqlAgentStorage(AgentStorage):
         return used or save.version
 
     async def retract(
-        self, owner: str, message_id: str, task_id: str, reply: bytes | None = None
+        self,
+        owner: str,
+        message_id: str,
+        task_id: str,
+        reply: bytes | None = None,
+        kept: Collection[State] = (),
     ) -> None:
         """Forget the task of a message that made none, and the message if it was not answered."""
-        if reply is not None:
-            save = SaveState(self._agent, owner, message_id, REPLY, reply)
-            await self._database.write(save, PATIENCE_SECONDS)
+        replies = [] if reply is None else [State(owner, message_id, REPLY, reply)]
         forget = ForgetMessage(
-            self._agent, owner, message_id or task_id, task_id, is_answered=reply is not None
+            self._agent,
+            owner,
+            message_id or task_id,
+            task_id,
+            is_answered=reply is not None,
+            states=[SaveState(self._agent, *state) for state in (*replies, *kept)],
         )
         await self._database.write(forget, PATIENCE_SECONDS)
 

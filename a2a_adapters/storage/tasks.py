@@ -37,8 +37,9 @@ from a2a_adapters.protocol.conversion import is_durable_question
 from a2a_adapters.storage.commit import Write
 from a2a_adapters.storage.deliveries import owe
 from a2a_adapters.storage.health import PATIENCE_SECONDS
-from a2a_adapters.storage.interface import LeftTask, PatientTaskStore, number_of
+from a2a_adapters.storage.interface import LeftTask, PatientTaskStore, State, number_of
 from a2a_adapters.storage.schema import key, push_configs, push_outbox, tasks
+from a2a_adapters.storage.state_rows import SaveState
 from a2a_adapters.storage.upsert import upsert
 
 if TYPE_CHECKING:
@@ -96,10 +97,16 @@ class SqlTaskStore(PatientTaskStore):
         return write.version
 
     async def put(
-        self, task: Task, owner: str, previous: TaskVersion, receivers: Collection[str] = ()
+        self,
+        task: Task,
+        owner: str,
+        previous: TaskVersion,
+        receivers: Collection[str] = (),
+        kept: Collection[State] = (),
     ) -> TaskVersion:
         """Store a task as it is now, however long that takes; return its new version."""
         write = self.write_of(task, owner, previous)
+        write.states = [SaveState(self._agent, *state) for state in kept]
         write.owe(receivers, self._database.process_id)
         await self._database.write(write)
         return write.version
@@ -243,6 +250,8 @@ class SaveTask(Write):
             "owner_name": owner.encode(),
             "body": task.SerializeToString(),
         }
+        self.states: Sequence[SaveState] = ()
+        """What is stored with the task."""
         self._owed: list[dict[str, object]] = []
 
     def owe(self, receivers: Collection[str], process: str) -> None:
@@ -285,6 +294,7 @@ class SaveTask(Write):
             versions = await _versions_of(connection, writes)
             done = [write for write in writes if versions.get(write.key) == write.row["version"]]
         await owe(connection, [row for write in done for row in write._owed])  # noqa: SLF001
+        await SaveState.execute(connection, [state for write in done for state in write.states])
         kept = set(map(id, done))
         return [
             write.version if id(write) in kept else ConcurrentTaskModificationError(write.task_id)

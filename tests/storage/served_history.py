@@ -1,16 +1,52 @@
-"""A server that tests kill. It answers by all that was said before."""
+"""A server that answers by all that was said before. Tests kill it, or it kills itself."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+from pathlib import Path
 
-from a2a_adapters import AgentRequest, ServerOptions, serve
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+
+from a2a_adapters import Adapter, AgentDescription, ServerOptions, TextDelta, serve
+
+
+class Recalling(Adapter):
+    """Tells what was said, also on behalf of a process that is gone."""
+
+    uses_history = True
+    resumes = True
+
+    def describe(self):
+        return AgentDescription(name="recalling", description="Tells what was said.")
+
+    async def stream(self, request):
+        yield TextDelta(json.dumps([[turn.role, turn.text] for turn in request.history]))
+
+    def resume(self, request):
+        return self.stream(request)
+
+
+def die(when):
+    """End this process by the transaction that stores what was said: before or after its commit."""
+    writing = []
+
+    @event.listens_for(Engine, "before_cursor_execute")
+    def note(connection, cursor, statement, *_):
+        if "INTO a2a_states" in statement:
+            writing.append(connection)
+
+    @event.listens_for(Engine, "commit" if when == "before" else "checkin")
+    def end(*_):
+        if writing:
+            os._exit(9)
+
 
 if __name__ == "__main__":
-
-    async def recall(request: AgentRequest):
-        """Tell what was said."""
-        yield json.dumps([[turn.role, turn.text] for turn in request.history])
-
-    serve(recall, port=0, options=ServerOptions(storage=sys.argv[1]))
+    storage, *when = sys.argv[1:]
+    if when and not (told := Path(when[1])).exists():
+        told.touch()
+        die(when[0])
+    serve(Recalling(), port=0, options=ServerOptions(storage=storage))

@@ -34,6 +34,7 @@ from a2a_adapters.testing import answer_of, user_message
 from tests.processes import launched
 from tests.storage.test_contract import Named
 from tests.storage.test_kill import V1
+from tests.storage.test_push import rows
 
 PARTS = (
     Text("x", metadata={"n": 3}),
@@ -190,3 +191,18 @@ async def test_a_crash_leaves_whole_turns_in_order(database_url):
     pairs = [[user[1], agent[1]] for user, agent in zip(turns[::2], turns[1::2], strict=True)]
     assert pairs[: len(told)] == told
     assert len(pairs) <= len(told) + 1
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_crash_at_the_end_repeats_no_turn(database_url, tmp_path, when):
+    module, told = "tests.storage.served_history", tmp_path / "told"
+    command = [sys.executable, "-m", module, database_url, when, str(told)]
+    with launched(command) as (process, url):
+        async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+            with pytest.raises(httpx.HTTPError):
+                await said(http, "once")
+        assert process.wait() == 9
+    rows(database_url, "UPDATE a2a_processes SET lease_until = 0")
+    with launched(command) as (_, url):
+        async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+            assert json.loads(spoken(await said(http, "?"))) == [["user", "once"], ["agent", "[]"]]
