@@ -25,6 +25,9 @@ class Limits:
         finished_tasks: How many finished tasks the memory store keeps.
         stored_seconds: How long a storage that is a database keeps a finished task.
         stored_tasks: How many tasks it keeps; of more, the finished ones that changed first go.
+        lease_seconds: How long a process counts as alive that does not renew its lease in the
+            database: after that others take over its tasks.
+        sweep_seconds: How often tasks of such processes are looked for.
         finished_bytes: How much memory these may take; those of one owner half of that.
         running_bytes: How much the messages that are being answered and the tasks that wait for
             their callers may take; those of one owner half of that.
@@ -63,6 +66,8 @@ class Limits:
     finished_tasks: int = 10_000
     stored_seconds: float = 30 * 24 * 3600
     stored_tasks: int = 1_000_000
+    lease_seconds: float = 10
+    sweep_seconds: float = 5
     finished_bytes: int = 128 * 1024 * 1024
     running_bytes: int = 128 * 1024 * 1024
     conversations: int = 10_000

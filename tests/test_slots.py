@@ -30,17 +30,17 @@ from a2a_adapters import (
 )
 from a2a_adapters.executor import executor as executing
 from a2a_adapters.protocol.card import build_card
-from a2a_adapters.runtime import Runtime, handler
+from a2a_adapters.protocol.errors import ServerBusyError
+from a2a_adapters.runtime import Runtime
 from a2a_adapters.testing import answer_of, user_message
 
 CALLER = ServerCallContext()
-ONE = Limits(runs=1, queued_runs=0, run_seconds=0.2, shutdown_seconds=0.1)
+ONE = Limits(runs=1, queued_runs=0, run_seconds=0.2, shutdown_seconds=0.1, sweep_seconds=0.05)
 
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     """Look after what was stopped at once."""
-    monkeypatch.setattr(handler, "SWEEP_SECONDS", 0.05)
     monkeypatch.setattr(executing, "_STOP_SECONDS", 0.05)
     monkeypatch.setattr(executing, "_CLOSE_SECONDS", 0.05, raising=False)
 
@@ -101,7 +101,7 @@ async def answered(runtime, text):
     while True:
         try:
             return await runtime.on_message_send(user_message(text), CALLER)
-        except handler.ServerBusyError:
+        except ServerBusyError:
             await asyncio.sleep(0.01)
 
 
@@ -190,7 +190,7 @@ async def test_a_question_whose_agent_hangs_can_be_answered(caplog):
                 request = user_message("thanks", task_id=asked.id)
                 done = await runtime.on_message_send(request, CALLER)
                 break
-            except handler.ServerBusyError:
+            except ServerBusyError:
                 await asyncio.sleep(0.01)
         assert answer_of(done) == "thanks"
         await check(runtime, deaf, asked.id, caplog)

@@ -68,9 +68,6 @@ if TYPE_CHECKING:
     from a2a_adapters.runtime.push.options import PushOptions
     from a2a_adapters.storage.interface import AgentStorage
 
-SWEEP_SECONDS = 5.0
-"""How often tasks of processes that are gone, and runs that do not end, are looked for."""
-
 
 class Runtime(OptionalOperations):
     """Runs any a2a-sdk `AgentExecutor` and keeps its tasks.
@@ -330,19 +327,25 @@ class Runtime(OptionalOperations):
         """Go on with, or end, what processes that are gone have left behind; now and later."""
         with suppress(StorageUnavailableError):  # then it is done as soon as it can be
             await self._sweep()
-        self._upkeep.every(SWEEP_SECONDS, "a sweep", self._sweep)
-        self._upkeep.every(SWEEP_SECONDS, "leaving runs behind", self._executions.leave_behind)
+        sweep_seconds = self._limits.sweep_seconds
+        self._upkeep.every(sweep_seconds, "a sweep", self._sweep)
+        self._upkeep.every(sweep_seconds, "leaving runs behind", self._executions.leave_behind)
         self._upkeep.every(PRUNE_SECONDS, "pruning", self._prune)
         if self._push:
             resume = partial(self._push.resume, self._live.find)
-            self._upkeep.every(SWEEP_SECONDS, "a delivery", resume)
+            self._upkeep.every(sweep_seconds, "a delivery", resume)
 
     async def _sweep(self) -> None:
+        await self._takeover.let_go()
         await self._takeover.sweep()
 
     async def _prune(self) -> None:
         limits = self._limits
         await self._storage.prune(time.time() - limits.stored_seconds, limits.stored_tasks)
+
+    def on_lapse(self) -> None:
+        """Stop what other processes may have taken meanwhile, as soon as that is known."""
+        self._upkeep.once("letting tasks go", self._takeover.let_go)
 
     def on_storage_trouble(self) -> None:
         """Refuse those who wait for something to be stored; what runs goes on."""

@@ -7,6 +7,7 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
+from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 from a2a.server.events import EventQueue
 from a2a.types import (
     Message,
@@ -105,6 +106,9 @@ class Run(TextQueue):
         try:
             async with self._turn:
                 await self._execute(executor, context)
+        except ConcurrentTaskModificationError:
+            logger.warning("task %s is another process's now", self.live.task_id)
+            self.error = StorageUnavailableError()
         except Exception as error:
             self.error = hidden(error, "a run")
         if self.error is not None and self.live.draft is not None:

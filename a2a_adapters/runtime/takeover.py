@@ -91,6 +91,18 @@ class Takeover:
             return
         self._left.pop((left.owner, left.stored.task.id), None)
 
+    async def let_go(self) -> None:
+        """Stop the work on tasks that another process has taken, or ended."""
+        ours = {live.task_id: live for live in self._live.all() if live.runs and live.task}
+        for task_id in await self._storage.lost(list(ours)) if ours else ():
+            live = ours[task_id]
+            if live.is_over or not live.runs:  # it has ended here meanwhile
+                continue
+            logger.warning("task %s is another process's now; its work stops here", task_id)
+            if self._executor is not None:
+                self._executor.leave(task_id)
+            self._runs.lose(live)
+
     def leave(self, live: LiveTask) -> bool:
         """Leave a task to the next process, if that can go on with it; tell whether it can."""
         task = live.task

@@ -33,6 +33,12 @@ class Upkeep:
         """
         self._tasks.append(asyncio.create_task(_keep(seconds, name, work)))
 
+    def once(self, name: str, work: Callable[[], Awaitable[object]]) -> None:
+        """Do some work now."""
+        task = asyncio.create_task(_tried(name, work))
+        self._tasks.append(task)
+        task.add_done_callback(self._tasks.remove)
+
     def close(self) -> None:
         """Stop."""
         for task in self._tasks:
@@ -41,6 +47,10 @@ class Upkeep:
 
 async def _keep(seconds: float, name: str, work: Callable[[], Awaitable[object]]) -> None:
     while True:
-        with suppress(A2AError), UnexpectedErrorsHidden(name):
-            await work()
+        await _tried(name, work)
         await asyncio.sleep(seconds)
+
+
+async def _tried(name: str, work: Callable[[], Awaitable[object]]) -> None:
+    with suppress(A2AError), UnexpectedErrorsHidden(name):
+        await work()

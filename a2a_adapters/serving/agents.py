@@ -238,6 +238,7 @@ class ServedAgents:
         await self.storage.start()
         for agent in self._agents:
             self.storage.on_trouble(agent.runtime.on_storage_trouble)
+            self.storage.on_lapse(agent.runtime.on_lapse)
             await agent.start()
         for agent in self._agents:
             if agent.grpc is not None:

@@ -17,7 +17,7 @@ from a2a_adapters.protocol.ids import new_uuid
 from a2a_adapters.storage.commit import GroupCommit, Write
 from a2a_adapters.storage.engine import is_away, make_engine, parse_url, shown
 from a2a_adapters.storage.health import PATIENCE_SECONDS, Health
-from a2a_adapters.storage.lease import FileLock, Lease
+from a2a_adapters.storage.lease import LEASE_SECONDS, FileLock, Lease
 from a2a_adapters.storage.migrate import upgrade
 from a2a_adapters.storage.schema import tasks
 
@@ -39,13 +39,14 @@ class Database:
 
     Args:
         url: Where it is, as in `sqlite:///agents.db` or `postgresql://host/name`.
+        lease_seconds: How long a process that does not renew its lease counts as alive.
 
     Raises:
         ConfigurationError: The URL is wrong.
         MissingExtraError: Its driver is not installed.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, lease_seconds: float = LEASE_SECONDS) -> None:
         self._url = parse_url(url)
         self.name = shown(self._url)
         self.engine = make_engine(self._url)
@@ -55,7 +56,7 @@ class Database:
         self._file_lock = (
             FileLock(Path(self._url.database or "")) if self._url.drivername[0] == "s" else None
         )
-        self._lease = Lease(self.commits, self.process_id)
+        self.lease = Lease(self.commits, self.process_id, lease_seconds)
 
     @property
     def is_shared(self) -> bool:
@@ -75,7 +76,7 @@ class Database:
                 await connection.run_sync(upgrade)
             self.health.is_ready = True
             self.commits.start()
-            await self._lease.take()
+            await self.lease.take()
         except (SQLAlchemyError, OSError) as error:  # TimeoutError is one of the latter
             await self.release()
             raise self._unusable(error) from error
@@ -145,7 +146,7 @@ class Database:
 
     async def aclose(self, seconds: float) -> None:
         """Write what is left, so many seconds long at most, and disconnect."""
-        await self._lease.give_back()
+        await self.lease.give_back()
         await self.commits.aclose(seconds)
         await self.release()
 

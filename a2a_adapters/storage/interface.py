@@ -138,6 +138,13 @@ class AgentStorage(StateStorage):
         Among them are those that wait for an answer only such a process could take.
         """
 
+    async def lost(self, task_ids: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
+        """Return which of these tasks, on which this process works, are no longer its own.
+
+        Another process has taken or ended them.
+        """
+        return ()
+
     @abstractmethod
     async def waiting_since(self, before: float) -> Sequence[LeftTask]:
         """Return some of the tasks that have waited for their callers since before that time.
@@ -194,6 +201,9 @@ class Storage(ABC):
     @abstractmethod
     def on_trouble(self, listener: Callable[[], None]) -> None:
         """Have `listener` called when nothing can be stored for a while."""
+
+    def on_lapse(self, listener: Callable[[], None]) -> None:  # noqa: B027 - most are alone
+        """Have `listener` called when others may have taken this process's tasks."""
 
     @abstractmethod
     async def aclose(self, seconds: float) -> None:

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import socket
+import time
 from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, func, literal, select
@@ -17,7 +18,7 @@ from a2a_adapters.storage.schema import processes
 from a2a_adapters.storage.upsert import upsert
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from sqlalchemy import ColumnElement, ScalarSelect
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from a2a_adapters.storage.commit import GroupCommit
 
 LEASE_SECONDS = 10.0
-"""How long a process that does not renew its lease counts as alive."""
+"""How long a process that does not renew its lease counts as alive, if nobody says otherwise."""
 
 logger = logging.getLogger(__name__)
 
@@ -80,37 +81,58 @@ class Lease:
     Args:
         commits: Writes it.
         process_id: This process.
+        seconds: How long it counts as alive without renewing the lease.
     """
 
-    def __init__(self, commits: GroupCommit, process_id: str) -> None:
+    def __init__(self, commits: GroupCommit, process_id: str, seconds: float) -> None:
         self._commits = commits
-        self._entry = RenewLease(process_id, f"{socket.gethostname()}:{os.getpid()}")
+        self._seconds = seconds
+        self._entry = RenewLease(process_id, f"{socket.gethostname()}:{os.getpid()}", seconds)
         self._renewal: asyncio.Task[None] | None = None
+        self._listeners: list[Callable[[], None]] = []
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Have `listener` called when the lease had ended before it was renewed."""
+        self._listeners.append(listener)
 
     async def take(self) -> None:
         """Enter this process, and keep the entry as long as it lives."""
+        began = time.monotonic()
         await self._commits.write(self._entry, patience=LEASE_SECONDS)
-        self._renewal = asyncio.create_task(self._renew())
+        self._renewal = asyncio.create_task(self._renew(began))
 
-    async def _renew(self) -> None:
+    async def _renew(self, last: float) -> None:
         while True:
-            await asyncio.sleep(LEASE_SECONDS / 4)
+            await asyncio.sleep(self._seconds / 4)
+            began = time.monotonic()
             with contextlib.suppress(Exception):  # the log knows
-                await self._commits.write(self._entry, patience=LEASE_SECONDS / 4)
+                await self._commits.write(self._entry, patience=self._seconds / 4)
+                if began - last > self._seconds:
+                    self._tell_of_lapse(began - last)
+                last = began
+
+    def _tell_of_lapse(self, seconds: float) -> None:
+        logger.warning("the lease was not renewed for %.1f s: others may have our tasks", seconds)
+        for listener in self._listeners:
+            listener()
 
     async def give_back(self) -> None:
-        """Stop renewing: what this process leaves unfinished is anybody's when the lease ends."""
-        if self._renewal is not None:
-            self._renewal.cancel()
-            await asyncio.wait([self._renewal], timeout=1)
+        """End the lease: what this process leaves unfinished is anybody's then."""
+        if self._renewal is None:
+            return
+        self._renewal.cancel()
+        await asyncio.wait([self._renewal], timeout=1)
+        with contextlib.suppress(Exception):  # it ends by itself
+            await self._commits.write(EndLease(self._entry.row["id"]), patience=1)
 
 
 class RenewLease(Write):
     """Says that a process lives, by the database's own clock."""
 
-    def __init__(self, process_id: str, name: str) -> None:
+    def __init__(self, process_id: str, name: str, seconds: float) -> None:
         self.key = ("process", process_id)
         self.row = {"id": process_id, "name": name}
+        self.seconds = seconds
 
     @classmethod
     async def execute(
@@ -118,15 +140,35 @@ class RenewLease(Write):
     ) -> Sequence[object]:
         """Renew them; there is one."""
         dialect = connection.dialect.name
-        until = now_of(dialect) + LEASE_SECONDS
         for write in writes:
+            until = now_of(dialect) + write.seconds
             statement = upsert(dialect, processes).values(**write.row, lease_until=until)
             changes = {"lease_until": until}
             await connection.execute(
                 statement.on_conflict_do_update(index_elements=["id"], set_=changes)
             )
-        gone = processes.c.lease_until < until - 100 * LEASE_SECONDS
-        await connection.execute(delete(processes).where(gone))
+            gone = processes.c.lease_until < until - 100 * write.seconds
+            await connection.execute(delete(processes).where(gone))
+        return [None] * len(writes)
+
+
+class EndLease(Write):
+    """Says that a process has ended."""
+
+    order = 9
+    """After all that it writes: then another process may have its tasks."""
+
+    def __init__(self, process_id: str) -> None:
+        self.key = ("process", process_id)
+        self.process_id = process_id
+
+    @classmethod
+    async def execute(
+        cls, connection: AsyncConnection, writes: Sequence[EndLease]
+    ) -> Sequence[object]:
+        """End them; there is one."""
+        for write in writes:
+            await connection.execute(delete(processes).where(processes.c.id == write.process_id))
         return [None] * len(writes)
 
 

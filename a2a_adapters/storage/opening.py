@@ -23,7 +23,7 @@ def open_storage(url: str, limits: Limits, make_tasks: Callable[[], TaskStore]) 
 
     Args:
         url: `memory:`, `sqlite:///file.db` or `postgresql://user:password@host/database`.
-        limits: How much is kept in memory.
+        limits: How much is kept in memory, and how long leases are.
         make_tasks: Makes a store for tasks in memory.
 
     Raises:
@@ -38,4 +38,4 @@ def open_storage(url: str, limits: Limits, make_tasks: Callable[[], TaskStore]) 
         name = url.partition(":")[0]
         extra = "sqlite" if name == "sqlite" else "postgresql"
         raise MissingExtraError(f"storage in {name}", extra) from error
-    return SqlStorage(url)
+    return SqlStorage(url, limits.lease_seconds)

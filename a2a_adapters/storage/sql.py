@@ -20,6 +20,7 @@ from a2a_adapters.storage.interface import (
     Undelivered,
     UsedMessage,
 )
+from a2a_adapters.storage.lease import LEASE_SECONDS
 from a2a_adapters.storage.outlasting import OutlastingWrite
 from a2a_adapters.storage.records import AcceptMessage, ForgetMessage, TakeOver
 from a2a_adapters.storage.retention import prune_agent
@@ -39,6 +40,7 @@ class SqlStorage(Storage):
 
     Args:
         url: Where it is, as in `sqlite:///agents.db` or `postgresql://host/name`.
+        lease_seconds: How long a process that does not renew its lease counts as alive.
 
     Raises:
         ConfigurationError: The URL is wrong.
@@ -47,8 +49,8 @@ class SqlStorage(Storage):
 
     is_durable = True
 
-    def __init__(self, url: str) -> None:
-        self.database = Database(url)
+    def __init__(self, url: str, lease_seconds: float = LEASE_SECONDS) -> None:
+        self.database = Database(url, lease_seconds)
         self._url = url
 
     @property
@@ -67,6 +69,10 @@ class SqlStorage(Storage):
     def on_trouble(self, listener: Callable[[], None]) -> None:
         """Have `listener` called when nothing can be stored for a while."""
         self.database.health.listen(listener)
+
+    def on_lapse(self, listener: Callable[[], None]) -> None:
+        """Have `listener` called when the lease had ended before it was renewed."""
+        self.database.lease.listen(listener)
 
     async def aclose(self, seconds: float) -> None:
         """Write what is left, so many seconds long at most, and disconnect."""
@@ -136,6 +142,10 @@ class SqlAgentStorage(AgentStorage):
         """Return the tasks that processes which are gone had begun; from now on they are ours."""
         found: Sequence[LeftTask] = await self._take_over.result()
         return found
+
+    async def lost(self, task_ids: Sequence[str]) -> Sequence[str]:
+        """Return which of these tasks, on which this process works, are no longer its own."""
+        return await self.tasks.lost(task_ids)
 
     async def undelivered(self) -> Sequence[Undelivered]:
         """Return what processes that are gone had to deliver; from now on it is ours to do."""

@@ -131,6 +131,17 @@ class SqlTaskStore(PatientTaskStore):
         rows = await self._database.read(query.limit(_SOME))
         return [LeftTask(row.owner_name.decode(), stored(row), row.epoch) for row in rows]
 
+    async def lost(self, task_ids: Sequence[str]) -> Sequence[str]:
+        """Return which of these tasks another process has, or has ended."""
+        process = tasks.c.process
+        anothers = process.not_in([self._database.process_id, ANYBODY])
+        query = select(tasks.c.id).where(
+            tasks.c.agent == self._agent,
+            tasks.c.id.in_(task_ids),
+            or_(process.is_(None), anothers),
+        )
+        return [row.id for row in await self._database.read(query)]
+
     async def get(self, task_id: str, context: ServerCallContext) -> StoredTask | None:
         """Return the caller's task, None if there is none.
 

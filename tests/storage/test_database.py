@@ -201,7 +201,7 @@ async def test_what_a_process_left_is_taken_over_once(database_url):
 
 async def end_lease(storage):
     """Let a process's lease end, as if it had been killed a while ago."""
-    storage.database._lease._renewal.cancel()
+    storage.database.lease._renewal.cancel()
     async with storage.database.engine.begin() as connection:
         await connection.exec_driver_sql("UPDATE a2a_processes SET lease_until = 0")
 

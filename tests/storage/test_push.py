@@ -11,7 +11,7 @@ from a2a.server.context import ServerCallContext
 from a2a.types import CancelTaskRequest, TaskPushNotificationConfig, TaskState
 from sqlalchemy import create_engine, text
 
-from a2a_adapters import PushOptions, as_executor
+from a2a_adapters import Limits, PushOptions, as_executor
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import Runtime
 from tests.processes import launched
@@ -63,11 +63,11 @@ def states_by_task(bodies):
     return told
 
 
-def notifying_runtime(target, storage, **push):
+def notifying_runtime(target, storage, limits=None, **push):
     executor = as_executor(target)
     card = build_card(executor.adapter.describe(), "http://x", push=True)
     options = PushOptions(**{"outbound": OPEN, "pause_seconds": 0.01} | push)
-    return Runtime(executor, card, storage=storage.of("agent"), push=options)
+    return Runtime(executor, card, storage=storage.of("agent"), push=options, limits=limits)
 
 
 @pytest.fixture
@@ -177,8 +177,7 @@ async def test_a_dead_receiver_is_given_up_and_holds_up_nobody(storage, database
 
 async def test_what_is_too_much_now_is_delivered_later(storage, database_url, monkeypatch):
     monkeypatch.setattr("a2a_adapters.runtime.push.outbox._RECEIVERS_PER_HOST", 1)
-    monkeypatch.setattr("a2a_adapters.runtime.handler.SWEEP_SECONDS", 0.05)
-    runtime = notifying_runtime(talk, storage)
+    runtime = notifying_runtime(talk, storage, limits=Limits(sweep_seconds=0.05))
     await runtime.start()
     async with inbox() as box:
         box.is_open.clear()

@@ -57,7 +57,7 @@ def served(storage):
     """Return the agent, and the runtime that serves it from a storage."""
     adapter = Slow()
     card = build_card(adapter.describe(), "http://x")
-    place, limits = storage.of("slow"), Limits(shutdown_seconds=0)
+    place, limits = storage.of("slow"), Limits(shutdown_seconds=0, sweep_seconds=0.05)
     return adapter, Runtime(as_executor(adapter), card, storage=place, limits=limits)
 
 
@@ -89,7 +89,6 @@ def locked(url, table):
 def impatient(monkeypatch):
     """Let nobody wait for the storage for long."""
     monkeypatch.setattr("a2a_adapters.storage.outlasting.PATIENCE_SECONDS", 0.3)
-    monkeypatch.setattr("a2a_adapters.runtime.handler.SWEEP_SECONDS", 0.05)
 
 
 async def leave(url):

@@ -1,0 +1,43 @@
+"""Processes that serve one agent from one database."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import pytest
+
+from tests.processes import launched
+from tests.storage.postgresql import new_database
+
+
+class Replicas:
+    """Starts processes that serve the agent of `served`, and reads what it notes."""
+
+    def __init__(self, work):
+        self.database = new_database()
+        self._work = work
+        self._command = [sys.executable, "-m", "tests.replicas.served", self.database, str(work)]
+
+    def running(self):
+        """Run one more; yields its process and its address."""
+        return launched(self._command)
+
+    def touch(self, name):
+        (self._work / name).touch()
+
+    def log(self):
+        log = self._work / "log"
+        return log.read_text().splitlines() if log.exists() else []
+
+    async def noted(self, line):
+        """Wait until the agent has noted something."""
+        while True:
+            if line in self.log():
+                return
+            await asyncio.sleep(0.05)
+
+
+@pytest.fixture
+def replicas(tmp_path):
+    return Replicas(tmp_path)

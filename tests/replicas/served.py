@@ -1,0 +1,98 @@
+"""One of several processes that serve an agent from one database; tests stop and kill it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from a2a_adapters import (
+    Adapter,
+    AgentDescription,
+    BearerTokens,
+    InputRequired,
+    Limits,
+    OutboundPolicy,
+    PushOptions,
+    ResumeError,
+    ServerOptions,
+    TextDelta,
+    serve,
+)
+
+LIMITS = Limits(lease_seconds=2, sweep_seconds=0.5)
+TICK = 0.05
+
+
+class Worker(Adapter):
+    """Does what a message says; of that it can go on with `count` alone."""
+
+    resumes = True
+
+    def __init__(self, work: Path) -> None:
+        self._work = work
+
+    def describe(self):
+        return AgentDescription(name="worker", description="Works, counts and asks.")
+
+    def stream(self, request):
+        work = "_later" if request.resuming else f"_{request.text.split()[0]}"
+        return getattr(self, work)(request)
+
+    def resume(self, request):
+        if not request.text.startswith("count"):
+            raise ResumeError("It was stopped.")
+        return self._count(request)
+
+    def _note(self, *words):
+        with (self._work / "log").open("a") as file:
+            file.write(" ".join(map(str, words)) + "\n")
+
+    async def _until(self, name):
+        while True:
+            if (self._work / name).exists():
+                return
+            await asyncio.sleep(TICK)
+
+    async def _tick(self, request):
+        """Note again and again that it is working, until it is stopped."""
+        yield TextDelta("ticking ")
+        while True:
+            self._note("tick", os.getpid())
+            await asyncio.sleep(TICK)
+
+    async def _count(self, request):
+        """Say three numbers, the last when the file `go` is there."""
+        self._note("count", os.getpid())
+        for number in range(2):
+            yield TextDelta(f"{number} ")
+        await self._until("go")
+        yield TextDelta("2 ")
+
+    async def _do(self, request):
+        self._note("did", request.text)
+        yield TextDelta(f"did {request.text}")
+
+    async def _ask(self, request):
+        """Ask; the answer goes to the generator that waits for it."""
+        answer = yield InputRequired("which?")
+        yield TextDelta(f"{answer.text} in {os.getpid()}")
+
+    async def _later(self, request):
+        """Ask what any process can take the answer to."""
+        if request.resuming:
+            yield TextDelta(f"{request.text} in {os.getpid()}")
+        else:
+            yield InputRequired("when?", durable=True)
+
+
+if __name__ == "__main__":
+    storage, work, *_ = sys.argv[1:]
+    options = ServerOptions(
+        storage=storage,
+        limits=LIMITS,
+        authentication=BearerTokens({"ann": "ann", "bob": "bob"}),
+        push=PushOptions(outbound=OutboundPolicy(allow_private=True)),
+    )
+    serve(Worker(Path(work)), port=0, options=options)
