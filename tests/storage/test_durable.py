@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 
 import pytest
 
 from tests.processes import launched
 from tests.storage.test_resume import Caller, reason, texts
+from tests.warm import warm
 
 pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture
 def command(database_url, tmp_path):
-    return [sys.executable, "-m", "tests.storage.served_durable", database_url, str(tmp_path)]
+    return warm("-m", "tests.storage.served_durable", database_url, str(tmp_path))
 
 
 def caller(url, agent="book"):

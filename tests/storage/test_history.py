@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import sys
 from contextlib import suppress
 from uuid import uuid4
 
@@ -35,6 +34,7 @@ from tests.processes import launched
 from tests.storage.test_contract import Named
 from tests.storage.test_kill import V1
 from tests.storage.test_push import rows
+from tests.warm import warm
 
 PARTS = (
     Text("x", metadata={"n": 3}),
@@ -171,7 +171,7 @@ def spoken(task):
 
 @pytest.mark.timeout(300)
 async def test_a_crash_leaves_whole_turns_in_order(database_url):
-    command = [sys.executable, "-m", "tests.storage.served_history", database_url]
+    command = warm("-m", "tests.storage.served_history", database_url)
     told = []
     with launched(command) as (process, url):
         async with httpx.AsyncClient(base_url=url, timeout=60) as http:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import sys
 from collections import Counter
 from pathlib import Path
 from uuid import uuid4
@@ -13,6 +12,7 @@ import httpx
 import pytest
 
 from tests.processes import launched
+from tests.warm import warm
 
 SERVED = Path(__file__).with_name("served.py")
 V1 = {"A2A-Version": "1.0"}
@@ -75,7 +75,7 @@ async def test_what_was_acknowledged_is_there_and_nothing_is_done_twice(
     database_url, tmp_path, seed
 ):
     effects = tmp_path / "effects"
-    command = [sys.executable, "-m", "tests.storage.served", database_url, str(effects)]
+    command = warm("-m", "tests.storage.served", database_url, str(effects))
     with launched(command) as (process, url):
         kill_after = random.Random(seed).randrange(5, MESSAGES - 10)
         sent, told = await send_until_killed(url, process, kill_after)

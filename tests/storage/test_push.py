@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 
 import httpx
 import pytest
@@ -19,6 +18,7 @@ from tests.push.support import OPEN, ask, inbox, notifying, state_in, talk
 from tests.storage.conftest import storage_at
 from tests.storage.test_contract import COMPLETED, STRANGE, caller
 from tests.storage.test_kill import SERVED, V1
+from tests.warm import warm
 
 CALLER = ServerCallContext()
 ORDER = [
@@ -79,13 +79,13 @@ async def storage(database_url):
 
 
 def served(url, folder):
-    return [sys.executable, "-m", f"tests.storage.{SERVED.stem}", url, str(folder / "effects")]
+    return warm("-m", f"tests.storage.{SERVED.stem}", url, str(folder / "effects"))
 
 
 def kill(process, database_url):
     """Kill a server, and let the time pass for which it counts as alive."""
     process.kill()
-    process.wait()
+    process.ended()
     rows(database_url, "UPDATE a2a_processes SET lease_until = 0")
 
 

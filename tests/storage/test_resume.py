@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from contextlib import suppress
 from uuid import uuid4
 
@@ -14,6 +13,7 @@ import pytest
 from tests.processes import launched
 from tests.storage.served_resume import EXTENSION
 from tests.storage.test_kill import V1
+from tests.warm import warm
 
 TERMINAL = {"TASK_STATE_COMPLETED", "TASK_STATE_FAILED", "TASK_STATE_CANCELED"}
 
@@ -25,7 +25,7 @@ class Agent:
 
     def __init__(self, storage, work):
         self.work = work
-        self.command = [sys.executable, "-m", "tests.storage.served_resume", storage, str(work)]
+        self.command = warm("-m", "tests.storage.served_resume", storage, str(work))
 
     def running(self, *arguments):
         return launched([*self.command, *arguments])

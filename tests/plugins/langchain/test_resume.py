@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections import Counter
 
 import pytest
@@ -19,6 +18,7 @@ from a2a_adapters.testing import ResumeContract
 from tests.processes import launched
 from tests.storage.conftest import new_url
 from tests.storage.test_resume import Caller, texts
+from tests.warm import warm
 
 SERVED = "tests.plugins.langchain.served_resume"
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def command(request, tmp_path):
-    return [sys.executable, "-m", SERVED, new_url(request.param, tmp_path), str(tmp_path)]
+    return warm("-m", SERVED, new_url(request.param, tmp_path), str(tmp_path))
 
 
 def log(tmp_path):
@@ -36,7 +36,7 @@ def log(tmp_path):
 
 class TestContract(ResumeContract):
     def command(self, storage, work):
-        return [sys.executable, "-m", SERVED, storage, str(work), "contract"]
+        return warm("-m", SERVED, storage, str(work), "contract")
 
 
 async def test_finished_nodes_are_not_run_again_and_all_is_said_once(command, tmp_path):
