@@ -196,7 +196,7 @@ async def test_a_crash_leaves_whole_turns_in_order(database_url):
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_crash_at_the_end_repeats_no_turn(database_url, tmp_path, when):
     module, told = "tests.storage.served_history", tmp_path / "told"
-    command = [sys.executable, "-m", module, database_url, when, str(told)]
+    command = warm("-m", module, database_url, when, str(told))
     with launched(command) as (process, url):
         async with httpx.AsyncClient(base_url=url, timeout=60) as http:
             with pytest.raises(httpx.HTTPError):
