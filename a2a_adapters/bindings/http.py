@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from a2a.auth.user import UnauthenticatedUser
@@ -13,9 +12,9 @@ from a2a.utils.errors import ContentTypeNotSupportedError, JSONParseError
 from pydantic_core import from_json
 
 from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
-from a2a_adapters.net.headers import headers_of
+from a2a_adapters.net.headers import HEADERS
 from a2a_adapters.protocol.versions import V03, VERSION_STATE
-from a2a_adapters.security.body import release_body, whole_body
+from a2a_adapters.security.body import BODY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from a2a_adapters.runtime import Runtime
+    from a2a_adapters.security.body import Body
 
 JSON = "application/json"
 A2A_JSON = "application/a2a+json"
@@ -37,34 +37,36 @@ def name_extensions(response: Response, runtime: Runtime, context: ServerCallCon
         response.headers[name] = ", ".join(activated)
 
 
-async def read_json(request: Request, *, may_be_empty: bool = False) -> tuple[object, int]:
-    """Return what the request's body says, an empty object if it is empty and may be, and its size.
+async def read_json(request: Request) -> object:
+    """Return what the request's body says.
 
     The request does not keep it.
 
     Raises:
+        ClientDisconnect: Its client has left before it had sent everything.
         ContentTypeNotSupportedError: It is not labelled as JSON.
         JSONParseError: It is not JSON.
     """
-    check_content_type(headers_of(request.scope))
-    return await body_as_json(request, may_be_empty=may_be_empty)
-
-
-async def body_as_json(request: Request, *, may_be_empty: bool = False) -> tuple[object, int]:
-    """Do the same, whatever the body is labelled as."""
-    body = await whole_body(request)
-    size = len(body)
-    if may_be_empty and not body:
-        return {}, 0
+    check_content_type(request.scope[HEADERS])
+    body: Body = request.scope[BODY]
     try:
-        return _parse(body) if size <= LARGE_BYTES else await computed(_parse, body), size
+        if body.size <= LARGE_BYTES:
+            return parse_json(body.content)
+        return await computed(parse_json, body.content)
+    finally:
+        body.release()
+
+
+def parse_json(body: bytes) -> object:
+    """Return what a body says.
+
+    Raises:
+        JSONParseError: It is not JSON.
+    """
+    try:
+        return from_json(body, allow_inf_nan=False)
     except ValueError as error:
         raise JSONParseError from error
-    finally:
-        release_body(request)
-
-
-_parse = partial(from_json, allow_inf_nan=False)
 
 
 def check_content_type(headers: Mapping[str, str]) -> None:
@@ -101,7 +103,7 @@ class CallerContextBuilder(ServerCallContextBuilder):
     def build(self, request: Request) -> ServerCallContext:
         """Return the context of a call."""
         scope = request.scope
-        headers = headers_of(scope)
+        headers = scope[HEADERS]
         state: dict[str, object] = {"headers": headers, "scope": scope}
         if "auth" in scope:
             state["auth"] = scope["auth"]

@@ -1,59 +1,48 @@
-"""Large requests, one after the other: what is made of one takes many times what came."""
+"""The bodies of requests on their way to what they say."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from starlette.requests import ClientDisconnect
 
-from a2a_adapters.concurrency.computing import LARGE_BYTES
-from a2a_adapters.security.body import body_size, client_has_left
+from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
+from a2a_adapters.security.body import BODY
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
+    from collections.abc import Callable
+
+    from starlette.types import Scope
+
+    from a2a_adapters.security.body import Body
+
+T = TypeVar("T")
 
 
 class Intake:
     """Lets the requests of one agent be parsed and converted: small ones at once.
 
-    As long as a large one waits for its turn, nothing is there but the bytes that came.
+    What is made of a large one takes many times what came. They go one after the other, beside
+    the event loop, and as long as one waits for its turn nothing is there but its bytes.
     """
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
 
-    def turn(self, request: Request) -> Turn:
-        """Return a context in which a request may be parsed and converted.
+    async def read(self, scope: Scope, convert: Callable[[bytes], T]) -> T:
+        """Return what `convert` makes of the body of a request, which does not keep it.
 
         Raises:
             ClientDisconnect: Its client has left meanwhile.
         """
-        return Turn(self._lock if body_size(request) > LARGE_BYTES else None, request)
-
-
-class Turn:
-    """The time in which one request is parsed and converted."""
-
-    __slots__ = ("_lock", "_request")
-
-    def __init__(self, lock: asyncio.Lock | None, request: Request) -> None:
-        self._lock = lock
-        self._request = request
-
-    async def __aenter__(self) -> None:
-        if self._lock is None:
-            return
-        await self._lock.acquire()
+        body: Body = scope[BODY]
         try:
-            has_left = await client_has_left(self._request)
-        except BaseException:
-            self._lock.release()
-            raise
-        if has_left:
-            self._lock.release()
-            raise ClientDisconnect
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._lock is not None:
-            self._lock.release()
+            if body.size <= LARGE_BYTES:
+                return convert(body.content)
+            async with self._lock:
+                if await body.client_has_left():
+                    raise ClientDisconnect
+                return await computed(convert, body.content)
+        finally:
+            body.release()

@@ -8,6 +8,7 @@ another media type than the specification.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from a2a.utils.errors import A2AError, InvalidParamsError, InvalidRequestError
@@ -21,12 +22,13 @@ from a2a_adapters.bindings import v03_rest
 from a2a_adapters.bindings.http import (
     A2A_JSON,
     JSON,
+    check_content_type,
     name_extensions,
-    read_json,
+    parse_json,
 )
 from a2a_adapters.bindings.methods import METHODS, Method, Params, parsed
 from a2a_adapters.bindings.sse import EventStream, Frame
-from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
+from a2a_adapters.net.headers import HEADERS
 from a2a_adapters.protocol import errors as failures
 from a2a_adapters.protocol.versions import (
     V03,
@@ -39,9 +41,10 @@ from a2a_adapters.protocol.wire import one_line
 from a2a_adapters.runtime.guard import hidden
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from a2a.server.routes.common import ServerCallContextBuilder
+    from google.protobuf.message import Message
     from starlette.types import Receive, Scope, Send
 
     from a2a_adapters.bindings.answers import Answers
@@ -166,11 +169,11 @@ class RestEndpoint:
     async def _params(self, method: Method, request: Request) -> Any:
         if requested_version(request) != self._version.name:
             raise unsupported(f"this address serves A2A {self._version.name}")
-        async with self._intake.turn(request):
-            params, size = await _params(method.operation, request)
-            if size <= LARGE_BYTES:
-                return parsed(method.parse, params)
-            return await computed(parsed, method.parse, params)
+        if request.method != "POST":
+            return parsed(method.parse, _query(method.operation, request) | request.path_params)
+        check_content_type(request.scope[HEADERS])
+        read = partial(_read, method.parse, request.path_params)
+        return await self._intake.read(request.scope, read)
 
     async def _answer(self, method: Method, params: Any, request: Request) -> Response:
         context = self._context_builder.build(request)
@@ -203,15 +206,12 @@ class RestEndpoint:
         return Response(to_json(body), 405, {"Allow": allowed}, media_type=self._version.media_type)
 
 
-async def _params(operation: Operation, request: Request) -> tuple[Params, int]:
-    """Return all that a request tells, in its path, its query or its body, and how large it is."""
-    if request.method == "POST":
-        params, size = await read_json(request, may_be_empty=True)
-        if not isinstance(params, dict):
-            raise InvalidParamsError("the body must be an object")
-    else:
-        params, size = _query(operation, request), 0
-    return params | request.path_params, size
+def _read(parse: Callable[[Params], Message], in_path: Params, body: bytes) -> Any:
+    """Return all that a request tells, in its body or its path."""
+    params = parse_json(body) if body else {}
+    if not isinstance(params, dict):
+        raise InvalidParamsError("the body must be an object")
+    return parsed(parse, params | in_path)
 
 
 def _query(operation: Operation, request: Request) -> Params:

@@ -1,4 +1,4 @@
-"""The headers of a request as a mapping, made once for all who read them."""
+"""The headers of a request as a mapping, made once where it comes in."""
 
 from __future__ import annotations
 
@@ -10,20 +10,18 @@ if TYPE_CHECKING:
 
     from starlette.types import Scope
 
-_KEY = "a2a_adapters.net.headers"
+HEADERS = "a2a_adapters.headers"
+"""Where the scope of a request that came in by the entrance has its headers."""
 
 FIELD_BYTES = 32
 """What a header counts beyond its name and value, as in HTTP/2 (RFC 9113, section 6.5.2)."""
 
 
-def headers_of(scope: Scope) -> dict[str, str]:
+def read_headers(scope: Scope) -> dict[str, str]:
     """Return the headers by lower-case name; one that came more than once is joined by commas."""
-    found: dict[str, str] | None = scope.get(_KEY)
-    if found is None:
-        found = scope[_KEY] = joined(
-            [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
-        )
-    return found
+    return joined(
+        [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
+    )
 
 
 def joined(fields: Sequence[tuple[str, str]]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from a2a.utils.errors import VersionNotSupportedError
 
-from a2a_adapters.net.headers import headers_of
+from a2a_adapters.net.headers import HEADERS
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -29,7 +29,7 @@ def requested_version(request: Request) -> str:
     Raises:
         VersionNotSupportedError: It is not served here.
     """
-    value = headers_of(request.scope).get(VERSION_HEADER)
+    value = request.scope[HEADERS].get(VERSION_HEADER)
     if value == V1:
         return V1
     return supported(value or request.query_params.get(_VERSION_PARAMETER, ""))

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 from starlette.requests import ClientDisconnect
 
 from a2a_adapters.concurrency.computing import computed
-from a2a_adapters.net.headers import headers_of
 from a2a_adapters.protocol.errors import RETRY_AFTER_SECONDS
 from a2a_adapters.protocol.values import has_more_values
 from a2a_adapters.security.refusals import Refusal, refuse
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from a2a_adapters.limits import Limits
 
-_KEY = "a2a_adapters.security.body"
+BODY = "a2a_adapters.body"
+"""Where the scope of a request has its `Body`."""
+
 _SMALL_BYTES = 64 * 1024
 """Bodies of that size are always taken, so that large ones keep nobody else out."""
 
@@ -100,7 +100,7 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        body = _Body(self._bodies, receive)
+        body = Body(self._bodies, receive)
         try:
             refusal = await self._read(body, scope, receive)
             if refusal is not None:
@@ -110,13 +110,13 @@ class BodyLimit:
                     await self._bodies.discard(receive)
                 await refuse(refusal, scope, receive, send)
             else:
-                scope[_KEY] = body
+                scope[BODY] = body
                 await self._app(scope, body.replayed, send)
         finally:
             if body.size:
                 body.release()
 
-    async def _read(self, body: _Body, scope: Scope, receive: Receive) -> Refusal | None:
+    async def _read(self, body: Body, scope: Scope, receive: Receive) -> Refusal | None:
         length = _length(scope)
         if length is not None and length > self._limits.body_bytes:
             return self._bodies.too_large
@@ -130,16 +130,21 @@ class BodyLimit:
                 refusal = self._bodies.too_slow
         if refusal is not None:
             return refusal
-        content = body.content
         # What is so short cannot hold more.
-        if len(content) <= self._limits.values:
+        if body.has_left or body.size <= self._limits.values:
             return None
-        has_too_many = await computed(has_more_values, content, self._limits.values)
+        has_too_many = await computed(has_more_values, body.content, self._limits.values)
         return self._bodies.too_many_values if has_too_many else None
 
 
-class _Body:
-    """What has come of one body."""
+class Body:
+    """What has come of one body.
+
+    Attributes:
+        size: How much that is.
+        is_whole: Whether there is no more of it.
+        has_left: Whether the client has left.
+    """
 
     __slots__ = ("_bodies", "_chunks", "_counted", "_receive", "has_left", "is_whole", "size")
 
@@ -169,32 +174,34 @@ class _Body:
         return None
 
     @property
-    def is_unread(self) -> bool:
-        """Whether nobody has taken what came."""
-        return bool(self._chunks)
-
-    @property
     def content(self) -> bytes:
-        """All that came, in one piece."""
-        if len(self._chunks) > 1:
+        """All that came, in one piece.
+
+        Raises:
+            ClientDisconnect: The client left before it had sent everything.
+        """
+        if self.has_left:
+            raise ClientDisconnect
+        if len(self._chunks) != 1:
             self._chunks = [b"".join(self._chunks)]
         return self._chunks[0]
 
     async def replayed(self) -> Message:
         """Return the whole body, and then what comes after it (ASGI)."""
-        if not self.is_unread:
+        if not self._chunks:
             return await self._receive()
-        content = self.content
+        content = b"".join(self._chunks)
         self._chunks = []
         if self.has_left:
             return {"type": "http.disconnect"}
         return {"type": "http.request", "body": content, "more_body": False}
 
-    async def look(self) -> None:
-        """Find out whether the client has left since."""
+    async def client_has_left(self) -> bool:
+        """Tell whether the client, who has sent everything, does not wait for the answer."""
         with suppress(TimeoutError):
             async with asyncio.timeout(0):
                 self.has_left = (await self._receive())["type"] == "http.disconnect"
+        return self.has_left
 
     def release(self) -> None:
         """Count it no longer."""
@@ -203,50 +210,19 @@ class _Body:
         self.size = self._counted = 0
 
 
-async def whole_body(request: Request) -> bytes:
-    """Return the body of a request. It is counted as received until it is released.
-
-    Raises:
-        ClientDisconnect: The client left before it had sent everything.
-    """
-    body: _Body | None = request.scope.get(_KEY)
-    if body is None or not body.is_unread:
-        return b"".join([chunk async for chunk in request.stream()])
-    if body.has_left:
-        raise ClientDisconnect
-    return body.content
-
-
-async def client_has_left(request: Request) -> bool:
-    """Tell whether the client of a request whose body has come does not wait for the answer."""
-    body: _Body | None = request.scope.get(_KEY)
-    if body is None:
-        return False
-    await body.look()
-    return body.has_left
-
-
-def body_size(request: Request) -> int:
-    """Return how much has come of a request's body, if that is kept; else 0."""
-    body: _Body | None = request.scope.get(_KEY)
-    return 0 if body is None else body.size
-
-
-def release_body(request: Request) -> None:
-    """Take note that the body of a request has been read, and is not kept."""
-    body: _Body | None = request.scope.get(_KEY)
-    if body is not None:
-        body.release()
-
-
 def _waits(scope: Scope) -> bool:
     """Tell whether the client sends nothing before it is told to: reading would tell it."""
-    return headers_of(scope).get("expect", "").lower() == "100-continue"
+    return any(
+        name == b"expect" and value.lower() == b"100-continue" for name, value in scope["headers"]
+    )
 
 
 def _length(scope: Scope) -> int | None:
     """Return the length of the body, None if it is not told."""
-    headers = headers_of(scope)
-    length = headers.get("content-length", "")
-    is_told = length.isdecimal() and len(length) < 20
-    return int(length) if is_told and "transfer-encoding" not in headers else None
+    length = b""
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            length = value
+        elif name == b"transfer-encoding":
+            return None
+    return int(length) if length.isdigit() and len(length) < 20 else None

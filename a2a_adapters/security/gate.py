@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from starlette.authentication import AuthCredentials, SimpleUser
 
 from a2a_adapters.errors import AccessDeniedError, ForbiddenError
-from a2a_adapters.net.headers import headers_of
+from a2a_adapters.net.headers import HEADERS
 from a2a_adapters.observability.clip import clipped
 from a2a_adapters.observability.failures import log_failure
 from a2a_adapters.security.refusals import Refusal, refuse
@@ -41,7 +41,7 @@ class AuthenticationGate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request (ASGI)."""
-        admitted = await admit(self._authenticator, headers_of(scope), scope["path"])
+        admitted = await admit(self._authenticator, scope[HEADERS], scope["path"])
         if isinstance(admitted, Refusal):
             await refuse(admitted, scope, receive, send)
             return

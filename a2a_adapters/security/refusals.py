@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from a2a_adapters.net.headers import headers_of
 from a2a_adapters.protocol.errors import DOMAIN, SERVER_ERROR
 from a2a_adapters.protocol.versions import V1, VERSION_HEADER
 
@@ -63,7 +62,9 @@ def _is_rpc(scope: Scope) -> bool:
 
 
 def _is_of_v1(scope: Scope) -> bool:
-    return headers_of(scope).get(VERSION_HEADER, "").startswith(V1)
+    """Tell whether it is A2A 1.0, also where the headers are too many to be read."""
+    name, value = VERSION_HEADER.encode(), V1.encode()
+    return any(found == name and told.startswith(value) for found, told in scope["headers"])
 
 
 def _rpc_error(refusal: Refusal) -> object:

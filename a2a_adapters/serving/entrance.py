@@ -6,7 +6,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from a2a_adapters.net.headers import head_bytes, headers_of
+from a2a_adapters.net.headers import HEADERS, head_bytes, read_headers
 from a2a_adapters.observability.requests import Observer
 from a2a_adapters.security.refusals import Refusal, refuse
 
@@ -41,13 +41,15 @@ class Entrance:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request (ASGI)."""
         if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                scope[HEADERS] = read_headers(scope)
             await self._app(scope, receive, send)
             return
         if (size := head_bytes(scope)) > self._head_limit:
             logger.warning("refused a request: its headers have %d bytes", size)
             await refuse(self._too_large, scope, receive, send)
             return
-        headers = headers_of(scope)
+        headers = scope[HEADERS] = read_headers(scope)
         refusal = self._browsers.refusal(scope, headers) if self._browsers else None
         app = self._app if refusal is None else partial(refuse, refusal)
         if self._observer.is_needed(headers):

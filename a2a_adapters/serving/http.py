@@ -73,7 +73,8 @@ class _BoundedHttp(HttpToolsProtocol):
         """Take a piece of the body; the next one comes when this one has been taken."""
         self._unfinished = 0
         super().on_body(body)
-        if len(body) > _READ_BYTES:
+        # What comes after the answer is taken by nobody, and kept by nobody.
+        if len(body) > _READ_BYTES and not self.cycle.response_complete:
             self.flow.pause_reading()
 
     def _count(self, size: int) -> None:

@@ -22,10 +22,10 @@ async def echo(text):
 async def test_large_ones_are_there_one_at_a_time(monkeypatch, path):
     """What is parsed takes twenty times its bytes: a thousand of them would take a gigabyte."""
     parsing, parsed = threading.Lock(), []
-    parse = reading._parse
+    parse = reading.from_json
 
-    def counted(body):
-        found = parse(body)
+    def counted(body, **options):
+        found = parse(body, **options)
         if len(body) > 8 * 1024:
             with parsing:
                 gc.collect()
@@ -34,7 +34,7 @@ async def test_large_ones_are_there_one_at_a_time(monkeypatch, path):
                 del large
         return found
 
-    monkeypatch.setattr(reading, "_parse", counted)
+    monkeypatch.setattr(reading, "from_json", counted)
     async with serving(echo) as http:
         body = rpc("SendMessage", LARGE) if path == "/" else LARGE
         sent = [http.post(path, json=body, headers=V1) for _ in range(10)]
@@ -49,16 +49,16 @@ async def test_large_ones_are_there_one_at_a_time(monkeypatch, path):
 @pytest.mark.parametrize("path", ["/", "/message:send"])
 async def test_nothing_is_made_for_clients_that_have_left(monkeypatch, path):
     begun, go = threading.Event(), threading.Event()
-    parse, seen = reading._parse, []
+    parse, seen = reading.from_json, []
 
-    def held(body):
+    def held(body, **options):
         if len(body) > 8 * 1024:
             seen.append(body)
             begun.set()
             go.wait(60)
-        return parse(body)
+        return parse(body, **options)
 
-    monkeypatch.setattr(reading, "_parse", held)
+    monkeypatch.setattr(reading, "from_json", held)
     async with serving(echo) as http:
         body = rpc("SendMessage", LARGE) if path == "/" else LARGE
         first = asyncio.ensure_future(http.post(path, json=body, headers=V1))

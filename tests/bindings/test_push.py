@@ -7,9 +7,10 @@ import pytest
 from a2a.types import AgentCard, ListTaskPushNotificationConfigsResponse
 from a2a.utils.errors import TaskNotFoundError
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from a2a_adapters import as_executor
+from a2a_adapters import Limits, as_executor
 from a2a_adapters.bindings.answers import Answers
 from a2a_adapters.bindings.http import CallerContextBuilder
 from a2a_adapters.bindings.intake import Intake
@@ -17,6 +18,8 @@ from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
 from a2a_adapters.bindings.rest import rest_routes
 from a2a_adapters.protocol.versions import VERSION_STATE
 from a2a_adapters.runtime import Runtime
+from a2a_adapters.security.body import Bodies, BodyLimit
+from a2a_adapters.serving.entrance import Entrance
 from a2a_adapters.testing import running
 from tests.bindings.support import V1, Agent, call, old_call, refused
 
@@ -62,8 +65,13 @@ async def http(runtime):
     intake = Intake()
     rpc = JsonRpcEndpoint(runtime, callers, intake, answers)
     routes = [Route("/", rpc), *rest_routes(runtime, callers, intake, answers)]
+    limits = Limits()
+    middleware = [
+        Middleware(Entrance, limits.header_bytes, None),
+        Middleware(BodyLimit, Bodies(limits)),
+    ]
     async with (
-        running(Starlette(routes=routes)) as url,
+        running(Starlette(routes=routes, middleware=middleware)) as url,
         httpx.AsyncClient(base_url=url, timeout=60) as client,
     ):
         yield client

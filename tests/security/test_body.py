@@ -154,3 +154,19 @@ async def test_what_is_refused_is_kept_by_nobody_and_read_on_for_a_few():
     assert set(reading) == {0}
     assert len(reading) == 32
     assert answered.count(503) == 100
+
+
+async def test_a_body_that_is_refused_unread_does_not_hold_its_connection():
+    body = b"x" * 3_000_000
+    head = f"POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: {len(body)}\r\n\r\n"
+    async with running(build_app(length)) as url, asyncio.timeout(60):
+        address = httpx.URL(url)
+        reader, writer = await asyncio.open_connection(address.host, address.port)
+        for _ in range(2):
+            writer.write(head.encode())
+            answer = await reader.readuntil(b"\r\n\r\n")
+            assert answer.startswith(b"HTTP/1.1 421 ")
+            await reader.readuntil(b"}}")
+            writer.write(body)
+            await writer.drain()
+        writer.close()

@@ -61,7 +61,7 @@ async def read_json(request: Request) -> object:
         ContentTypeNotSupportedError: It is not labelled as JSON.
     """
     try:
-        return (await dialects.read_json(request))[0]
+        return await dialects.read_json(request)
     except JSONParseError as error:
         raise NotJsonError("Failed to parse JSON") from error
 

@@ -146,7 +146,7 @@ class OmniRouteEndpoint:
 
 async def _read(request: Request) -> object:
     try:
-        return (await read_json(request))[0]
+        return await read_json(request)
     except ContentTypeNotSupportedError as error:
         raise RefusedError(INVALID_REQUEST, f"Invalid request: {error.message}") from error
     except JSONParseError as error:
