@@ -4,6 +4,7 @@ VENV := .venv
 LOWEST := .venv-lowest
 CREWAI := .venv-crewai
 BENCH := .venv-bench
+OPENAI := .venv-openai
 EXTRAS := autogen,grpc,jwt,langgraph-postgresql,langgraph-sqlite,mcp,metrics,reload,router,signing
 SEEDS := 20
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
@@ -11,16 +12,18 @@ PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 # autogen-ext 0.7.0, which is for tests alone, waits for ever on MCP servers that cannot be started.
 UNVERSIONED := attack fuzz plugins/autogen/test_resources.py test_docs.py test_imports.py test_load.py test_public_api.py
 VERSIONED := $(UNVERSIONED:%=--ignore=tests/%) --ignore-glob='*/test_examples.py'
+# The main environment has the lowest openai-agents, which would raise the lowest pydantic.
+VERSIONED += --ignore=tests/plugins/openai_agents
 # Where this is set, every one of the tests' many processes compiles all that it imports anew.
 export PYTHONDONTWRITEBYTECODE :=
 INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types tests lowest test-crewai fuzz attack crash javascript bench load docs format clean
+.PHONY: demo test lint types tests lowest test-crewai test-openai fuzz attack crash javascript bench load docs format clean
 
 demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py
 
-test: lint types docs tests lowest test-crewai ## everything that has to be green
+test: lint types docs tests lowest test-crewai test-openai ## everything that has to be green
 
 lint: $(VENV)/.test
 	$(VENV)/bin/ruff check
@@ -41,6 +44,10 @@ lowest: $(LOWEST)/.test ## the floors of pyproject.toml hold
 test-crewai: $(CREWAI)/.test ## crewai is large and has an environment of its own
 	$(CREWAI)/bin/mypy plugins/crewai plugins/omniroute/a2a_adapters_omniroute/crewai.py
 	$(CREWAI)/bin/python -m pytest $(PARALLEL) tests/plugins/crewai tests/test_docs.py -k crewai
+
+test-openai: $(OPENAI)/.test ## the newest openai-agents needs openai 3, which crewai cannot have
+	$(OPENAI)/bin/mypy plugins/openai_agents
+	$(OPENAI)/bin/python -m pytest $(PARALLEL) tests/plugins/openai_agents -m "not model"
 
 fuzz: $(VENV)/.test ## send 10,000 wrong requests over every binding and print the figures
 	$(VENV)/bin/python -m tests.fuzz 10000
@@ -82,7 +89,7 @@ $(VENV)/.demo: $(VENV)/.venv pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.demo
-	$(call INSTALL,$(VENV)) -c constraints.txt -e '.[$(EXTRAS)]' --group lint --group test
+	$(call INSTALL,$(VENV)) -c constraints.txt -e '.[$(EXTRAS),openai-agents]' --group lint --group test
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.test
@@ -105,4 +112,12 @@ $(CREWAI)/.test: $(VENV)/.venv pyproject.toml constraints.txt
 	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(CREWAI)
 	$(VENV)/bin/uv pip install --quiet --python $(CREWAI)/bin/python -c constraints.txt \
 		-e '.[all]' 'crewai-files>=1.15.2,<2' --group lint --group test --group demo
+	@touch $@
+
+$(OPENAI)/.test: $(VENV)/.venv pyproject.toml constraints.txt
+	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(OPENAI)
+	grep -vE '^(jiter|openai|openai-agents)==' constraints.txt > $(OPENAI)/constraints.txt
+	$(VENV)/bin/uv pip install --quiet --python $(OPENAI)/bin/python -c $(OPENAI)/constraints.txt \
+		-e '.[openai-agents,postgresql,sqlite]' 'openai-agents==0.24.0' 'openai==3.54.0' \
+		--group lint --group test
 	@touch $@

@@ -12,7 +12,7 @@ import re
 import shlex
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +23,7 @@ from a2a.types import TaskState
 import a2a_adapters.serving.server
 from a2a_adapters import build_app
 from a2a_adapters.testing import connect, running, send, user_message
+from tests.plugins.openai_agents.endpoint import endpoint
 from tests.processes import started
 from tests.warm import warm
 
@@ -123,8 +124,12 @@ async def test_snippets(path, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     if find_spec("opentelemetry"):
         monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", None)  # a page sets one
-    with ExitStack() as stack:
+    async with AsyncExitStack() as stack:
         page = Page(stack)
+        if "openai-agents" in path.name:
+            api = await stack.enter_async_context(running(endpoint()))
+            monkeypatch.setenv("OPENAI_BASE_URL", f"{api}/v1")
+            monkeypatch.setenv("OPENAI_API_KEY", "none")
         monkeypatch.setattr(a2a_adapters.serving.server, "serve", page.serve)
         monkeypatch.setattr(a2a_adapters.serving.server, "serve_runnable", page.serve)
         if "crewai" in path.name:  # the same function by another name, bound when it is imported

@@ -1,0 +1,232 @@
+"""An agent of the OpenAI Agents SDK as an adapter."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from agents import (
+    Agent,
+    MaxTurnsExceeded,
+    RunConfig,
+    RunContextWrapper,
+    Runner,
+    RunState,
+    StreamEvent,
+    TResponseInputItem,
+    UserError,
+)
+
+from a2a_adapters import (
+    Adapter,
+    AgentDescription,
+    AgentEvent,
+    AgentRequest,
+    InputRequired,
+    InvalidInputError,
+    Limits,
+    Rejected,
+    ResumeError,
+    TargetError,
+)
+from a2a_adapters_openai_agents.serving.approvals import decide, question
+from a2a_adapters_openai_agents.serving.card import describe_agent
+from a2a_adapters_openai_agents.serving.events import Telling
+from a2a_adapters_openai_agents.serving.failures import rejection
+from a2a_adapters_openai_agents.serving.input import as_message
+from a2a_adapters_openai_agents.serving.memory import (
+    ConversationKey,
+    Memory,
+    ProcessStates,
+    Question,
+    Remembered,
+)
+from a2a_adapters_openai_agents.serving.session import RunSession
+
+if TYPE_CHECKING:
+    from agents import RunResultStreaming
+
+    from a2a_adapters import OutboundPolicy, StateStorage
+
+_Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
+
+_MAX_TURNS = 10
+_STILL_WAITING = Rejected(
+    "Another task of this conversation waits for an answer. Answer or cancel that one, or "
+    "use another conversation."
+)
+_NO_LONGER_OPEN = Rejected("This question is no longer open; please start a new task.")
+_CHANGED = Rejected("The agent has changed since it asked; please start a new task.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Begin:
+    """Where a run begins, and what is known of its conversation."""
+
+    start: list[TResponseInputItem] | RunState[Any]
+    known: Remembered
+    session: RunSession
+
+
+class OpenAIAgentsAdapter(Adapter):
+    """Serves an agent of the OpenAI Agents SDK.
+
+    One agent answers all callers, in parallel. What was said is kept per caller and conversation;
+    a run that failed or was cancelled leaves it as it was.
+
+    Args:
+        agent: The agent.
+        context: Makes the context object of a run, which tools and guardrails get.
+        max_turns: How often a model is called for one message until the task fails; None for any
+            number.
+        run_config: How runs are made. Its `tracing_disabled` does not count, but `tracing` does.
+        tracing: Whether the SDK traces runs. Unless you have set its trace processors, it sends
+            them to OpenAI.
+        limits: Bounds of the memory that is used where the server has no storage.
+        fetch: From where files that callers name by their addresses are fetched; without it such
+            files are refused.
+
+    Raises:
+        TargetError: It is no agent.
+    """
+
+    def __init__(
+        self,
+        agent: Agent[Any],
+        *,
+        context: Callable[[AgentRequest], Any] | None = None,
+        max_turns: int | None = _MAX_TURNS,
+        run_config: RunConfig | None = None,
+        tracing: bool = False,
+        limits: Limits | None = None,
+        fetch: OutboundPolicy | None = None,
+    ) -> None:
+        if not isinstance(agent, Agent):
+            raise TargetError(f"{type(agent).__name__} is no Agent")
+        self.fetch = fetch
+        self._agent = agent
+        self._context = context
+        self._max_turns = max_turns
+        self._run_config = replace(run_config or RunConfig(), tracing_disabled=not tracing)
+        self._memory = Memory(ProcessStates(limits))
+
+    def describe(self) -> AgentDescription:
+        """Describe the agent by its name, its `handoff_description`, its tools and handoffs."""
+        return describe_agent(self._agent)
+
+    async def open(self, storage: StateStorage) -> None:
+        """Keep conversations, and questions, in the server's storage."""
+        if storage.is_durable:
+            self._memory = Memory(storage)
+
+    def stream(self, request: AgentRequest) -> _Events:
+        """Run the agent, or go on where it asked its caller.
+
+        Raises:
+            InvalidInputError: The message is empty, or names a file by its address.
+        """
+        return self._answer(request, as_message(request))
+
+    async def abandon(self, request: AgentRequest) -> None:
+        """Go back to what was known before the task that asked."""
+        key = ConversationKey(request.owner, request.context_id)
+        known = await self._memory.recall(key)
+        if known.question and known.question.task_id == request.task_id:
+            await self._memory.keep(key, Remembered(known.items))
+
+    async def _answer(self, request: AgentRequest, message: TResponseInputItem) -> _Events:
+        begin = await self._begin(request, message)
+        if not isinstance(begin, _Begin):
+            yield begin
+            return
+        try:
+            async with aclosing(self._run(request, begin)) as events:
+                async for event in events:
+                    yield event
+        except MaxTurnsExceeded as error:
+            turns = f"{self._max_turns} calls of its model"
+            raise ResumeError(f"The agent came to no end within {turns}.") from error
+        except Exception as error:
+            if (rejected := rejection(error)) is None:
+                raise
+            yield rejected
+
+    async def _begin(
+        self, request: AgentRequest, message: TResponseInputItem
+    ) -> _Begin | Rejected | InputRequired:
+        """Return where a run begins, or the event that is the answer because it cannot."""
+        key = ConversationKey(request.owner, request.context_id)
+        known = await self._memory.recall(key)
+        if known.question and not request.resuming and not await request.others_wait():
+            known = Remembered(known.items)  # the task that asked is gone, nobody can answer
+        if request.resuming:
+            return await self._resumed(request, key, known)
+        if known.question:
+            return _STILL_WAITING
+        return _Begin([message], known, RunSession(key, known.items))
+
+    async def _resumed(
+        self, request: AgentRequest, key: ConversationKey, known: Remembered
+    ) -> _Begin | Rejected | InputRequired:
+        asked = known.question
+        if asked is None or asked.task_id != request.task_id:
+            return _NO_LONGER_OPEN
+        known = Remembered(known.items)
+        try:
+            state: RunState[Any] = await RunState.from_string(
+                self._agent, asked.state, context_override=RunContextWrapper(None)
+            )
+        except UserError:
+            await self._memory.keep(key, known)
+            return _CHANGED
+        try:
+            decide(state, request.parts)
+        except InvalidInputError as complaint:
+            return question(state.get_interruptions(), str(complaint))
+        await self._memory.keep(key, known)  # it is answered now, even if this run fails
+        return _Begin(state, known, RunSession(key, asked.items))
+
+    async def _run(self, request: AgentRequest, begin: _Begin) -> _Events:
+        result = Runner.run_streamed(
+            self._agent,
+            begin.start,
+            context=self._context(request) if self._context else None,
+            max_turns=self._max_turns,
+            run_config=self._run_config,
+            session=begin.session,
+        )
+        telling = Telling(
+            result.current_agent,
+            guarded=bool(self._run_config.output_guardrails),
+            wants_progress=request.wants_progress,
+        )
+        events = cast("AsyncGenerator[StreamEvent]", result.stream_events())
+        try:
+            async for event in events:
+                for news in telling.take(event):
+                    yield news
+        finally:
+            result.cancel()  # otherwise closing the stream would wait for the run
+            await events.aclose()
+        async for news in self._ending(request, begin, result, telling):
+            yield news
+
+    async def _ending(
+        self, request: AgentRequest, begin: _Begin, result: RunResultStreaming, telling: Telling
+    ) -> _Events:
+        """Yield the rest of the answer and keep the conversation, or ask what the run asks."""
+        key, items = ConversationKey(request.owner, request.context_id), begin.session.items
+        if not result.interruptions:
+            for news in telling.end(result):
+                yield news
+            await self._memory.keep(key, Remembered(items))
+            return
+        # The context is made anew for every run, and what it holds is nothing to store.
+        state = result.to_state().to_string(context_serializer=lambda _: {})
+        asked = Question(request.task_id, state, items)
+        await self._memory.keep(key, Remembered(begin.known.items, asked))
+        for news in telling.pause(result):
+            yield news
+        yield question(result.interruptions)

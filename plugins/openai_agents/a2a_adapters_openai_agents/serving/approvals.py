@@ -1,0 +1,95 @@
+"""Questions whether tools may run, and the replies to them.
+
+Every call that waits is a data part of the question. Text answers all of them; a data part that
+maps ids of calls to decisions answers those it names, and the others are asked about again. What
+is neither a plain yes nor a no approves nothing: the model reads it, and may call again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from a2a_adapters import Data, InputRequired, InvalidInputError, Part
+from a2a_adapters_openai_agents.serving.arguments import parsed
+from a2a_adapters_openai_agents.serving.input import as_text
+
+if TYPE_CHECKING:
+    from agents import RunState, ToolApprovalItem
+
+    from a2a_adapters import JSON
+
+_YES = {"approve", "approved", "yes", "y", "ok", "okay", "accept", "true"}
+_NO = {"reject", "rejected", "no", "n", "deny", "denied", "decline", "false"}
+_CHOICES = "Please reply with approve, or with reject and what is to be done instead."
+_SAYS = "The user did not approve this call, and says: {}"
+
+
+def question(calls: Sequence[ToolApprovalItem], hint: str = "") -> InputRequired:
+    """Return what the caller is asked.
+
+    Args:
+        calls: The calls that wait.
+        hint: What was wrong with a reply.
+    """
+    lines = [f"{call.agent.name} wants to call {call.name}({call.arguments})." for call in calls]
+    prompt = "\n\n".join(filter(None, (hint, "\n".join(lines), _CHOICES)))
+    return InputRequired(prompt, [Data(_payload(call)) for call in calls], durable=True)
+
+
+def decide(state: RunState[Any, Any], parts: Sequence[Part]) -> None:
+    """Note in a run what the caller has decided.
+
+    Raises:
+        InvalidInputError: That is not clear; nothing is noted.
+    """
+    calls = state.get_interruptions()
+    decisions = _decisions(parts, {_id(call) for call in calls})
+    for call in calls:
+        if (decision := decisions.get(_id(call))) is None:
+            continue
+        if decision is True:
+            state.approve(call)
+        else:
+            state.reject(call, rejection_message=_SAYS.format(decision) if decision else None)
+
+
+def _decisions(parts: Sequence[Part], call_ids: set[str]) -> Mapping[str, bool | str]:
+    mappings = [
+        part.value for part in parts if isinstance(part, Data) and isinstance(part.value, Mapping)
+    ]
+    if not mappings:
+        return dict.fromkeys(call_ids, _decision(as_text(parts)))
+    decisions: dict[str, bool | str] = {}
+    for mapping in mappings:
+        if unknown := mapping.keys() - call_ids:
+            raise InvalidInputError(f"No call {min(unknown)} waits.")
+        decisions |= {call_id: _decision(given) for call_id, given in mapping.items()}
+    return decisions
+
+
+def _decision(given: object) -> bool | str:
+    """Return True for a yes, False for a no, or what the model is to be told instead."""
+    if isinstance(given, bool):
+        return given
+    text = given.strip() if isinstance(given, str) else ""
+    if not text:
+        raise InvalidInputError("That decides nothing.")
+    first, *others = re.findall(r"\w+", text.lower()) or [""]
+    if first in _YES and not others:  # "yes, but ..." is no approval
+        return True
+    return False if first in _NO and not others else text
+
+
+def _payload(call: ToolApprovalItem) -> dict[str, JSON]:
+    return {
+        "call_id": _id(call),
+        "agent": call.agent.name,
+        "tool": call.name,
+        "arguments": parsed(call.arguments or ""),
+    }
+
+
+def _id(call: ToolApprovalItem) -> str:
+    return call.call_id or ""

@@ -1,0 +1,57 @@
+"""From a request to what an agent is asked."""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+from typing import TYPE_CHECKING
+
+from openai.types.responses import (
+    EasyInputMessageParam,
+    ResponseInputContentParam,
+    ResponseInputFileParam,
+    ResponseInputImageParam,
+    ResponseInputTextParam,
+)
+from pydantic_core import to_json
+
+from a2a_adapters import AgentRequest, Data, File, InvalidInputError, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a_adapters import Part
+
+
+def as_message(request: AgentRequest) -> EasyInputMessageParam:
+    """Return what the caller sends as one message of a user; data is given as JSON text.
+
+    Raises:
+        InvalidInputError: It is empty, or names a file by its address.
+    """
+    if not any(isinstance(part, File) or as_text([part]).strip() for part in request.parts):
+        raise InvalidInputError("the message is empty")
+    if not any(isinstance(part, File) for part in request.parts):
+        return {"role": "user", "content": as_text(request.parts)}
+    return {"role": "user", "content": [_content(part) for part in request.parts]}
+
+
+def as_text(parts: Sequence[Part]) -> str:
+    """Return text and data as text, one per line."""
+    return "\n".join(_text(part) for part in parts if not isinstance(part, File))
+
+
+def _text(part: Text | Data) -> str:
+    return part.text if isinstance(part, Text) else to_json(part.value).decode()
+
+
+def _content(part: Part) -> ResponseInputContentParam:
+    if not isinstance(part, File):
+        return ResponseInputTextParam(type="input_text", text=_text(part))
+    guess, _ = mimetypes.guess_type(part.filename)
+    media_type = part.media_type or guess or "application/octet-stream"
+    address = f"data:{media_type};base64,{base64.b64encode(part.received()).decode()}"
+    if media_type.startswith("image/"):
+        return ResponseInputImageParam(type="input_image", image_url=address, detail="auto")
+    name = part.filename or f"file{mimetypes.guess_extension(media_type) or ''}"
+    return ResponseInputFileParam(type="input_file", file_data=address, filename=name)

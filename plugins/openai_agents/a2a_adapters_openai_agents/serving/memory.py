@@ -1,0 +1,110 @@
+"""What is known of conversations: their items, and the questions that wait for an answer."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic_core import from_json, to_json
+
+from a2a_adapters import InvalidInputError, Limits, StateStorage
+from a2a_adapters.concurrency import BoundedMap
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agents import TResponseInputItem
+
+_KIND = "openai-agents"
+_MAX_BYTES = 256 * 2**20
+_MAX_STORED_BYTES = 32 * 2**20
+
+
+class ConversationKey(NamedTuple):
+    """One caller's conversation. Two owners using one context id have two of them."""
+
+    owner: str
+    context_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A run that waits for its caller's approval.
+
+    Attributes:
+        task_id: The task that waits.
+        state: The run, as `RunState.to_string` writes it.
+        items: The conversation as far as the run has come.
+    """
+
+    task_id: str
+    state: str
+    items: Sequence[TResponseInputItem]
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """One conversation."""
+
+    items: Sequence[TResponseInputItem] = ()
+    question: Question | None = None
+
+
+class Memory:
+    """All conversations, in a storage.
+
+    A question is kept beside the items from before its task, so that giving it up, like a run
+    that fails or is cancelled, leaves the conversation as it was.
+    """
+
+    def __init__(self, storage: StateStorage) -> None:
+        self._storage = storage
+
+    async def recall(self, key: ConversationKey) -> Remembered:
+        """Return what is known of a conversation."""
+        body = await self._storage.read_state(*key, _KIND)
+        if body is None:
+            return Remembered()
+        value: dict[str, Any] = from_json(body)
+        question = value["question"]
+        return Remembered(value["items"], Question(**question) if question else None)
+
+    async def keep(self, key: ConversationKey, known: Remembered) -> None:
+        """Replace what is known of a conversation.
+
+        Raises:
+            InvalidInputError: It is over 32 MiB; the text is told to the caller.
+        """
+        body = to_json(asdict(known)) if known.items or known.question else None
+        if body is not None and len(body) > _MAX_STORED_BYTES:
+            raise InvalidInputError("this conversation has become too long; start a new one")
+        await self._storage.write_state(*key, _KIND, body)
+
+
+class ProcessStates(StateStorage):
+    """Keeps conversations in this process, and forgets those used least recently.
+
+    Args:
+        limits: `conversations` and `history_seconds` bound how many are kept, and how long.
+    """
+
+    url = "memory:"
+    agent = ""
+    is_durable = False
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        limits = limits or Limits()
+        self._states: BoundedMap[tuple[str, str, str], bytes] = BoundedMap(
+            limits.conversations, limits.history_seconds, _MAX_BYTES, len
+        )
+
+    async def read_state(self, owner: str, context_id: str, kind: str) -> bytes | None:
+        """Return what was last kept for a conversation under this name."""
+        return self._states.get((owner, context_id, kind))
+
+    async def write_state(self, owner: str, context_id: str, kind: str, body: bytes | None) -> None:
+        """Keep something for a conversation; None forgets it."""
+        if body is None:
+            self._states.pop((owner, context_id, kind))
+        else:
+            self._states[owner, context_id, kind] = body

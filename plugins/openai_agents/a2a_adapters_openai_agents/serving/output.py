@@ -1,0 +1,79 @@
+"""What a run ends with: text, data with its schema, files, and the tokens it took."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+from agents import AgentOutputSchemaBase, RunContextWrapper, default_tool_error_function
+from openai.types.responses.response_output_item import ImageGenerationCall
+from pydantic import TypeAdapter
+
+from a2a_adapters import Data, File, Output, TaskMetadata
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agents import Agent, ToolCallItem
+    from agents.usage import Usage
+
+    from a2a_adapters import JSON
+
+_TOOL_FAILED = "The tool failed."
+_FAILURE = default_tool_error_function(RunContextWrapper(None), Exception(""))
+"""What the SDK tells a model of a tool's exception, up to the exception's own text."""
+
+
+def speaks_text(agent: Agent[Any]) -> bool:
+    """Whether an agent's answer is text, rather than JSON of which no part is to be read."""
+    kind = agent.output_type
+    if isinstance(kind, AgentOutputSchemaBase):
+        return kind.is_plain_text()
+    return kind is None or kind is str
+
+
+def is_failure(output: object) -> bool:
+    """Whether a tool's output is what its exception says."""
+    return isinstance(output, str) and output.startswith(_FAILURE)
+
+
+def final_text(output: str) -> str:
+    """Return a run's final text; a tool may have made it, whose exception is nobody's business."""
+    return _TOOL_FAILED if is_failure(output) else output
+
+
+def final_data(output: object, agent: Agent[Any], *, is_tools: bool) -> Output:
+    """Return a run's final output that is not text, with the schema of the agent's output type.
+
+    What a tool has returned need not be of that type.
+    """
+    schema = None if is_tools else _schema(agent.output_type)
+    return Output([Data(output, schema=schema)], metadata={"source": agent.name})
+
+
+def image_of(item: ToolCallItem) -> Output | None:
+    """Return the image that a hosted tool has made; None for any other call."""
+    call = item.raw_item
+    if not isinstance(call, ImageGenerationCall) or not call.result:
+        return None
+    kind = getattr(call, "output_format", None) or "png"
+    image = File(content=base64.b64decode(call.result), media_type=f"image/{kind}")
+    return Output([image], metadata={"source": item.agent.name})
+
+
+def about(usage: Usage, agent: Agent[Any]) -> TaskMetadata:
+    """Return the tokens that a task took so far, and whose words are the last."""
+    values: dict[str, JSON] = {"source": agent.name}
+    if usage.total_tokens:
+        values["usage"] = {
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "total_tokens": usage.total_tokens,
+        }
+    return TaskMetadata(values)
+
+
+def _schema(kind: object) -> Mapping[str, JSON] | None:
+    if isinstance(kind, AgentOutputSchemaBase):
+        return kind.json_schema()
+    return TypeAdapter(kind).json_schema()

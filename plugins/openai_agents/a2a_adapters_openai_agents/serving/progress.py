@@ -1,0 +1,57 @@
+"""News of a run, for clients that follow it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from agents import HandoffOutputItem, ReasoningItem, ToolCallItem, ToolCallOutputItem
+from pydantic_core import to_jsonable_python
+
+from a2a_adapters import JSON, Progress, ToolCall, ToolResult
+from a2a_adapters_openai_agents.serving.arguments import parsed
+from a2a_adapters_openai_agents.serving.output import is_failure
+
+if TYPE_CHECKING:
+    from agents import RunItem
+
+    from a2a_adapters import ProgressEvent
+
+
+class News:
+    """Tells what happens in one run."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    def of(self, item: RunItem) -> ProgressEvent | None:
+        """Return what an item tells: a tool's call or result, a handoff, a thought."""
+        match item:
+            case ToolCallItem():
+                return self._call(item)
+            case ToolCallOutputItem():
+                return self._result(item)
+            case HandoffOutputItem(source_agent=source, target_agent=target):
+                data = {"kind": "handoff", "source": source.name, "target": target.name}
+                return Progress(f"handoff to {target.name}", data)
+            case ReasoningItem(raw_item=thought) if thought.summary:
+                text = "\n\n".join(summary.text for summary in thought.summary)
+                return Progress(text, {"kind": "thought", "source": item.agent.name})
+            case _:
+                return None
+
+    def _call(self, item: ToolCallItem) -> ToolCall:
+        call_id = item.call_id or ""
+        name = item.tool_name or _member(item.raw_item, "type")
+        self._names[call_id] = name
+        return ToolCall(call_id, name, parsed(_member(item.raw_item, "arguments")))
+
+    def _result(self, item: ToolCallOutputItem) -> ToolResult:
+        call_id = item.call_id or ""
+        failed = is_failure(item.output)
+        result = None if failed else cast("JSON", to_jsonable_python(item.output, fallback=str))
+        return ToolResult(call_id, self._names.get(call_id, ""), result, failed)
+
+
+def _member(raw: object, name: str) -> str:
+    found = raw.get(name) if isinstance(raw, dict) else getattr(raw, name, None)
+    return found if isinstance(found, str) else ""

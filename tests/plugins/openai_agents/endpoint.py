@@ -1,0 +1,98 @@
+"""Stands for OpenAI's API, so that the SDK's own model classes are used without paying."""
+
+from __future__ import annotations
+
+import json
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+ANSWER = "Rome is fine."
+
+
+async def respond(request: Request) -> Response:
+    """Answer `ANSWER`, word by word; call the first tool where the last message says so."""
+    asked = await request.json()
+    request.app.state.asked.append(asked)
+    last = asked["input"] if isinstance(asked["input"], str) else asked["input"][-1]
+    calls = asked.get("tools") and "book" in str(last) and "output" not in last
+    item = _call(asked["tools"][0]["name"]) if calls else _message()
+    if not asked.get("stream"):
+        return JSONResponse(_response([item]))
+    return StreamingResponse(_events(item), media_type="text/event-stream")
+
+
+def endpoint() -> Starlette:
+    """Return the API; `app.state.asked` is what it was sent."""
+    app = Starlette(routes=[Route("/v1/responses", respond, methods=["POST"])])
+    app.state.asked = []
+    return app
+
+
+def _message():
+    content = {"type": "output_text", "text": ANSWER, "annotations": []}
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [content],
+    }
+
+
+def _call(name):
+    arguments = json.dumps({"city": "Rome"})
+    return {
+        "id": "fc_1",
+        "type": "function_call",
+        "status": "completed",
+        "call_id": "call_1",
+        "name": name,
+        "arguments": arguments,
+    }
+
+
+def _response(output):
+    usage = {
+        "input_tokens": 3,
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens": 4,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": 7,
+    }
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 0,
+        "model": "none",
+        "output": output,
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "status": "completed",
+        "usage": usage,
+    }
+
+
+async def _events(item):
+    yield _event("response.created", response=_response([]))
+    yield _event("response.output_item.added", item=item, output_index=0)
+    if item["type"] == "message":
+        for piece in ANSWER.split(" "):
+            yield _event(
+                "response.output_text.delta",
+                delta=piece if piece == "Rome" else f" {piece}",
+                item_id=item["id"],
+                output_index=0,
+                content_index=0,
+                logprobs=[],
+            )
+    yield _event("response.output_item.done", item=item, output_index=0)
+    yield _event("response.completed", response=_response([item]))
+
+
+def _event(kind, **fields):
+    event = {"type": kind, "sequence_number": 0, **fields}
+    return f"event: {kind}\ndata: {json.dumps(event)}\n\n"

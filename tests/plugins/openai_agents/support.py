@@ -1,0 +1,196 @@
+"""Agents without a paid model, and the driver that plays the server core."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import TYPE_CHECKING, Any
+
+from a2a.types import Message
+from agents import Agent, Model, Usage
+from agents.items import ModelResponse
+from openai.types.responses import (
+    Response,
+    ResponseCompletedEvent,
+    ResponseFunctionToolCall,
+    ResponseOutputItemDoneEvent,
+    ResponseOutputMessage,
+    ResponseOutputText,
+    ResponseTextDeltaEvent,
+    ResponseUsage,
+)
+from openai.types.responses.response_usage import InputTokensDetails, OutputTokensDetails
+
+from a2a_adapters import AgentRequest, InputRequired, Output, Text, TextDelta
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from a2a_adapters import Adapter, AgentEvent, Part
+
+
+class Fake(Model):
+    """Answers with what a function makes of the items it is given; streams words.
+
+    The function returns a text, output items, or a list of both; it may be async, or raise.
+    """
+
+    def __init__(self, answer: Callable[[list[Any]], Any], *, streams: bool = True) -> None:
+        self._answer = answer
+        self._streams = streams
+        self.calls = 0
+        self.heard: list[list[Any]] = []
+
+    async def _output(self, given) -> list[Any]:
+        items = [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+        self.heard.append(items)
+        self.calls += 1
+        made = self._answer(items)
+        if inspect.isawaitable(made):
+            made = await made
+        made = made if isinstance(made, list) else [made]
+        return [message(item) if isinstance(item, str) else item for item in made]
+
+    async def get_response(self, system_instructions, input, *args, **kwargs):  # noqa: A002
+        return ModelResponse(await self._output(input), Usage(requests=1), None)
+
+    async def stream_response(self, system_instructions, items, *args, **kwargs):
+        output = await self._output(items)
+        for position, item in enumerate(output):
+            if self._streams and isinstance(item, ResponseOutputMessage):
+                for word in words(item.content[0].text):
+                    yield delta(word, item.id, position)
+            yield ResponseOutputItemDoneEvent(
+                item=item,
+                output_index=position,
+                sequence_number=0,
+                type="response.output_item.done",
+            )
+        yield completed(output)
+
+
+def words(text: str) -> list[str]:
+    """Return a text in pieces."""
+    first, *others = text.split(" ")
+    return [first, *(f" {word}" for word in others)]
+
+
+def delta(text: str, item_id: str = "m", position: int = 0) -> ResponseTextDeltaEvent:
+    return ResponseTextDeltaEvent(
+        content_index=0,
+        delta=text,
+        item_id=item_id,
+        logprobs=[],
+        output_index=position,
+        sequence_number=0,
+        type="response.output_text.delta",
+    )
+
+
+def completed(output: list[Any]) -> ResponseCompletedEvent:
+    usage = ResponseUsage(
+        input_tokens=3,
+        output_tokens=4,
+        total_tokens=7,
+        input_tokens_details=InputTokensDetails.model_validate(
+            {"cached_tokens": 0, "cache_write_tokens": 0}
+        ),
+        output_tokens_details=OutputTokensDetails(reasoning_tokens=0),
+    )
+    response = Response(
+        id="r",
+        created_at=0,
+        model="fake",
+        object="response",
+        output=output,
+        parallel_tool_calls=True,
+        tool_choice="auto",
+        tools=[],
+        usage=usage,
+    )
+    return ResponseCompletedEvent(response=response, sequence_number=0, type="response.completed")
+
+
+def message(text: str) -> ResponseOutputMessage:
+    """Return a model's message. All have the id that those of the chat API get."""
+    return ResponseOutputMessage(
+        id="__fake_id__",
+        content=[ResponseOutputText(annotations=[], text=text, type="output_text")],
+        role="assistant",
+        status="completed",
+        type="message",
+    )
+
+
+def calling(name: str, call_id: str = "c1", **arguments: Any) -> ResponseFunctionToolCall:
+    """Return a model's call of a tool."""
+    return ResponseFunctionToolCall(
+        arguments=json.dumps(arguments), call_id=call_id, name=name, type="function_call"
+    )
+
+
+def script(*answers: Any, **options: Any) -> Fake:
+    """Return a model that gives these answers in turn."""
+    left = list(answers)
+
+    def next_answer(_):
+        answer = left.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return Fake(next_answer, **options)
+
+
+def agent(*answers: Any, name: str = "helper", **options: Any) -> Agent[Any]:
+    """Return an agent whose model gives these answers in turn."""
+    return Agent(name=name, model=script(*answers), **options)
+
+
+def said(items: list[Any]) -> list[str]:
+    """Return what users have said."""
+    return [item["content"] for item in items if item.get("role") == "user"]
+
+
+def request(*parts: Part | str, **fields: Any) -> AgentRequest:
+    """Return a request as the core makes it."""
+    fields = {"task_id": "task", "context_id": "context", "message": Message(), **fields}
+    return AgentRequest(
+        parts=[Text(part) if isinstance(part, str) else part for part in parts], **fields
+    )
+
+
+async def ask(adapter: Adapter, *parts: Part | str, **fields: Any) -> list[AgentEvent]:
+    """Return all events of one request, closing the generator as the core does."""
+    events = adapter.stream(request(*parts, **fields))
+    try:
+        return [event async for event in events]
+    finally:
+        await events.aclose()
+
+
+async def reply(adapter: Adapter, *parts: Part | str, **fields: Any) -> list[AgentEvent]:
+    """Answer a durable question."""
+    return await ask(adapter, *parts, resuming=True, **fields)
+
+
+def deltas(events: list[AgentEvent]) -> list[str]:
+    """Return the streamed chunks."""
+    return [event.text for event in events if isinstance(event, TextDelta)]
+
+
+def answer(events: list[AgentEvent]) -> str:
+    """Return the answer's text."""
+    return "".join(deltas(events))
+
+
+def data(events: list[AgentEvent]) -> list[Any]:
+    """Return the data parts of artifacts and questions."""
+    kinds = (Output, InputRequired)
+    return [part.value for event in events if isinstance(event, kinds) for part in event.parts]
+
+
+def only(events: list[AgentEvent], kind: Callable[..., Any]) -> Any:
+    """Return the one event of a kind."""
+    (event,) = [event for event in events if isinstance(event, kind)]
+    return event

@@ -1,0 +1,100 @@
+"""A run ends as soon as nobody wants it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+from a2a_adapters_openai_agents import adapt
+from agents import Agent, function_tool
+
+from tests.plugins.openai_agents.support import Fake, answer, ask, calling, delta, request, script
+
+
+async def cancelled_while(adapter, begun):
+    """Begin a run and cancel it when `begun` is set."""
+    running = asyncio.create_task(ask(adapter, "hi"))
+    await begun.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+
+async def test_a_model_is_cancelled():
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def forever(_):
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    await cancelled_while(adapt(Agent(name="helper", model=Fake(forever))), begun)
+    await ended.wait()
+
+
+async def test_a_tool_is_cancelled_and_no_model_is_called_any_more():
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    @function_tool
+    async def endless() -> str:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    model = script(calling("endless"), "never")
+    await cancelled_while(adapt(Agent(name="helper", model=model, tools=[endless])), begun)
+    await ended.wait()
+    assert model.calls == 1
+
+
+async def test_a_blocking_tool_holds_nobody_up():
+    loop, begun, release = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+
+    @function_tool
+    def endless() -> str:
+        loop.call_soon_threadsafe(begun.set)
+        release.wait()
+        return "late"
+
+    model = script(calling("endless"), "never")
+    try:
+        await cancelled_while(adapt(Agent(name="helper", model=model, tools=[endless])), begun)
+    finally:
+        release.set()
+    assert model.calls == 1
+
+
+async def test_a_stream_that_is_left_ends_its_run():
+    ended = asyncio.Event()
+
+    class Endless(Fake):
+        async def stream_response(self, *_, **__):
+            try:
+                yield delta("one")
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+
+    events = adapt(Agent(name="helper", model=Endless(lambda _: ""))).stream(request("hi"))
+    await anext(events)
+    await events.aclose()
+    await ended.wait()
+
+
+async def test_a_conversation_is_as_it_was_after_a_cancel():
+    begun = asyncio.Event()
+
+    async def first(items):
+        if items[-1]["content"] == "hi":
+            begun.set()
+            await asyncio.Event().wait()
+        return str(len(items))
+
+    adapter = adapt(Agent(name="helper", model=Fake(first)))
+    await cancelled_while(adapter, begun)
+    assert answer(await ask(adapter, "ho")) == "1"

@@ -1,0 +1,144 @@
+"""Agents of the SDK keep the contract, on our runtime and on a2a-sdk's handler."""
+
+from __future__ import annotations
+
+import asyncio
+
+from agents import Agent, function_tool
+
+from a2a_adapters.testing import AdapterContract, InputRequiredContract
+from tests.contract.test_functions import OnTheSdk
+from tests.plugins.openai_agents.support import Fake, calling, delta, said
+
+
+class Agents(AdapterContract):
+    streams = True
+
+    def made(self, model):
+        return Agent(name="helper", model=model)
+
+    def echo(self):
+        return self.made(Fake(lambda items: said(items)[-1], streams=self.streams))
+
+    def silent(self):
+        return self.made(Fake(lambda _: ""))
+
+    def failing(self):
+        def fail(_):
+            raise RuntimeError(self.secret)
+
+        return self.made(Fake(fail))
+
+    def failing_midway(self):
+        secret = self.secret
+
+        class Failing(Fake):
+            async def stream_response(self, *_, **__):
+                yield delta("begun")
+                raise RuntimeError(secret)
+
+        return self.made(Failing(lambda _: ""))
+
+    def endless(self):
+        return self.made(Fake(lambda _: asyncio.Event().wait()))
+
+
+class Functions(Agents):
+    """Functions that make agents."""
+
+    def made(self, model):
+        def make() -> Agent:
+            return Agent(name="helper", model=model)
+
+        return make
+
+
+class Tools(AdapterContract):
+    """Agents whose tools do what the contract wants."""
+
+    def made(self, work):
+        @function_tool(failure_error_function=None)
+        async def does_it(text: str) -> str:
+            return await work(text)
+
+        def model(items):
+            return calling("does_it", text=said(items)[-1])
+
+        return Agent(
+            name="helper",
+            model=Fake(model),
+            tools=[does_it],
+            tool_use_behavior="stop_on_first_tool",
+        )
+
+    def echo(self):
+        async def work(text):
+            return text
+
+        return self.made(work)
+
+    def silent(self):
+        async def work(_):
+            return ""
+
+        return self.made(work)
+
+    def failing(self):
+        async def work(_):
+            raise RuntimeError(self.secret)
+
+        return self.made(work)
+
+    def failing_midway(self):
+        agent = self.failing()
+        agent.model = Fake(lambda _: ["begun", calling("does_it", text="x")])
+        return agent
+
+    def endless(self):
+        return self.made(lambda _: asyncio.Event().wait())
+
+
+class Asking(InputRequiredContract):
+    """An agent whose tool wants approval; its model tells what came of that."""
+
+    streams = True
+
+    def asking(self):
+        @function_tool(needs_approval=True)
+        def book(question: str) -> str:
+            return "booked"
+
+        def model(items):
+            if items[-1].get("type") == "function_call_output":
+                return items[-1]["output"]
+            return calling("book", call_id=f"c{len(items)}", question="which city?")
+
+        return Agent(name="helper", model=Fake(model, streams=self.streams), tools=[book])
+
+
+class TestAgents(Agents):
+    pass
+
+
+class TestFunctions(Functions):
+    pass
+
+
+class TestTools(Tools):
+    pass
+
+
+class TestAsking(Asking):
+    pass
+
+
+class TestAskingOnTheSdk(OnTheSdk, Asking):
+    streams = False  # there every chunk is a part
+
+
+class TestAgentsOnTheSdk(OnTheSdk, Agents):
+    streams = False  # there every chunk is a part
+
+
+class TestToolsOnTheSdk(OnTheSdk, Tools):
+    pass

@@ -1,0 +1,259 @@
+"""What is remembered of conversations, in the process and in a storage."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from a2a_adapters_openai_agents import adapt
+from agents import Agent, function_tool
+
+from a2a_adapters import Data, InputRequired, Limits, Rejected, TaskMetadata
+from a2a_adapters.runtime import MemoryTaskStore
+from a2a_adapters.storage import open_storage
+from tests.plugins.openai_agents.support import (
+    Fake,
+    agent,
+    answer,
+    ask,
+    calling,
+    data,
+    only,
+    reply,
+    request,
+    said,
+    script,
+)
+from tests.storage.conftest import new_url
+
+STILL_WAITS = "Another task of this conversation waits for an answer."
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    return new_url(request.param, tmp_path)
+
+
+class Server:
+    """An adapter as one process has it."""
+
+    def __init__(self, url, agent, name="agent", **options):
+        self.adapter = adapt(agent, **options)
+        limits = Limits()
+        self._storage = open_storage(url, limits, partial(MemoryTaskStore, limits))
+        self._name = name
+
+    async def __aenter__(self):
+        await self._storage.start()
+        await self.adapter.open(self._storage.of(self._name))
+        return self.adapter
+
+    async def __aexit__(self, *_):
+        await self.adapter.aclose()
+        await self._storage.aclose(1)
+
+
+def listener():
+    return Agent(name="listener", model=Fake(lambda items: " ".join(said(items))))
+
+
+@function_tool(needs_approval=True)
+def book(city: str) -> str:
+    """Book a trip."""
+    BOOKED.append(city)
+    return f"booked {city}"
+
+
+BOOKED: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_booked():
+    BOOKED.clear()
+
+
+def clerk(*cities, name="clerk"):
+    """Return an agent that books these cities at once, and tells what came of it."""
+    calls = [calling("book", call_id=f"call-{city}", city=city) for city in cities]
+
+    def act(items):
+        outputs = [item["output"] for item in items if item.get("type") == "function_call_output"]
+        results = [output for output in outputs if "assistant" not in output]  # but for handoffs
+        return "; ".join(results) if len(results) == len(cities) else calls
+
+    return Agent(name=name, model=Fake(act), tools=[book])
+
+
+async def test_a_conversation_goes_on():
+    adapter = adapt(listener())
+    assert [answer(await ask(adapter, text)) for text in ("one", "two")] == ["one", "one two"]
+
+
+async def test_a_conversation_goes_on_after_a_restart(url):
+    heard = []
+    for text in ("one", "two", "three"):
+        async with Server(url, listener()) as adapter:
+            heard.append(answer(await ask(adapter, text)))
+    assert heard == ["one", "one two", "one two three"]
+
+
+async def test_owners_contexts_and_agents_keep_apart(url):
+    for text in ("hi", "ho"):
+        for name in ("first", "second"):
+            async with Server(url, listener(), name) as adapter:
+                for owner in ("ann", "bob"):
+                    for context_id in ("one", "two"):
+                        words = f"{text}.{name}.{owner}.{context_id}"
+                        heard = answer(
+                            await ask(adapter, words, owner=owner, context_id=context_id)
+                        )
+                        before = f"{words.replace('ho.', 'hi.')} " if text == "ho" else ""
+                        assert heard == before + words
+
+
+async def test_a_run_that_fails_leaves_the_conversation_as_it_was():
+    model = script("fine", RuntimeError("broken"), "fine again")
+    adapter = adapt(Agent(name="helper", model=model))
+    await ask(adapter, "one")
+    with pytest.raises(RuntimeError):
+        await ask(adapter, "two")
+    await ask(adapter, "three")
+    assert said(model.heard[-1]) == ["one", "three"]
+
+
+async def test_only_so_many_conversations_are_kept_in_memory():
+    adapter = adapt(listener(), limits=Limits(conversations=1))
+    await ask(adapter, "one", context_id="a")
+    await ask(adapter, "two", context_id="b")
+    assert answer(await ask(adapter, "three", context_id="a")) == "three"
+
+
+async def test_tool_calls_are_part_of_the_conversation():
+    model = script(calling("look"), "It rains.", "As I said.")
+
+    @function_tool
+    def look() -> str:
+        return "rain"
+
+    adapter = adapt(Agent(name="helper", model=model, tools=[look]))
+    await ask(adapter, "weather?")
+    await ask(adapter, "sure?")
+    kinds = [item.get("type") or item["role"] for item in model.heard[-1]]
+    assert kinds == ["user", "function_call", "function_call_output", "message", "user"]
+
+
+async def test_a_call_that_needs_approval_is_asked_about():
+    adapter = adapt(clerk("Rome"))
+    events = await ask(adapter, "book")
+    asked = only(events, InputRequired)
+    assert asked.durable
+    assert asked.prompt.startswith('clerk wants to call book({"city": "Rome"}).')
+    assert data(events) == [
+        {"call_id": "call-Rome", "agent": "clerk", "tool": "book", "arguments": {"city": "Rome"}}
+    ]
+    assert BOOKED == []
+    assert answer(await reply(adapter, "Approve!")) == "booked Rome"
+    assert BOOKED == ["Rome"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("no", "Tool execution was not approved."),
+        ("Take Oslo", "The user did not approve this call, and says: Take Oslo"),
+        ("yes, but Oslo", "The user did not approve this call, and says: yes, but Oslo"),
+    ],
+)
+async def test_what_is_no_plain_yes_approves_nothing(words, told):
+    adapter = adapt(clerk("Rome"))
+    await ask(adapter, "book")
+    assert answer(await reply(adapter, words)) == told
+    assert BOOKED == []
+
+
+async def test_an_approval_is_given_after_a_restart(url):
+    async with Server(url, clerk("Rome")) as adapter:
+        only(await ask(adapter, "book"), InputRequired)
+    async with Server(url, clerk("Rome")) as adapter:
+        events = await reply(adapter, "yes")
+        assert answer(events) == "booked Rome"
+    assert BOOKED == ["Rome"]
+    async with Server(url, clerk("Rome")) as adapter:
+        assert answer(await ask(adapter, "and?")) == "booked Rome"  # it is remembered
+
+
+async def test_calls_are_decided_one_by_one():
+    adapter = adapt(clerk("Rome", "Oslo", "Bern"))
+    await ask(adapter, "book")
+    again = await reply(adapter, Data({"call-Rome": True, "call-Oslo": "too cold"}))
+    assert [each["call_id"] for each in data(again)] == ["call-Bern"]
+    done = answer(await reply(adapter, Data({"call-Bern": False})))
+    assert BOOKED == ["Rome"]
+    assert "says: too cold" in done
+
+
+async def test_what_decides_nothing_is_asked_again():
+    adapter = adapt(clerk("Rome"))
+    await ask(adapter, "book")
+    for value, complaint in (
+        ({"call-Oslo": True}, "No call call-Oslo"),
+        ({"call-Rome": 1}, "That"),
+    ):
+        events = await reply(adapter, Data(value))
+        assert only(events, InputRequired).prompt.startswith(complaint)
+    assert answer(await reply(adapter, Data(True))) == "booked Rome"
+
+
+async def test_usage_is_counted_over_a_question():
+    adapter = adapt(clerk("Rome"))
+    asked = only(await ask(adapter, "book"), TaskMetadata).values["usage"]["total_tokens"]
+    done = only(await reply(adapter, "yes"), TaskMetadata).values["usage"]["total_tokens"]
+    assert (asked, done) == (7, 14)
+
+
+async def test_a_new_task_waits_for_the_answer_and_an_abandoned_one_does_not():
+    adapter = adapt(clerk("Rome"))
+    await ask(adapter, "book")
+    rejected = only(await ask(adapter, "hello?", task_id="other"), Rejected)
+    assert rejected.reason.startswith(STILL_WAITS)
+    await adapter.abandon(request(task_id="other"))  # not the one that asked
+    only(await ask(adapter, "hello?", task_id="other"), Rejected)
+    await adapter.abandon(request())
+    only(await ask(adapter, "book", task_id="other"), InputRequired)
+    gone = only(await reply(adapter, "yes"), Rejected)
+    assert "no longer open" in gone.reason
+
+
+async def test_a_question_whose_task_is_gone_is_given_up():
+    async def nobody_waits():
+        return False
+
+    adapter = adapt(clerk("Rome"))
+    await ask(adapter, "book")
+    again = await ask(adapter, "book", task_id="other", others_wait=nobody_waits)
+    only(again, InputRequired)
+
+
+async def test_an_agent_that_has_changed_says_so(url):
+    async with Server(url, clerk("Rome")) as adapter:
+        await ask(adapter, "book")
+    async with Server(url, agent("hello", name="somebody else")) as adapter:
+        assert "has changed" in only(await reply(adapter, "yes"), Rejected).reason
+        assert answer(await ask(adapter, "hi", task_id="other")) == "hello"
+
+
+async def test_an_approval_behind_a_handoff_goes_on_there():
+    front = agent(calling("transfer_to_clerk"), name="front", handoffs=[clerk("Rome")])
+    adapter = adapt(front)
+    only(await ask(adapter, "book"), InputRequired)
+    assert answer(await reply(adapter, "yes")) == "booked Rome"
+
+
+async def test_an_approval_inside_an_agent_that_is_a_tool():
+    inner = clerk("Rome").as_tool("ask_clerk", "Asks the clerk.")
+    outer = agent(calling("ask_clerk", call_id="outer", input="book"), "done", tools=[inner])
+    adapter = adapt(outer)
+    events = await ask(adapter, "book")
+    assert [each["tool"] for each in data(events)] == ["book"]
+    assert answer(await reply(adapter, "yes")) == "done"
+    assert BOOKED == ["Rome"]

@@ -1,0 +1,318 @@
+"""What goes into an agent, and what comes out of it."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+
+import pytest
+from a2a_adapters_openai_agents import adapt
+from agents import (
+    Agent,
+    GuardrailFunctionOutput,
+    ModelRefusalError,
+    RunConfig,
+    RunContextWrapper,
+    function_tool,
+    handoff,
+    input_guardrail,
+    output_guardrail,
+)
+from openai.types.responses import ResponseReasoningItem
+from openai.types.responses.response_output_item import ImageGenerationCall
+from openai.types.responses.response_reasoning_item import Summary
+from pydantic import BaseModel
+
+from a2a_adapters import (
+    Data,
+    File,
+    InvalidInputError,
+    Output,
+    Progress,
+    Rejected,
+    ResumeError,
+    TargetError,
+    TaskMetadata,
+    Text,
+    TextDelta,
+    ToolCall,
+    ToolResult,
+    build_app,
+)
+from tests.plugins.openai_agents.support import (
+    Fake,
+    agent,
+    answer,
+    ask,
+    calling,
+    deltas,
+    only,
+    request,
+    script,
+)
+
+PNG = File(content=b"png", media_type="image/png", filename="a.png")
+PDF = File(content=b"pdf", filename="report.pdf")
+
+
+class Weather(BaseModel):
+    city: str
+    degrees: int
+
+
+@dataclass
+class Forecast:
+    days: list[Weather]
+
+
+@function_tool
+def look_up(city: str) -> str:
+    """Look up the weather."""
+    return f"rain in {city}"
+
+
+@function_tool
+def breaks() -> str:
+    """Break."""
+    raise RuntimeError("hunter2")
+
+
+@function_tool
+def who(wrapper: RunContextWrapper[str]) -> str:
+    """Say who asks."""
+    return wrapper.context
+
+
+def about(events):
+    return only(events, TaskMetadata).values
+
+
+async def test_text_streams_as_it_is_made_and_usage_is_told():
+    events = await ask(adapt(agent("one two three")), "hi")
+    assert deltas(events) == ["one", " two", " three"]
+    usage = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
+    assert about(events) == {"source": "helper", "usage": usage}
+
+
+async def test_a_model_that_does_not_stream_says_the_whole():
+    quiet = Agent(name="helper", model=script("one two", streams=False))
+    assert deltas(await ask(adapt(quiet), "hi")) == ["one two"]
+
+
+@pytest.mark.parametrize("streams", [True, False])
+async def test_messages_keep_apart(streams):
+    model = script(["first", "second"], ["third", calling("look_up", city="Rome")], "fourth")
+    model._streams = streams
+    made = Agent(name="helper", model=model, tools=[look_up])
+    assert answer(await ask(adapt(made), "hi")) == "first\n\nsecond"
+    assert answer(await ask(adapt(made), "hi")) == "third\n\nfourth"
+
+
+@pytest.mark.parametrize("streams", [True, False])
+async def test_reasoning_is_no_part_of_the_answer(streams):
+    model = script("<think>hm hm</think>It is so", "<think>only", streams=streams)
+    adapter = adapt(Agent(name="helper", model=model))
+    assert answer(await ask(adapter, "hi")) == "It is so"
+    assert answer(await ask(adapter, "hi")) == ""
+
+
+async def test_text_data_images_and_files_are_one_message():
+    model = script("ok")
+    parts = (Text("look"), Data({"n": 1}), PNG, PDF)
+    await ask(adapt(Agent(name="helper", model=model)), *parts)
+    [[message]] = model.heard
+    encoded = [base64.b64encode(content).decode() for content in (b"png", b"pdf")]
+    assert message["content"] == [
+        {"type": "input_text", "text": "look"},
+        {"type": "input_text", "text": '{"n":1}'},
+        {
+            "type": "input_image",
+            "image_url": f"data:image/png;base64,{encoded[0]}",
+            "detail": "auto",
+        },
+        {
+            "type": "input_file",
+            "file_data": f"data:application/pdf;base64,{encoded[1]}",
+            "filename": "report.pdf",
+        },
+    ]
+
+
+async def test_text_and_data_are_plain_text():
+    model = script("ok")
+    await ask(adapt(Agent(name="helper", model=model)), "one", Data([2]))
+    assert model.heard == [[{"role": "user", "content": "one\n[2]"}]]
+
+
+@pytest.mark.parametrize("parts", [(), ("  ",), (File(url="http://example.com/a.png"),)])
+async def test_what_cannot_be_taken_is_refused_before_a_task_exists(parts):
+    with pytest.raises(InvalidInputError):
+        adapt(agent("unused")).stream(request(*parts))
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (Weather, '{"city":"Rome","degrees":20}', Weather(city="Rome", degrees=20)),
+        (list[str], '{"response":["a","b"]}', ["a", "b"]),
+        (Forecast, '{"response":{"days":[]}}', Forecast([])),
+    ],
+)
+async def test_an_output_type_is_data_with_its_schema(kind, text, value):
+    events = await ask(adapt(agent(text, output_type=kind)), "hi")
+    [part] = only(events, Output).parts
+    assert part.value == value
+    assert part.schema["type"] in {"object", "array"}
+    assert not deltas(events)
+
+
+async def test_what_a_tool_ends_the_run_with_is_the_answer():
+    made = agent(
+        ["Let me see", calling("look_up", city="Rome")],
+        tools=[look_up],
+        tool_use_behavior="stop_on_first_tool",
+    )
+    assert answer(await ask(adapt(made), "hi")) == "Let me see\n\nrain in Rome"
+
+
+async def test_a_tool_that_ends_the_run_may_return_data():
+    @function_tool
+    def measure() -> Weather:
+        return Weather(city="Rome", degrees=20)
+
+    made = agent(
+        calling("measure"),
+        tools=[measure],
+        tool_use_behavior="stop_on_first_tool",
+        output_type=list[int],
+    )
+    [part] = only(await ask(adapt(made), "hi"), Output).parts
+    assert part == Data(Weather(city="Rome", degrees=20))
+
+
+async def test_the_exception_of_a_tool_is_not_told():
+    steps = [calling("breaks"), "It did not work."]
+    events = await ask(adapt(agent(*steps, tools=[breaks])), "hi", wants_progress=True)
+    assert only(events, ToolResult) == ToolResult("c1", "breaks", None, is_error=True)
+    made = agent(calling("breaks"), tools=[breaks], tool_use_behavior="stop_on_first_tool")
+    assert answer(await ask(adapt(made), "hi")) == "The tool failed."
+
+
+async def test_images_that_hosted_tools_make_are_files():
+    made = ImageGenerationCall(
+        id="i",
+        result=base64.b64encode(b"png").decode(),
+        status="completed",
+        type="image_generation_call",
+    )
+    events = await ask(adapt(agent([made, "There."])), "draw")
+    image = File(content=b"png", media_type="image/png")
+    assert only(events, Output) == Output([image], metadata={"source": "helper"})
+    assert answer(events) == "There."
+
+
+async def test_tools_handoffs_and_thoughts_are_progress():
+    expert = agent("It rains.", name="expert", handoff_description="Knows the weather.")
+    thought = ResponseReasoningItem(
+        id="t", summary=[Summary(text="hm", type="summary_text")], type="reasoning"
+    )
+    made = agent(
+        [thought, calling("look_up", city="Rome")],
+        calling("transfer_to_expert", call_id="c2"),
+        tools=[look_up],
+        handoffs=[expert],
+    )
+    events = await ask(adapt(made), "hi", wants_progress=True)
+    assert [event for event in events if not isinstance(event, TextDelta)] == [
+        Progress("hm", {"kind": "thought", "source": "helper"}),
+        ToolCall("c1", "look_up", {"city": "Rome"}),
+        ToolResult("c1", "look_up", "rain in Rome"),
+        Progress("handoff to expert", {"kind": "handoff", "source": "helper", "target": "expert"}),
+        only(events, TaskMetadata),
+    ]
+    assert answer(events) == "It rains."
+    assert about(events)["source"] == "expert"
+
+
+async def test_nobody_asks_for_progress():
+    made = agent(calling("look_up", city="Rome"), "It rains.", tools=[look_up])
+    events = await ask(adapt(made), "hi")
+    assert {type(event) for event in events} == {TextDelta, TaskMetadata}
+
+
+async def test_an_input_guardrail_rejects():
+    @input_guardrail(run_in_parallel=False)
+    async def no_secrets(context, agent, given):
+        return GuardrailFunctionOutput(output_info="hunter2", tripwire_triggered=True)
+
+    events = await ask(adapt(agent("never", input_guardrails=[no_secrets])), "hi")
+    assert events == [Rejected("A guardrail of this agent declined the message.")]
+
+
+@pytest.mark.parametrize("where", ["agent", "run"])
+@pytest.mark.parametrize("trips", [True, False])
+async def test_an_output_guardrail_sees_the_answer_before_the_caller(where, trips):
+    @output_guardrail
+    async def no_secrets(context, agent, output):
+        return GuardrailFunctionOutput(output_info="hunter2", tripwire_triggered=trips)
+
+    guards = {"output_guardrails": [no_secrets]}
+    made = agent("the secret is 42", **(guards if where == "agent" else {}))
+    config = RunConfig(**(guards if where == "run" else {}))
+    events = await ask(adapt(made, run_config=config), "hi")
+    if trips:
+        assert events == [Rejected("A guardrail of this agent withheld its answer.")]
+    else:
+        assert deltas(events) == ["the secret is 42"]
+
+
+async def test_a_model_that_refuses_rejects():
+    def refuse(_):
+        raise ModelRefusalError("I do not help with that.")
+
+    events = await ask(adapt(Agent(name="helper", model=Fake(refuse))), "hi")
+    assert events == [Rejected("I do not help with that.")]
+
+
+async def test_a_run_that_comes_to_no_end_says_so():
+    made = Agent(
+        name="helper",
+        model=Fake(lambda items: calling("look_up", call_id=f"c{len(items)}", city="Rome")),
+        tools=[look_up],
+    )
+    with pytest.raises(ResumeError, match="no end within 3 calls of its model"):
+        await ask(adapt(made, max_turns=3), "hi")
+
+
+async def test_tools_get_the_context_of_their_run():
+    made = agent(calling("who"), tools=[who], tool_use_behavior="stop_on_first_tool")
+    adapter = adapt(made, context=lambda asked: f"{asked.owner} asks")
+    assert answer(await ask(adapter, "hi", owner="ann")) == "ann asks"
+
+
+def test_the_card_tells_tools_and_handoffs_but_no_instructions():
+    expert = Agent(name="expert", handoff_description="Knows the weather.")
+    made = Agent(
+        name="helper",
+        instructions="hunter2",
+        tools=[look_up],
+        handoffs=[expert, handoff(Agent(name="other"))],
+    )
+    about = adapt(made).describe()
+    assert about.name == "helper"
+    assert about.description == "The agent helper."
+    assert [(skill.id, skill.description) for skill in about.skills][:2] == [
+        ("look_up", "Look up the weather."),
+        ("expert", "Knows the weather."),
+    ]
+    assert about.skills[2].id == "other"
+    assert "hunter2" not in str(about)
+
+
+def test_anything_else_is_refused():
+    with pytest.raises(TargetError):
+        adapt("no agent")
+
+
+def test_a_function_that_makes_an_agent_is_served():
+    build_app(lambda: agent("hello"))
