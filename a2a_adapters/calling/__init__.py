@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from a2a_adapters.calling.agent import (
+    ListedAgent,
     MessageInput,
     RemoteAgent,
     remote_llm,
@@ -26,6 +27,7 @@ __all__ = [
     "ApiKeyAuth",
     "BearerAuth",
     "Conversation",
+    "ListedAgent",
     "MessageInput",
     "Question",
     "RemoteAgent",

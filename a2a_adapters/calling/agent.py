@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from a2a.types import AgentCard, CancelTaskRequest, GetTaskRequest
@@ -9,6 +10,7 @@ from a2a.types import AgentCard, CancelTaskRequest, GetTaskRequest
 from a2a_adapters.calling import again
 from a2a_adapters.calling.answer import Answer
 from a2a_adapters.calling.card import agent_url, describe
+from a2a_adapters.calling.catalog import read_catalog
 from a2a_adapters.calling.connection import Connections
 from a2a_adapters.calling.conversation import Conversation, Conversations
 from a2a_adapters.calling.failure import translate
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from a2a_adapters.adapter import AgentDescription
     from a2a_adapters.parts import JSON
 
-__all__ = ["MessageInput", "RemoteAgent", "RemoteEvent"]
+__all__ = ["ListedAgent", "MessageInput", "RemoteAgent", "RemoteEvent"]
 
 
 class RemoteAgent:
@@ -43,6 +45,8 @@ class RemoteAgent:
             `RemoteOptions.outbound` unless they are the agent's own.
         auth: Credentials: `BearerAuth`, `ApiKeyAuth`, or any other `httpx.Auth`.
         options: Limits and choices.
+        named_by: The URL of who named this agent, if that is not the developer: on other hosts than
+            that one it gets no credentials, and `RemoteOptions.outbound` applies.
 
     Raises:
         ConfigurationError: The URL is none.
@@ -54,13 +58,15 @@ class RemoteAgent:
         *,
         auth: httpx.Auth | None = None,
         options: RemoteOptions | None = None,
+        named_by: str | None = None,
     ) -> None:
         options = options or RemoteOptions()
         url = agent_url(agent) if isinstance(agent, str) else None
         card = agent if isinstance(agent, AgentCard) else None
         self.name = str(url) if url else agent.name if isinstance(agent, AgentCard) else ""
         self._retries = options.retries
-        self._connections = Connections(url, card, auth, options)
+        origin = agent_url(named_by) if named_by else url
+        self._connections = Connections(url, card, auth, options, origin)
         self._messenger = Messenger(self._connections, options)
         self._conversations = Conversations(self._messenger, options.conversations)
 
@@ -72,6 +78,41 @@ class RemoteAgent:
             ConfigurationError: The URL is none.
         """
         return cls(agent) if isinstance(agent, str) else agent
+
+    @classmethod
+    async def discover(
+        cls,
+        host: str,
+        *,
+        auth: httpx.Auth | None = None,
+        options: RemoteOptions | None = None,
+    ) -> list[ListedAgent]:
+        """Return the agents that a host lists in its AI Catalog, or the only one that it is.
+
+        Args:
+            host: The host's URL, or that of a catalog, which ends in `.json`.
+            auth: Credentials, for agents at the host itself.
+            options: Limits and choices; hosts that the catalog names pass `outbound`.
+
+        Raises:
+            ConfigurationError: The URL is none.
+            RemoteAgentError: The host has no agents, or they cannot be had.
+        """
+        options = options or RemoteOptions()
+        found = await read_catalog(host, auth, options)
+        if found is None:
+            only = cls(host, auth=auth, options=options)
+            about = await only.describe()
+            return [ListedAgent(about.name, about.description, only.name, only)]
+        return [
+            ListedAgent(
+                each.name,
+                each.description,
+                each.address,
+                cls(each.card or each.address, auth=auth, options=options, named_by=host),
+            )
+            for each in found
+        ]
 
     def __repr__(self) -> str:
         return f"RemoteAgent({self.name!r})"
@@ -246,6 +287,23 @@ class RemoteAgent:
     def close(self) -> None:
         """`aclose` from blocking code."""
         blocking.run(self.aclose())
+
+
+@dataclass(frozen=True, slots=True)
+class ListedAgent:
+    """An agent that a host lists. What is said of it is the host's word: trust it no further.
+
+    Attributes:
+        name: Its name, clipped.
+        description: What it does, clipped.
+        address: Where its card is; where it is itself, if the host says the card at once.
+        agent: The agent. Nothing of it has been fetched.
+    """
+
+    name: str
+    description: str
+    address: str
+    agent: RemoteAgent
 
 
 def _as_reply(task: Task) -> AgentReply:

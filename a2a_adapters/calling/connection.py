@@ -51,6 +51,7 @@ class Connections:
         card: Its card, if that was given.
         auth: The credentials.
         options: Limits and choices.
+        origin: The address that gets the credentials; None trusts every host that a card names.
     """
 
     def __init__(
@@ -59,13 +60,15 @@ class Connections:
         card: AgentCard | None,
         auth: httpx.Auth | None,
         options: RemoteOptions,
+        origin: httpx.URL | None,
     ) -> None:
         self._url = url
+        self._origin = origin
         self._card = card
         self._options = options
         opened: dict[asyncio.AbstractEventLoop, asyncio.Future[Connection]] = {}
         self._open = opened
-        self._clients = HttpClients(url, auth, options, lambda loop: opened.pop(loop, None))
+        self._clients = HttpClients(origin, auth, options, lambda loop: opened.pop(loop, None))
 
     async def get(self) -> Connection:
         """Return the connection of the running event loop, opened if need be.
@@ -130,9 +133,9 @@ class Connections:
             assert config.httpx_client is not None  # noqa: S101 - `_client` sets it
             return GrpcTransport(
                 card,
-                grpc_url(url, self._url),
+                grpc_url(url, self._origin),
                 config.httpx_client,
-                self._url,
+                self._origin,
                 self._options,
                 self._clients.closing(),
                 is_old=_is_old(card, url),

@@ -12,6 +12,7 @@ from a2a_adapters.cli.call import call
 from a2a_adapters.cli.card import card
 from a2a_adapters.cli.config import config
 from a2a_adapters.cli.db import db
+from a2a_adapters.cli.discover import discover
 from a2a_adapters.cli.exits import CommandError, end
 from a2a_adapters.cli.options import Settings, Verbose
 from a2a_adapters.cli.plugins import plugins
@@ -30,7 +31,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # its tables take half a second, and cut names in narrow terminals
 )
 
-for command in (serve, call, card, plugins):
+for command in (serve, call, card, discover, plugins):
     app.command()(command)
 app.add_typer(config, name="config")
 app.add_typer(db, name="db")

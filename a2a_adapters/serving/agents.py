@@ -11,7 +11,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from a2a.server.agent_execution import AgentExecutor
-from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route, Router
 
 from a2a_adapters.adapter import AgentDescription
@@ -23,9 +22,10 @@ from a2a_adapters.bindings.rest import rest_routes
 from a2a_adapters.errors import ConfigurationError, MissingExtraError
 from a2a_adapters.executor.executor import AdapterExecutor
 from a2a_adapters.plugins import installed_plugins
-from a2a_adapters.protocol.card import WELL_KNOWN_PATHS, build_card
+from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import MemoryTaskStore, Runtime
 from a2a_adapters.serving.card import Address, CardEndpoint, ExtendedCard
+from a2a_adapters.serving.catalog import Catalog
 from a2a_adapters.serving.dialects import DialectAgent, Dialects, DialectServer, agent_id
 from a2a_adapters.serving.named import NamedTarget
 from a2a_adapters.serving.options import ServerOptions
@@ -35,8 +35,6 @@ from a2a_adapters.storage import open_storage
 
 if TYPE_CHECKING:
     from a2a.types import AgentCard
-    from starlette.requests import Request
-    from starlette.responses import Response
     from starlette.routing import BaseRoute
 
     from a2a_adapters.bindings.grpc import GrpcServer
@@ -218,11 +216,13 @@ class ServedAgents:
     def routes(self, *public: BaseRoute) -> list[BaseRoute]:
         """Return every agent's routes and `public`: one agent at the root, or each in its place."""
         if self.is_single:
-            return self._agents[0].routes(self._protection, *self._dialects.routes(), *public)
+            [agent] = self._agents
+            lists = Catalog(self._agents).routes()
+            return agent.routes(self._protection, *self._dialects.routes(), *lists, *public)
         places = [
             place(agent.address.path, agent.routes(self._protection)) for agent in self._agents
         ]
-        return [*self._dialects.routes(), *public, Route("/agents", self._list), *chain(*places)]
+        return [*self._dialects.routes(), *public, *Catalog(self._agents).routes(), *chain(*places)]
 
     def _as_dialect_server(self) -> DialectServer:
         agents = {
@@ -270,19 +270,6 @@ class ServedAgents:
                 "letters, digits and - . _ ~, 63 at most, beginning with a letter or digit"
             )
         return replace(self._root, path=f"/agents/{key}")
-
-    async def _list(self, request: Request) -> Response:
-        agents = [
-            {
-                "name": agent.about.name,
-                "description": agent.about.description,
-                "url": f"{address}/",
-                "card": address + WELL_KNOWN_PATHS[0],
-            }
-            for agent in self._agents
-            if (address := agent.address.of(request.scope))
-        ]
-        return JSONResponse({"agents": agents})
 
 
 def _describe(
