@@ -215,14 +215,14 @@ class ServedAgents:
 
     def routes(self, *public: BaseRoute) -> list[BaseRoute]:
         """Return every agent's routes and `public`: one agent at the root, or each in its place."""
+        lists = Catalog([(agent.about, agent.address) for agent in self._agents]).routes()
         if self.is_single:
             [agent] = self._agents
-            lists = Catalog(self._agents).routes()
             return agent.routes(self._protection, *self._dialects.routes(), *lists, *public)
         places = [
             place(agent.address.path, agent.routes(self._protection)) for agent in self._agents
         ]
-        return [*self._dialects.routes(), *public, *Catalog(self._agents).routes(), *chain(*places)]
+        return [*self._dialects.routes(), *public, *lists, *chain(*places)]
 
     def _as_dialect_server(self) -> DialectServer:
         agents = {

@@ -16,17 +16,18 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from a2a_adapters.serving.agents import ServedAgent
+    from a2a_adapters.adapter import AgentDescription
+    from a2a_adapters.serving.card import Address
 
 
 class Catalog:
     """What a server serves.
 
     Args:
-        agents: Its agents.
+        agents: Its agents, each with where it is.
     """
 
-    def __init__(self, agents: Collection[ServedAgent]) -> None:
+    def __init__(self, agents: Collection[tuple[AgentDescription, Address]]) -> None:
         self._agents = agents
 
     def routes(self) -> list[Route]:
@@ -36,13 +37,13 @@ class Catalog:
     async def _list(self, request: Request) -> Response:
         agents = [
             {
-                "name": agent.about.name,
-                "description": agent.about.description,
+                "name": about.name,
+                "description": about.description,
                 "url": f"{address}/",
                 "card": address + WELL_KNOWN_PATHS[0],
             }
-            for agent in self._agents
-            if (address := agent.address.of(request.scope))
+            for about, place in self._agents
+            if (address := place.of(request.scope))
         ]
         return JSONResponse({"agents": agents})
 
@@ -50,14 +51,14 @@ class Catalog:
         entries = [
             {
                 "identifier": address,
-                "displayName": agent.about.name,
-                "description": agent.about.description,
-                "version": agent.about.version,
+                "displayName": about.name,
+                "description": about.description,
+                "version": about.version,
                 "mediaType": CARD_TYPE,
                 "type": CARD_TYPE,  # its name in drafts since
                 "url": address + WELL_KNOWN_PATHS[0],
             }
-            for agent in self._agents
-            if (address := agent.address.of(request.scope))
+            for about, place in self._agents
+            if (address := place.of(request.scope))
         ]
         return JSONResponse({"specVersion": "1.0", "entries": entries}, media_type=CATALOG_TYPE)
