@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from pathlib import Path
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 FORM = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -29,7 +30,7 @@ def texts(*found):
 
 def call(mode, request_id, text):
     match mode:
-        case "echo":
+        case "echo" | "held":
             send(id=request_id, result={"content": texts(text)})
         case "silent":
             send(id=request_id, result={"content": []})
@@ -45,10 +46,30 @@ def call(mode, request_id, text):
             asked = {"message": "which city?", "requestedSchema": FORM}
             send(id=f"ask-{request_id}", method="elicitation/create", params=asked)
         case "endless":
-            pass
+            tell_of_process()
+        case "process":
+            send(id=request_id, result={"content": texts(str(os.getpid()))})
+
+
+def tell_of_process():
+    """Write the process's id to where a test reads it."""
+    if folder := os.environ.get("MCP_TEST_FOLDER"):
+        (Path(folder) / "begun").write_text(str(os.getpid()))
+
+
+def is_first():
+    """Tell whether no other process of the test has asked before."""
+    try:
+        (Path(os.environ["MCP_TEST_FOLDER"]) / "first").unlink()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def main(mode):
+    if mode == "held" and is_first():
+        tell_of_process()
+        sys.stdin.read()
     for line in sys.stdin:
         message = json.loads(line)
         match message:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import asynccontextmanager
+import subprocess
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import httpx
@@ -13,9 +14,11 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from a2a_adapters.testing.local import as_user
+from tests.processes import PATIENCE
 from tests.warm import warm
 
 AGENTS = Path(__file__).with_name("agents.py")
+SERVER = str(Path(__file__).with_name("tool_server.py"))
 
 
 @asynccontextmanager
@@ -44,6 +47,21 @@ async def over_stdio(*arguments, environment=None, **callbacks):
     ):
         await session.initialize()
         yield session
+
+
+@contextmanager
+def http_server(port=0):
+    """Run the server over HTTP; yield its process and its address."""
+    process = subprocess.Popen(warm(SERVER, str(port)), stdout=subprocess.PIPE, text=True)
+    try:
+        port = int(process.stdout.readline())
+        yield process, f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        try:
+            process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
 
 
 def text_of(result):

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
 import sys
-from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
+from contextlib import asynccontextmanager
 
 import pytest
 from a2a_adapters_mcp import McpServer
@@ -27,28 +25,11 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import running
-from tests.plugins.mcp.support import until_gone
+from tests.plugins.mcp.support import SERVER, http_server, until_gone
 from tests.processes import PATIENCE, started
 from tests.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * 60)
-
-SERVER = str(Path(__file__).with_name("tool_server.py"))
-
-
-@contextmanager
-def http_server(port=0):
-    """Run the server over HTTP; yield its process and its address."""
-    process = subprocess.Popen(warm(SERVER, str(port)), stdout=subprocess.PIPE, text=True)
-    try:
-        port = int(process.stdout.readline())
-        yield process, f"http://127.0.0.1:{port}/mcp"
-    finally:
-        process.terminate()
-        try:
-            process.communicate(timeout=PATIENCE)
-        finally:
-            process.kill()
 
 
 @asynccontextmanager

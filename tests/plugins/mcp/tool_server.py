@@ -142,4 +142,9 @@ if __name__ == "__main__":
     else:
         listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
         print(listener.getsockname()[1], flush=True)  # noqa: T201
-        uvicorn.run(server.streamable_http_app(), fd=listener.fileno(), log_level="error")
+        uvicorn.run(
+            server.streamable_http_app(),
+            fd=listener.fileno(),
+            log_level="error",
+            timeout_graceful_shutdown=1,  # clients who leave just now keep it no longer
+        )

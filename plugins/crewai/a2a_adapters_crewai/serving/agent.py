@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from crewai import Agent
 from crewai.crews.utils import enable_agent_streaming
@@ -74,6 +76,9 @@ class AgentAdapter(RunsAdapter):
             speech.follow_agent(agent)
             if self._tokens:
                 enable_agent_streaming([agent])
+            if agent.mcps:  # connecting to their servers blocks
+                kickoff = partial(agent.kickoff, messages, input_files=files or None)
+                return cast("LiteAgentOutput", await asyncio.to_thread(kickoff))
             return await agent.akickoff(messages, input_files=files or None)
 
         def finish(result: LiteAgentOutput) -> Iterator[AgentEvent]:

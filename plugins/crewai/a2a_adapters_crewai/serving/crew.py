@@ -13,6 +13,7 @@ from a2a_adapters_crewai.serving.base import InputsAdapter
 from a2a_adapters_crewai.serving.card import describe_crew
 from a2a_adapters_crewai.serving.files import input_files
 from a2a_adapters_crewai.serving.inputs import NamedInputs, crew_inputs
+from a2a_adapters_crewai.serving.mcp import uses_mcp
 from a2a_adapters_crewai.serving.options import Options
 from a2a_adapters_crewai.serving.process import tracing_of
 from a2a_adapters_crewai.serving.results import crew_output, task_output
@@ -62,8 +63,9 @@ class CrewAdapter(InputsAdapter):
         async def kickoff(_: Run) -> tuple[Any, Crew]:
             crew = await self._new_crew()
             speech.follow_crew(crew)
-            # A planner runs in its crew's thread; a loop that is running cannot wait for it.
-            kickoff = crew.kickoff_async if crew.planning else crew.akickoff
+            # Planners and connections to MCP servers block their crew's thread.
+            is_blocking = crew.planning or uses_mcp(crew)
+            kickoff = crew.kickoff_async if is_blocking else crew.akickoff
             return await kickoff(inputs=inputs, input_files=files or None), crew
 
         def finish(result: tuple[Any, Crew]) -> Iterator[AgentEvent]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from crewai.events.stream_context import add_stream_sink
 
 from a2a_adapters import AgentEvent, AgentRequest, InputRequired, InvalidInputError
+from a2a_adapters_crewai.serving.mcp import McpCalls
 
 if TYPE_CHECKING:
     from threading import BoundedSemaphore
@@ -66,6 +67,7 @@ class Run:
         self._items: asyncio.Queue[RunItem] = asyncio.Queue()
         self._task: asyncio.Task[Any] | None = None
         self._questions: list[Question] = []
+        self._mcp_calls = McpCalls()
         self._waiting: BoundedSemaphore | None = None
         self.is_over = False
         self.durable_flow: object = None
@@ -116,6 +118,7 @@ class Run:
         self.is_over = True
         for question in self._questions:
             question.reply.cancel()
+        self._mcp_calls.cancel()
         if self._task is not None:
             with suppress(RuntimeError):  # the loop of a run that has ended is closed
                 self._task.get_loop().call_soon_threadsafe(self._task.cancel)
@@ -129,6 +132,7 @@ class Run:
 
     def _take(self, source: Any, event: Any) -> None:
         """Take one of crewai's events, in whatever thread it happens."""
+        self._mcp_calls.take(event)
         for news in self._news.take(source, event):
             self._put(news)
 
