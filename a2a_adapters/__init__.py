@@ -86,9 +86,11 @@ if TYPE_CHECKING:
         ToolDescription,
         remote_llm,
         remote_tool,
+        tool_answer,
     )
     from a2a_adapters.executor.executor import AdapterExecutor
     from a2a_adapters.net import OutboundPolicy
+    from a2a_adapters.plain import as_json, as_text, tool_arguments
     from a2a_adapters.runtime.push.options import PushOptions
     from a2a_adapters.security import AnyOf, ApiKeys, Authenticator, BearerTokens, JwtTokens
     from a2a_adapters.serving.agents import as_executor
@@ -178,6 +180,8 @@ __all__ = [
     "UnsafeHostError",
     "adapt_made",
     "as_executor",
+    "as_json",
+    "as_text",
     "aserve",
     "blocking",
     "build_app",
@@ -190,6 +194,8 @@ __all__ = [
     "run_in_thread",
     "serve",
     "serve_runnable",
+    "tool_answer",
+    "tool_arguments",
     "without_reasoning",
 ]
 
@@ -222,6 +228,8 @@ _load = lazy_names(
         "TokenUsage": "calling",
         "ToolDescription": "calling",
         "as_executor": "serving.agents",
+        "as_json": "plain",
+        "as_text": "plain",
         "aserve": "serving.server",
         "build_app": "serving.app",
         "card_signer": "serving.signing",
@@ -229,6 +237,8 @@ _load = lazy_names(
         "remote_tool": "calling",
         "serve": "serving.server",
         "serve_runnable": "serving.server",
+        "tool_answer": "calling",
+        "tool_arguments": "plain",
     },
 )
 

@@ -21,6 +21,7 @@ CONTRACT = {
     "lazy",
     "reasoning",
     "limits",
+    "plain",
     "hookspecs",
     "plugins",
     "states",

@@ -20,7 +20,7 @@ from a2a_adapters.calling.reply import (
     ReplyState,
     TokenUsage,
 )
-from a2a_adapters.calling.tools import ToolDescription
+from a2a_adapters.calling.tools import ToolDescription, tool_answer
 
 __all__ = [
     "AgentReply",
@@ -39,4 +39,5 @@ __all__ = [
     "ToolDescription",
     "remote_llm",
     "remote_tool",
+    "tool_answer",
 ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from a2a.types import AgentCard, CancelTaskRequest, GetTaskRequest
+from pydantic_core import core_schema
 
 from a2a_adapters.calling import again
 from a2a_adapters.calling.answer import Answer
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     import httpx
     from a2a.types import Task
+    from pydantic_core import CoreSchema
 
     from a2a_adapters.adapter import AgentDescription
     from a2a_adapters.parts import JSON
@@ -113,6 +116,18 @@ class RemoteAgent:
             )
             for each in found
         ]
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
+        """Let fields of pydantic's models hold an agent, given as such or by its URL."""
+        is_agent = core_schema.is_instance_schema(cls)
+        return core_schema.no_info_before_validator_function(
+            cls.of,
+            is_agent,
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                attrgetter("name"), when_used="json"
+            ),
+        )
 
     def __repr__(self) -> str:
         return f"RemoteAgent({self.name!r})"

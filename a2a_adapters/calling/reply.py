@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from pydantic_core import to_json
-
 from a2a_adapters.events import ProgressEvent, TextDelta
 from a2a_adapters.parts import JSON, Data, File, Part, join_text
+from a2a_adapters.plain import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,7 +87,17 @@ class AgentReply:
     @property
     def data_text(self) -> str:
         """The data as JSON text, a value per line; "" if there is none."""
-        return "\n".join(to_json(value).decode() for value in self.data)
+        return as_text(part for part in self.parts if isinstance(part, Data))
+
+    @property
+    def rest_text(self) -> str:
+        """What is not text, as text: data as JSON, of files how they are called."""
+        return "\n".join(filter(None, (self.data_text, as_text(self.files))))
+
+    @property
+    def whole_text(self) -> str:
+        """All of the answer as text."""
+        return "\n".join(filter(None, (self.text, self.rest_text)))
 
     @property
     def files(self) -> list[File]:

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from a2a_adapters.adapter import AgentDescription, Skill
 
-__all__ = ["ToolDescription"]
+__all__ = ["ToolDescription", "tool_answer"]
+
+_ANSWER_IT = "(It asks you. Call this tool again with the answer.)"
+_SAY_IT_ALL = "(It asks you. Call this tool again with the whole request, this included.)"
 
 # What OpenAI's API takes, the strictest of the usual ones.
 _NAME_LENGTH = 64
@@ -22,10 +25,16 @@ class ToolDescription:
     """A remote agent, or one of its skills, as a model is told of a tool.
 
     Both texts are as long, and the name is of the characters, that model providers accept.
+
+    Attributes:
+        name: The tool's name.
+        description: What it does.
+        skill_id: The skill that it stands for; None for the whole agent.
     """
 
     name: str
     description: str
+    skill_id: str | None = None
 
     @classmethod
     def of_agent(cls, about: AgentDescription) -> Self:
@@ -38,7 +47,19 @@ class ToolDescription:
     def of_skill(cls, skill: Skill) -> Self:
         """Return the description of one skill, its examples included."""
         examples = "".join(f"\nExample: {example}" for example in skill.examples)
-        return cls(_name(skill.name or skill.id), _clip(f"{skill.description}{examples}"))
+        return cls(_name(skill.name or skill.id), _clip(f"{skill.description}{examples}"), skill.id)
+
+
+def tool_answer(text: str, *, asks: bool, is_kept: bool = True) -> str:
+    """Return what a model is told of an agent's answer.
+
+    Args:
+        text: The answer.
+        asks: Whether it is a question.
+        is_kept: Whether the tool's next call is in the same conversation.
+    """
+    hint = (_ANSWER_IT if is_kept else _SAY_IT_ALL) if asks else ""
+    return "\n".join(filter(None, (text, hint))) or "(The agent answered nothing.)"
 
 
 def _name(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from a2a_adapters import AgentDescription, Skill, ToolDescription
+from a2a_adapters import AgentDescription, Skill, ToolDescription, tool_answer
 
 BOOK = Skill(id="book", name="Book a trip", description="Books.", examples=["To Rome", "To Oslo"])
 
@@ -19,7 +19,7 @@ def test_an_agent_is_told_with_its_skills():
 
 def test_a_skill_is_told_with_its_examples():
     assert ToolDescription.of_skill(BOOK) == ToolDescription(
-        "Book_a_trip", "Books.\nExample: To Rome\nExample: To Oslo"
+        "Book_a_trip", "Books.\nExample: To Rome\nExample: To Oslo", "book"
     )
 
 
@@ -31,3 +31,10 @@ def test_names_and_descriptions_are_what_model_providers_accept(name):
         assert 1 <= len(tool.name) <= 64
         assert tool.name.replace("-", "_").isidentifier()
         assert len(tool.description) == 1024
+
+
+def test_a_question_is_told_with_how_to_answer_it():
+    assert tool_answer("Done.", asks=False) == "Done."
+    assert tool_answer("", asks=False) == "(The agent answered nothing.)"
+    assert tool_answer("Where?", asks=True).startswith("Where?\n(It asks you.")
+    assert "whole request" in tool_answer("Where?", asks=True, is_kept=False)

@@ -16,14 +16,15 @@ from autogen_core.models import (
 )
 from pydantic import BaseModel
 
-from a2a_adapters import JSON, AgentReply, Part, Text
 from a2a_adapters_omniroute.calling.card import gateway_agent, omniroute_card
+from a2a_adapters_omniroute.calling.messages import said
 from a2a_adapters_omniroute.calling.reply import OmniRouteReply
-from a2a_adapters_omniroute.calling.routing import SMART_ROUTING, Routing
-from a2a_adapters_omniroute.calling.transport import ROLE
+from a2a_adapters_omniroute.calling.routing import SMART_ROUTING, asked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from a2a_adapters import JSON, AgentReply, Part
 
 __all__ = ["OmniRouteChatCompletionClient"]
 
@@ -118,18 +119,10 @@ class OmniRouteChatCompletionClient(A2AChatCompletionClient):
     def _metadata(self, extra: Mapping[str, Any]) -> Mapping[str, JSON]:
         if unknown := extra.keys() - _OPTIONS:
             raise ValueError(f"a call to OmniRoute has no options {', '.join(sorted(unknown))}")
-        config = self._config.model_copy(update=dict(extra))
-        routing = Routing(
-            model=config.model,
-            combo=config.combo,
-            budget=config.budget,
-            role=config.role,
-            combo_as_model=config.combo_as_model,
-        )
-        return {"skill": config.skill, **routing.metadata()}
+        return asked(self._config, extra)
 
     def _parts(self, messages: Sequence[LLMMessage]) -> list[Part]:
-        return [_said(message) for message in messages]
+        return [said(_role(message), message.content) for message in messages]
 
     def _result(self, reply: AgentReply, text: str) -> CreateResult:
         self.last_reply = OmniRouteReply.of(reply)
@@ -143,13 +136,13 @@ class OmniRouteChatCompletionClient(A2AChatCompletionClient):
         return cls(**dict(config))
 
 
-def _said(message: LLMMessage) -> Text:
+def _role(message: LLMMessage) -> str:
     match message:
-        case SystemMessage(content=text):
-            return Text(text, metadata={ROLE: "system"})
-        case UserMessage(content=str(text)):
-            return Text(text, metadata={ROLE: "user"})
-        case AssistantMessage(content=str(text)):
-            return Text(text, metadata={ROLE: "assistant"})
+        case SystemMessage():
+            return "system"
+        case UserMessage():
+            return "user"
+        case AssistantMessage():
+            return "assistant"
         case _:
-            raise ValueError("OmniRoute takes text of the system, the user and the assistant")
+            return ""

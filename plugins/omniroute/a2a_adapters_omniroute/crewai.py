@@ -10,8 +10,8 @@ from typing_extensions import override
 
 from a2a_adapters import JSON, Part, Text
 from a2a_adapters_omniroute.calling.card import gateway_agent, omniroute_card
-from a2a_adapters_omniroute.calling.routing import SMART_ROUTING, Routing
-from a2a_adapters_omniroute.calling.transport import ROLE
+from a2a_adapters_omniroute.calling.messages import said
+from a2a_adapters_omniroute.calling.routing import SMART_ROUTING, asked
 
 if TYPE_CHECKING:
     from crewai.utilities.types import LLMMessage
@@ -20,7 +20,6 @@ __all__ = ["OmniRouteLLM"]
 
 _BASE_URL = "http://localhost:20128"
 _SECONDS = 60.0
-_ROLES = frozenset({"system", "user", "assistant"})
 
 
 class OmniRouteLLM(A2ALLM):
@@ -62,27 +61,8 @@ class OmniRouteLLM(A2ALLM):
     def _parts(self, messages: str | Sequence[LLMMessage]) -> list[Part]:
         if isinstance(messages, str):
             return [Text(messages)]
-        return [_said(message) for message in messages]
+        return [said(message["role"], message["content"]) for message in messages]
 
     @override
     def _metadata(self) -> Mapping[str, JSON]:
-        routing = Routing(
-            model=self.model,
-            combo=self.combo,
-            budget=self.budget,
-            role=self.role,
-            combo_as_model=self.combo_as_model,
-        )
-        return {"skill": self.skill, **routing.metadata()}
-
-
-def _said(message: LLMMessage) -> Text:
-    """Return a message with its role.
-
-    Raises:
-        ValueError: It is not text of the system, the user or the assistant.
-    """
-    role, content = message["role"], message["content"]
-    if role not in _ROLES or not isinstance(content, str):
-        raise ValueError("OmniRoute takes text of the system, the user and the assistant")
-    return Text(content, metadata={ROLE: role})
+        return asked(self)

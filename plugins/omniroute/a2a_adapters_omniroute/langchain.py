@@ -13,15 +13,15 @@ from typing_extensions import override
 
 from a2a_adapters import RemoteAgent, Text
 from a2a_adapters_omniroute.calling.card import gateway_agent, omniroute_card
-from a2a_adapters_omniroute.calling.routing import SMART_ROUTING, Routing
-from a2a_adapters_omniroute.calling.transport import ROLE
+from a2a_adapters_omniroute.calling.messages import ROLE
+from a2a_adapters_omniroute.calling.routing import SMART_ROUTING, asked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from langchain_core.language_models import LangSmithParams
 
-    from a2a_adapters import JSON, AgentReply
+    from a2a_adapters import AgentReply
 
 __all__ = ["OmniRouteA2A", "OmniRouteChatModel"]
 
@@ -55,24 +55,13 @@ class GatewayFields(BaseModel):
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
-        return {"base_url": self.base_url, **self._asked({})}
+        return {"base_url": self.base_url, **asked(self)}
 
     def model_post_init(self, context: Any, /) -> None:
         """Make the remote agent, which connects on first use."""
         super().model_post_init(context)
         card, key = omniroute_card(self.base_url), self.api_key.get_secret_value()
         self.agent = gateway_agent(card, key, self.timeout)
-
-    def _asked(self, options: Mapping[str, Any]) -> dict[str, JSON]:
-        """Return the metadata of a call, whose options go before the fields."""
-        routing = Routing(
-            model=options.get("model", self.model),
-            combo=options.get("combo", self.combo),
-            budget=options.get("budget", self.budget),
-            role=options.get("role", self.role),
-            combo_as_model=self.combo_as_model,
-        )
-        return {"skill": options.get("skill", self.skill), **routing.metadata()}
 
     def _told(self, reply: AgentReply) -> dict[str, Any]:
         return {**reply.metadata, "model_provider": "omniroute", "task_id": reply.task_id}
@@ -101,7 +90,7 @@ class OmniRouteA2A(GatewayFields, A2ALLM):
     @override
     def _call(self, prompt: str, kwargs: dict[str, Any]) -> Call:
         return Call(
-            conversation=self.agent.conversation(), message=prompt, metadata=self._asked(kwargs)
+            conversation=self.agent.conversation(), message=prompt, metadata=asked(self, kwargs)
         )
 
 
@@ -134,7 +123,7 @@ class OmniRouteChatModel(GatewayFields, A2AChatModel):
     def _call(self, messages: Sequence[BaseMessage], kwargs: dict[str, Any]) -> Call:
         said = [Text(_text(message), metadata={ROLE: _role(message)}) for message in messages]
         return Call(
-            conversation=self.agent.conversation(), message=said, metadata=self._asked(kwargs)
+            conversation=self.agent.conversation(), message=said, metadata=asked(self, kwargs)
         )
 
 

@@ -51,6 +51,4 @@ def read_choice(request: AgentRequest) -> Choice:
     try:
         return Choice.model_validate(asked)
     except ValidationError as error:
-        wrong = error.errors(include_url=False)[0]
-        where = ".".join(map(str, wrong["loc"]))
-        raise InvalidInputError(f"{where}: {wrong['msg']}") from None
+        raise InvalidInputError.of(error) from None

@@ -295,7 +295,8 @@ async def test_a_question_has_a_time_limit():
         state = TaskState.TASK_STATE_REJECTED
         while state == TaskState.TASK_STATE_REJECTED:  # while the first one waits
             state = (await send(client, user_message("write"))).status.state
-        assert state == TaskState.TASK_STATE_INPUT_REQUIRED
+        # It was asked, too; its own time may be up by now.
+        assert state in (TaskState.TASK_STATE_INPUT_REQUIRED, TaskState.TASK_STATE_FAILED)
 
 
 async def test_it_works_over_the_wire():

@@ -8,7 +8,7 @@ import pytest
 from a2a_adapters_crewai import A2ATool, adapt
 from crewai import Crew
 
-from a2a_adapters import AgentDescription, AgentRequest, RemoteAgent, Skill, remote_tool
+from a2a_adapters import AgentDescription, AgentRequest, RemoteAgent, remote_tool
 from a2a_adapters.protocol.card import build_card
 from tests.plugins.crewai.calling import desk
 from tests.plugins.crewai.support import Scripted, agent, answer, ask, observed, task, tool_call
@@ -52,8 +52,6 @@ async def test_a_tool_for_each_skill():
         (tool,) = await asyncio.to_thread(A2ATool.per_skill, remote)
         await asyncio.to_thread(tool.run, message="hello")
     assert there.heard[0].metadata["skill_id"] == about.skills[0].id
-    skill = Skill(id="s", name="A skill!", description="Does it.", examples=["like this"])
-    assert A2ATool._for_skill(remote, skill).name == "A_skill"
 
 
 @pytest.mark.parametrize("how", ["kickoff", "akickoff"])

@@ -326,7 +326,7 @@ async def test_files_of_earlier_turns_reach_a_model_by_name_only():
     earlier = [Turn("agent", [File(url="file:///etc/passwd", filename="list")])]
     await ask(adapt(model), "look", history=earlier)
     assert [message.content for message in model.seen[0]] == [
-        "[file list]",
+        "(A file: list)",
         "look",
     ]
 

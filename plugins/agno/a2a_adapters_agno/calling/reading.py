@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from a2a.types import Artifact, Message, StreamResponse, Task, TaskState, TaskStatus
-from pydantic_core import from_json
 
-from a2a_adapters import PROGRESS_EXTENSION, Data, Part, RemoteAnswerError, Text
+from a2a_adapters import PROGRESS_EXTENSION, Data, Part, RemoteAnswerError, Text, tool_arguments
 from a2a_adapters.dialects import (
     agent_message,
     artifact_response,
@@ -219,18 +218,11 @@ def _tool_news(metadata: object) -> Message | None:
         "type": kind,
         "id": str(about.get("tool_call_id", "")),
         "name": str(about.get("tool_name", "")),
-        "arguments": _json(about.get("tool_args")),
+        "arguments": tool_arguments(about.get("tool_args")),
     }
     message = agent_message([Data(news)])
     message.extensions.append(PROGRESS_EXTENSION)
     return message
-
-
-def _json(text: object) -> object:
-    try:
-        return from_json(text) if isinstance(text, str) else text
-    except ValueError:
-        return text
 
 
 def _dicts(value: object) -> list[dict[str, Any]]:

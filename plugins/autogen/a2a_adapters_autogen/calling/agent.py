@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Self
@@ -38,11 +37,9 @@ from a2a_adapters_autogen.calling.client import dumpable
 from a2a_adapters_autogen.calling.events import batches
 from a2a_adapters_autogen.calling.messages import (
     USER,
-    arguments_text,
     chat_parts,
     images_of,
-    rest_of,
-    text_of,
+    json_text,
     usage_of,
 )
 
@@ -178,22 +175,22 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
             },
         }
         if reply.is_question:
-            return HandoffMessage(content=text_of(reply), target=self._user, **about)
+            return HandoffMessage(content=reply.whole_text, target=self._user, **about)
         if images := images_of(reply):
-            return MultiModalMessage(content=[text_of(reply), *images], **about)
-        return TextMessage(content=text_of(reply), **about)
+            return MultiModalMessage(content=[reply.whole_text, *images], **about)
+        return TextMessage(content=reply.whole_text, **about)
 
     def _news(self, event: RemoteEvent, message_id: str) -> Iterator[BaseAgentEvent]:
         match event:
             case TextDelta(text=text):
                 yield self._chunk(text, message_id)
-            case AgentReply(is_question=False) if rest := rest_of(event):
+            case AgentReply(is_question=False) if rest := event.rest_text:
                 yield self._chunk(f"\n{rest}" if event.text else rest, message_id)
             case ToolCall(id=call_id, name=name, arguments=arguments):
-                call = FunctionCall(id=call_id, name=name, arguments=arguments_text(arguments))
+                call = FunctionCall(id=call_id, name=name, arguments=json_text(arguments))
                 yield ToolCallRequestEvent(content=[call], source=self.name)
             case ToolResult(id=call_id, name=name, result=result, is_error=is_error):
-                content = result if isinstance(result, str) else json.dumps(result)
+                content = json_text(result)
                 done = FunctionExecutionResult(
                     content=content, name=name, call_id=call_id, is_error=is_error
                 )

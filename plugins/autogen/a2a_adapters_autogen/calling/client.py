@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from a2a_adapters import AgentReply, RemoteAgent, TextDelta
 from a2a_adapters_autogen.calling.dialogues import Dialogues
 from a2a_adapters_autogen.calling.events import events
-from a2a_adapters_autogen.calling.messages import model_parts, rest_of, usage_of
+from a2a_adapters_autogen.calling.messages import model_parts, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -122,7 +122,7 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
                 said.append(event.text)
                 yield event.text
             elif isinstance(event, AgentReply):
-                if rest := rest_of(event):
+                if rest := event.rest_text:
                     said.append(f"\n{rest}" if said else rest)
                     yield said[-1]
                 text = "".join(said)

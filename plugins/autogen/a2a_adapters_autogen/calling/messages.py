@@ -95,18 +95,6 @@ def _part(item: str | Image | FunctionCall) -> Part:
     return Text(item)
 
 
-def rest_of(reply: AgentReply) -> str:
-    """Return what of an answer is not text: data as JSON, and the names of files."""
-    data = [reply.data_text] if reply.data else []
-    files = [f"(A file: {_file_name(file)})" for file in reply.files]
-    return "\n".join([*data, *files])
-
-
-def text_of(reply: AgentReply) -> str:
-    """Return all of an answer as text."""
-    return "\n".join(filter(None, (reply.text, rest_of(reply))))
-
-
 def images_of(reply: AgentReply) -> list[Image]:
     """Return the images of an answer; what cannot be read is left out."""
     images = []
@@ -128,10 +116,6 @@ def usage_of(reply: AgentReply) -> RequestUsage:
     )
 
 
-def arguments_text(arguments: object) -> str:
-    """Return a tool call's arguments as AutoGen keeps them."""
-    return arguments if isinstance(arguments, str) else json.dumps(arguments)
-
-
-def _file_name(file: File) -> str:
-    return file.filename or file.url or file.media_type or "without a name"
+def json_text(value: object) -> str:
+    """Return a tool's arguments, or what it made, as AutoGen keeps them."""
+    return value if isinstance(value, str) else json.dumps(value)

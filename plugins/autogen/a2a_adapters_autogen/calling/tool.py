@@ -8,15 +8,12 @@ from autogen_core import CancellationToken, Component
 from autogen_core.tools import BaseTool
 from pydantic import BaseModel, Field
 
-from a2a_adapters import AgentDescription, RemoteAgent, ReplyState, Skill, Text, ToolDescription
+from a2a_adapters import RemoteAgent, ReplyState, Text, ToolDescription, tool_answer
 from a2a_adapters_autogen.calling.client import dumpable
 from a2a_adapters_autogen.calling.events import reply_to
-from a2a_adapters_autogen.calling.messages import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-_ANSWER_IT = "(It asks you. Call this tool again with the answer.)"
 
 
 class A2AToolArgs(BaseModel):
@@ -77,12 +74,12 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
         Raises:
             RemoteAgentError: The card cannot be had.
         """
-        return cls._for_agent(agent, RemoteAgent.of(agent).describe_sync())
+        return cls._of(agent, ToolDescription.of_agent(RemoteAgent.of(agent).describe_sync()))
 
     @classmethod
     async def afrom_agent(cls, agent: RemoteAgent | str) -> Self:
         """`from_agent` in async code."""
-        return cls._for_agent(agent, await RemoteAgent.of(agent).describe())
+        return cls._of(agent, ToolDescription.of_agent(await RemoteAgent.of(agent).describe()))
 
     @classmethod
     def per_skill(cls, agent: RemoteAgent | str) -> list[Self]:
@@ -92,13 +89,13 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
             RemoteAgentError: The card cannot be had.
         """
         skills = RemoteAgent.of(agent).describe_sync().skills
-        return [cls._for_skill(agent, skill) for skill in skills]
+        return [cls._of(agent, ToolDescription.of_skill(skill)) for skill in skills]
 
     @classmethod
     async def aper_skill(cls, agent: RemoteAgent | str) -> list[Self]:
         """`per_skill` in async code."""
         skills = (await RemoteAgent.of(agent).describe()).skills
-        return [cls._for_skill(agent, skill) for skill in skills]
+        return [cls._of(agent, ToolDescription.of_skill(skill)) for skill in skills]
 
     async def run(self, args: A2AToolArgs, cancellation_token: CancellationToken) -> A2AToolResult:
         """Ask the agent.
@@ -110,7 +107,7 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
         parts = [Text(args.message)]
         reply = await reply_to(self._conversation, parts, cancellation_token, metadata)
         return A2AToolResult(
-            text=text_of(reply),
+            text=reply.whole_text,
             data=reply.data,
             state=reply.state,
             task_id=reply.task_id,
@@ -121,8 +118,7 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
         """Return an answer as the model reads it."""
         result = A2AToolResult.model_validate(value)
         asks = result.state in {"input-required", "auth-required"}
-        text = result.text or "(The agent answered nothing.)"
-        return f"{text}\n{_ANSWER_IT}" if asks else text
+        return tool_answer(result.text, asks=asks)
 
     async def save_state_json(self) -> Mapping[str, Any]:
         """Return the remote names of the conversation, and of the task that waits, if one does."""
@@ -136,14 +132,8 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
         self._conversation.task_id = state["task_id"]
 
     @classmethod
-    def _for_agent(cls, agent: RemoteAgent | str, about: AgentDescription) -> Self:
-        tool = ToolDescription.of_agent(about)
-        return cls(agent, tool.name, tool.description)
-
-    @classmethod
-    def _for_skill(cls, agent: RemoteAgent | str, skill: Skill) -> Self:
-        tool = ToolDescription.of_skill(skill)
-        return cls(agent, tool.name, tool.description, skill_id=skill.id)
+    def _of(cls, agent: RemoteAgent | str, tool: ToolDescription) -> Self:
+        return cls(agent, tool.name, tool.description, skill_id=tool.skill_id or "")
 
     def _to_config(self) -> A2AToolConfig:
         return A2AToolConfig(

@@ -24,7 +24,7 @@ from a2a_adapters import (
 )
 from a2a_adapters_autogen.serving.card import describe_runner
 from a2a_adapters_autogen.serving.events import Final, Telling
-from a2a_adapters_autogen.serving.input import TaskReader, as_text, check_sight, handed_back
+from a2a_adapters_autogen.serving.input import TaskReader, answer_text, check_sight, handed_back
 from a2a_adapters_autogen.serving.memory import Memory, Question, Remembered, State
 from a2a_adapters_autogen.serving.run import Asked, Run, Task
 from a2a_adapters_autogen.serving.source import BusyError, Fresh, Shared, Source
@@ -193,7 +193,7 @@ class AutoGenAdapter(Adapter):
             return _Begin(known, messages)
         if question.prompt:
             try:
-                messages = [proxy_says(question, as_text(request.parts))]
+                messages = [proxy_says(question, answer_text(request.parts))]
             except InvalidInputError as complaint:
                 return InputRequired(f"{complaint}\n\n{question.prompt}", durable=True)
         await self._memory.keep(key, known.state)  # it is answered now, even if this run fails

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any, TypeAlias
 
-from pydantic_core import to_json
-
 from a2a_adapters import (
     Adapter,
     AgentDescription,
@@ -16,8 +14,8 @@ from a2a_adapters import (
     InvalidInputError,
     Part,
     TargetError,
-    Text,
     TextDelta,
+    as_text,
     without_reasoning,
 )
 
@@ -85,11 +83,6 @@ def _message(role: str, parts: Any) -> dict[str, str]:
 def _text(parts: list[Part]) -> str:
     if any(isinstance(part, File) for part in parts):
         raise InvalidInputError("this agent takes text and data, no files")
-    lines = [
-        part.text if isinstance(part, Text) else to_json(part.value).decode()
-        for part in parts
-        if not isinstance(part, File)
-    ]
-    if not (text := "\n".join(lines)).strip():
+    if not (text := as_text(parts)).strip():
         raise InvalidInputError("the message is empty")
     return text

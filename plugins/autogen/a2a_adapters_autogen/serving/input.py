@@ -15,9 +15,8 @@ from autogen_agentchat.messages import (
 from autogen_core import Image
 from PIL import Image as Picture
 from pydantic import BaseModel, ValidationError
-from pydantic_core import to_json
 
-from a2a_adapters import AgentRequest, Data, File, InvalidInputError, Part, Text
+from a2a_adapters import AgentRequest, Data, File, InvalidInputError, Part, as_text
 from a2a_adapters_autogen.serving.runners import Runner, sees_images
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class TaskReader:
                 messages.append(_structured(part, self._input_type))
                 said = []
             else:
-                said.append(_image(part) if isinstance(part, File) else _text(part))
+                said.append(_image(part) if isinstance(part, File) else as_text([part]))
         messages += _spoken(said)
         if not messages:
             raise InvalidInputError("the message is empty")
@@ -88,7 +87,7 @@ def handed_back(
     return [*others, back] if is_text else [*messages, back]
 
 
-def as_text(parts: Sequence[Part]) -> str:
+def answer_text(parts: Sequence[Part]) -> str:
     """Return text and data as text, one per line.
 
     Raises:
@@ -96,14 +95,10 @@ def as_text(parts: Sequence[Part]) -> str:
     """
     if any(isinstance(part, File) for part in parts):
         raise InvalidInputError("please answer with text, without files")
-    text = "\n".join(_text(part) for part in parts if not isinstance(part, File))
+    text = as_text(parts)
     if not text.strip():
         raise InvalidInputError("please answer with text")
     return text
-
-
-def _text(part: Text | Data) -> str:
-    return part.text if isinstance(part, Text) else to_json(part.value).decode()
 
 
 def _spoken(said: list[str | Image]) -> list[BaseChatMessage]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, cast
 
 from autogen_agentchat.messages import (
@@ -18,7 +17,7 @@ from autogen_agentchat.messages import (
     UserInputRequestedEvent,
 )
 
-from a2a_adapters import JSON, Progress, ProgressEvent, ToolCall, ToolResult
+from a2a_adapters import JSON, Progress, ProgressEvent, ToolCall, ToolResult, tool_arguments
 from a2a_adapters_autogen.serving.output import text_of
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def news(event: BaseAgentEvent) -> Iterator[ProgressEvent]:
     match event:
         case ToolCallRequestEvent(content=calls):
             for call in calls:
-                yield ToolCall(call.id, call.name, _arguments(call.arguments))
+                yield ToolCall(call.id, call.name, tool_arguments(call.arguments))
         case ToolCallExecutionEvent(content=results):
             for result in results:
                 # The text of an error is an exception's.
@@ -60,10 +59,3 @@ def message_news(message: BaseChatMessage) -> Progress:
 
 def _about(kind: str, event: BaseAgentEvent | BaseChatMessage) -> dict[str, str]:
     return {"kind": kind, "source": event.source}
-
-
-def _arguments(text: str) -> JSON:
-    try:
-        return cast("JSON", json.loads(text))
-    except ValueError:  # what a model writes need not be JSON
-        return text

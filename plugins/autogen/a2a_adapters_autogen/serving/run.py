@@ -19,7 +19,7 @@ from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage
 from autogen_core import CancellationToken
 
 from a2a_adapters import AgentRequest, InvalidInputError
-from a2a_adapters_autogen.serving.input import as_text
+from a2a_adapters_autogen.serving.input import answer_text
 from a2a_adapters_autogen.serving.questions import current_ask
 from a2a_adapters_autogen.serving.runners import Runner, running_tasks, state_of
 
@@ -48,7 +48,7 @@ class Asked:
     def take(self, reply: AgentRequest | None) -> None:
         """Give the caller's reply to the agent, if it is one."""
         try:
-            self.answer.set_result(as_text(reply.parts if reply else ()))
+            self.answer.set_result(answer_text(reply.parts if reply else ()))
         except InvalidInputError as error:
             self.complaint = str(error)
 

@@ -13,7 +13,6 @@ from pydantic import PrivateAttr
 from typing_extensions import override
 
 from a2a_adapters import AgentReply, Conversation, Part, RemoteAgent
-from a2a_adapters_crewai.calling.agent_field import AgentField
 from a2a_adapters_crewai.calling.messages import usage_of
 from a2a_adapters_crewai.calling.work import Review, Work, question_of
 from a2a_adapters_crewai.serving.run import current_run
@@ -39,7 +38,7 @@ class A2AAgent(BaseAgent):
         agent: The agent, or its URL.
     """
 
-    agent: AgentField
+    agent: RemoteAgent
     backstory: str = ""
     # Crews read and set these two on every agent, though `BaseAgent` does not declare them.
     function_calling_llm: Any = None

@@ -12,9 +12,8 @@ from pydantic import BaseModel, ValidationError
 from typing_extensions import override
 
 from a2a_adapters import JSON, AgentReply, Part, RemoteAgent, RemoteEvent, TextDelta
-from a2a_adapters_crewai.calling.agent_field import AgentField
 from a2a_adapters_crewai.calling.failures import made_once, send_nothing_twice
-from a2a_adapters_crewai.calling.messages import answer_text, to_parts, usage_of
+from a2a_adapters_crewai.calling.messages import to_parts, usage_of
 
 if TYPE_CHECKING:
     from crewai import Task
@@ -42,7 +41,7 @@ class A2ALLM(BaseLLM):
         RemoteAgentError: The agent does not answer, or its task ended without an answer.
     """
 
-    agent: AgentField
+    agent: RemoteAgent
     message_metadata: dict[str, Any] | None = None
 
     def __init__(self, agent: RemoteAgent | str, **fields: Any) -> None:
@@ -146,7 +145,7 @@ class A2ALLM(BaseLLM):
         usage = usage_of(reply)
         if usage:
             self._track_token_usage_internal(usage)
-        text = self._apply_stop_words(answer_text(reply))
+        text = self._apply_stop_words(reply.whole_text)
         self._emit_call_completed_event(
             response=text, call_type=LLMCallType.LLM_CALL, usage=usage or None, **about
         )

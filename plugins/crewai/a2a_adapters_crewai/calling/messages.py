@@ -37,13 +37,6 @@ def to_files(files: Mapping[str, Any]) -> list[File]:
     ]
 
 
-def answer_text(reply: AgentReply) -> str:
-    """Return an answer as text: its data as JSON, of its files the names."""
-    texts = [reply.text, reply.data_text]
-    texts += [f"(A file: {file.filename or file.url or file.media_type})" for file in reply.files]
-    return "\n".join(filter(None, texts))
-
-
 def usage_of(reply: AgentReply) -> dict[str, int]:
     """Return the tokens an answer took under crewai's names; nothing if the agent does not tell."""
     if (usage := reply.usage) is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Self
 
 from crewai.context import get_current_task_id
@@ -10,18 +11,12 @@ from crewai.flow.flow_context import current_flow_id
 from crewai.tools import BaseTool
 from pydantic import BaseModel, Field
 
-from a2a_adapters import AgentReply, RemoteAgent, RemoteAgentError, Skill, ToolDescription
-from a2a_adapters_crewai.calling.agent_field import AgentField
-from a2a_adapters_crewai.calling.messages import answer_text
+from a2a_adapters import AgentReply, RemoteAgent, RemoteAgentError, ToolDescription, tool_answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from a2a_adapters import JSON, AgentDescription, Conversation
-
-
-_ANSWER_IT = "(It asks you. Use this tool again with the answer.)"
-_SAY_IT_ALL = "(It asks you. Use this tool again with the whole request, this included.)"
+    from a2a_adapters import JSON, Conversation
 
 
 class A2AToolInput(BaseModel):
@@ -47,7 +42,7 @@ class A2ATool(BaseTool):
         skill_id: Sent along as metadata `skill_id`, if the tool stands for one skill.
     """
 
-    agent: AgentField
+    agent: RemoteAgent
     skill_id: str | None = None
     args_schema: type[BaseModel] = A2AToolInput
     cache_function: Callable[..., bool] = _never
@@ -60,7 +55,7 @@ class A2ATool(BaseTool):
             RemoteAgentError: The card cannot be had.
         """
         remote = RemoteAgent.of(agent)
-        return cls._for_agent(remote, remote.describe_sync())
+        return cls._of(remote, ToolDescription.of_agent(remote.describe_sync()))
 
     @classmethod
     def per_skill(cls, agent: str | RemoteAgent) -> list[Self]:
@@ -70,17 +65,12 @@ class A2ATool(BaseTool):
             RemoteAgentError: The card cannot be had.
         """
         remote = RemoteAgent.of(agent)
-        return [cls._for_skill(remote, skill) for skill in remote.describe_sync().skills]
+        skills = remote.describe_sync().skills
+        return [cls._of(remote, ToolDescription.of_skill(skill)) for skill in skills]
 
     @classmethod
-    def _for_agent(cls, agent: RemoteAgent, about: AgentDescription) -> Self:
-        tool = ToolDescription.of_agent(about)
-        return cls(agent=agent, name=tool.name, description=tool.description)
-
-    @classmethod
-    def _for_skill(cls, agent: RemoteAgent, skill: Skill) -> Self:
-        tool = ToolDescription.of_skill(skill)
-        return cls(agent=agent, name=tool.name, description=tool.description, skill_id=skill.id)
+    def _of(cls, agent: RemoteAgent, tool: ToolDescription) -> Self:
+        return cls(agent=agent, **asdict(tool))
 
     def _run(self, message: str) -> str:
         conversation, is_kept = self._conversation()
@@ -112,10 +102,7 @@ class A2ATool(BaseTool):
 
 
 def _result(reply: AgentReply, *, is_kept: bool) -> str:
-    texts = [answer_text(reply)]
-    if reply.is_question:
-        texts.append(_ANSWER_IT if is_kept else _SAY_IT_ALL)
-    return "\n".join(filter(None, texts)) or "(The agent answered nothing.)"
+    return tool_answer(reply.whole_text, asks=reply.is_question, is_kept=is_kept)
 
 
 def _failure(error: RemoteAgentError) -> str:

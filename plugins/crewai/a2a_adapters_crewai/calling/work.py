@@ -12,10 +12,9 @@ from crewai.events.types.agent_events import (
     AgentExecutionStartedEvent,
 )
 from crewai.utilities.file_store import get_all_files
-from pydantic_core import to_json
 
-from a2a_adapters import AgentReply, AuthRequired, InputRequired, Part, Text
-from a2a_adapters_crewai.calling.messages import answer_text, to_files
+from a2a_adapters import AgentReply, AuthRequired, Data, InputRequired, Part, Text, as_text
+from a2a_adapters_crewai.calling.messages import to_files
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -46,10 +45,8 @@ class Work:
     def take(self, reply: AgentReply) -> None:
         """Note the agent's answer; for a task with structured output it is the data alone."""
         is_structured = bool(self.task.output_pydantic or self.task.output_json)
-        if is_structured and reply.data:
-            text = to_json(reply.data[0]).decode()
-        else:
-            text = answer_text(reply)
+        is_data_alone = is_structured and bool(reply.data)
+        text = as_text([Data(reply.data[0])]) if is_data_alone else reply.whole_text
         self.answer = AgentFinish(thought="", output=text, text=text)
 
     def end(self) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from crewai import Agent
 from crewai.crews.utils import enable_agent_streaming
 
-from a2a_adapters import AgentEvent, AgentRequest, TargetError, Turn
+from a2a_adapters import AgentEvent, AgentRequest, TargetError, Turn, as_text
 from a2a_adapters_crewai.serving.base import RunsAdapter
 from a2a_adapters_crewai.serving.card import describe_agent
 from a2a_adapters_crewai.serving.files import input_files
@@ -19,7 +19,6 @@ from a2a_adapters_crewai.serving.results import value_output
 from a2a_adapters_crewai.serving.run import Run
 from a2a_adapters_crewai.serving.speech import Speech
 from a2a_adapters_crewai.serving.targets import as_target
-from a2a_adapters_crewai.serving.values import text_of
 
 if TYPE_CHECKING:
     from crewai.lite_agent_output import LiteAgentOutput
@@ -90,7 +89,7 @@ class AgentAdapter(RunsAdapter):
 
 
 def _message(turn: Turn) -> LLMMessage:
-    content = text_of(turn.parts)
+    content = as_text(turn.parts).strip()
     if turn.role == "user":
         return {"role": "user", "content": content}
     return {"role": "assistant", "content": content}

@@ -23,6 +23,7 @@ from a2a_adapters import (
     InvalidInputError,
     Rejected,
     TargetError,
+    as_text,
 )
 from a2a_adapters_crewai.serving.answering import answering_methods
 from a2a_adapters_crewai.serving.base import InputsAdapter
@@ -39,7 +40,6 @@ from a2a_adapters_crewai.serving.source import refuse_blocking_questions
 from a2a_adapters_crewai.serving.speech import Speech
 from a2a_adapters_crewai.serving.state import keeps_state, state_id
 from a2a_adapters_crewai.serving.targets import as_target, flow_maker, flow_settings
-from a2a_adapters_crewai.serving.values import text_of
 
 if TYPE_CHECKING:
     from a2a_adapters import StateStorage
@@ -151,7 +151,7 @@ class FlowAdapter(InputsAdapter):
             store = self._store(made)
             flow = type(made).from_pending(flow_id, store, **settings)
             self._settle(flow, run)
-            return await flow.resume_async(text_of(request.parts))
+            return await flow.resume_async(as_text(request.parts).strip())
 
         return _unless(partial(self._no_longer_asks, flow_id), self._run(request, resume))
 
@@ -197,10 +197,7 @@ class FlowAdapter(InputsAdapter):
         try:
             type(self._state).model_validate({**self._state.model_dump(), **inputs})
         except ValidationError as error:
-            details = error.errors(include_url=False, include_context=False, include_input=False)
-            places = (".".join(map(str, detail["loc"])) for detail in details)
-            texts = (f"{p}: {d['msg']}" for p, d in zip(places, details, strict=True))
-            raise InvalidInputError("; ".join(texts)) from error
+            raise InvalidInputError.of(error) from error
 
 
 def _usage_before(request: AgentRequest) -> Mapping[str, JSON]:

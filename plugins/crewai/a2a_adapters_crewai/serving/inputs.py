@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from a2a_adapters import AgentRequest, Data, InvalidInputError, TargetError, Turn
-from a2a_adapters_crewai.serving.values import text_of
+from a2a_adapters import AgentRequest, Data, InvalidInputError, TargetError, Turn, as_text
 
 if TYPE_CHECKING:
     from crewai import Crew, Flow
@@ -84,7 +83,9 @@ def flow_inputs(flow: Flow[Any], text_key: str | None, history_key: str | None) 
 
 def transcript(history: Sequence[Turn]) -> str:
     """Return what was said before, a line or more for each message."""
-    return "\n".join(f"{turn.role}: {text_of(turn.parts)}" for turn in history if turn.parts)
+    return "\n".join(
+        f"{turn.role}: {as_text(turn.parts).strip()}" for turn in history if turn.parts
+    )
 
 
 def _history_key(names: Sequence[str], text_key: str | None, given: str | None) -> str | None:

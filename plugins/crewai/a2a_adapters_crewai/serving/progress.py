@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from crewai import Task, TaskOutput
 from crewai.events.types.agent_events import AgentExecutionStartedEvent
@@ -19,10 +19,17 @@ from crewai.events.types.tool_usage_events import (
     ToolUsageStartedEvent,
 )
 from crewai.types.usage_metrics import UsageMetrics
-from pydantic_core import from_json
 
-from a2a_adapters import JSON, AgentEvent, Progress, TaskMetadata, ToolCall, ToolResult
-from a2a_adapters_crewai.serving.values import as_json, is_internal
+from a2a_adapters import (
+    AgentEvent,
+    Progress,
+    TaskMetadata,
+    ToolCall,
+    ToolResult,
+    as_json,
+    tool_arguments,
+)
+from a2a_adapters_crewai.serving.speech import is_internal
 
 if TYPE_CHECKING:
     from a2a_adapters_crewai.serving.speech import Speech
@@ -106,7 +113,7 @@ class News:
             case MethodExecutionFinishedEvent() if not is_internal(source):
                 yield Progress(f"finished: {event.method_name}", {"method": event.method_name})
             case ToolUsageStartedEvent():
-                yield ToolCall(event.event_id, event.tool_name, _arguments(event.tool_args))
+                yield ToolCall(event.event_id, event.tool_name, tool_arguments(event.tool_args))
             case ToolUsageFinishedEvent():
                 yield ToolResult(_call_id(event), event.tool_name, as_json(event.output))
             case ToolUsageErrorEvent():  # the error's text may hold anything
@@ -123,13 +130,3 @@ def _step(what: str, task: Task) -> Progress:
 
 def _call_id(event: ToolUsageFinishedEvent | ToolUsageErrorEvent) -> str:
     return event.started_event_id or ""
-
-
-def _arguments(given: Mapping[str, Any] | str) -> JSON:
-    """Return a tool's arguments, which a model that writes them as text may write badly."""
-    if not isinstance(given, str):
-        return as_json(given)
-    try:
-        return cast("JSON", from_json(given))
-    except ValueError:
-        return given

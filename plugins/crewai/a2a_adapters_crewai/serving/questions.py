@@ -12,7 +12,6 @@ from crewai.core.providers.human_input import SyncHumanInputProvider, set_provid
 from crewai.flow.async_feedback.providers import ConsoleProvider
 from crewai.flow.async_feedback.types import HumanFeedbackPending, PendingFeedbackContext
 from crewai.flow.flow_config import flow_config
-from pydantic_core import to_json
 
 from a2a_adapters import (
     AgentRequest,
@@ -20,10 +19,11 @@ from a2a_adapters import (
     InputRequired,
     Part,
     TargetError,
+    as_json,
+    as_text,
     without_reasoning,
 )
 from a2a_adapters_crewai.serving.run import current_run
-from a2a_adapters_crewai.serving.values import as_json, text_of
 
 if TYPE_CHECKING:
     from crewai.agents.parser import AgentFinish
@@ -46,7 +46,7 @@ def feedback_question(context: PendingFeedbackContext) -> InputRequired:
     """Return what a flow's `@human_feedback` asks; its output is the draft."""
     draft = getattr(context.method_output, "raw", context.method_output)
     draft = without_reasoning(draft) if isinstance(draft, str) else draft
-    text = draft if isinstance(draft, str) else to_json(as_json(draft)).decode()
+    text = draft if isinstance(draft, str) else as_text([Data(as_json(draft))])
     news = {"method": context.method_name, "draft": as_json(draft), "outcomes": context.emit}
     return InputRequired(f"{context.message}\n\n{text}", (Data(news),))
 
@@ -124,7 +124,7 @@ class Caller:
             run.fail(TargetError("Flow.ask() blocks: call it in a method that is not async"))
             return None
         parts: Sequence[Part] = (Data(as_json(metadata)),) if metadata else ()
-        return text_of(run.ask_in_thread(InputRequired(message, parts)).parts)
+        return as_text(run.ask_in_thread(InputRequired(message, parts)).parts).strip()
 
 
 @functools.cache
@@ -137,7 +137,7 @@ def _replace_console() -> None:
 
 async def _answer_of(run: Run, question: InputRequired) -> str:
     reply = await asyncio.wrap_future(run.ask(question))
-    return text_of(reply.parts)
+    return as_text(reply.parts).strip()
 
 
 def _is_in_event_loop() -> bool:
@@ -150,5 +150,5 @@ def _is_in_event_loop() -> bool:
 
 def _feedback(reply: AgentRequest) -> str:
     """Return what is to be changed; nothing if the draft is accepted."""
-    text = text_of(reply.parts)
+    text = as_text(reply.parts).strip()
     return "" if re.sub(r"\W+$", "", text).lower() in _ACCEPTING else text

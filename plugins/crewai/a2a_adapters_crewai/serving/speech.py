@@ -39,7 +39,6 @@ from crewai.tasks.conditional_task import ConditionalTask
 from crewai.utilities.i18n import I18N_DEFAULT
 
 from a2a_adapters import AgentEvent, Output, ReasoningFilter, Text, TextDelta
-from a2a_adapters_crewai.serving.values import is_internal
 
 logger = logging.getLogger(__name__)
 
@@ -67,6 +66,11 @@ class _Speaker:
         if self.task_id:
             return bool(event.task_id == self.task_id)
         return event.task_id is None and event.agent_id == self.agent_id
+
+
+def is_internal(source: object) -> bool:
+    """Whether it is one of the flows that crewai itself is built of."""
+    return type(source).__module__.startswith("crewai.")
 
 
 class Speech:

@@ -10,8 +10,7 @@ from langchain_core.runnables import Runnable
 from pydantic import Field
 from typing_extensions import override
 
-from a2a_adapters import AgentReply, TextDelta
-from a2a_adapters_langchain.calling.agent_field import AgentField
+from a2a_adapters import AgentReply, RemoteAgent, TextDelta
 from a2a_adapters_langchain.calling.call import Call
 from a2a_adapters_langchain.calling.chunks import achunks, chunks
 from a2a_adapters_langchain.calling.messages import metadata_of
@@ -52,7 +51,7 @@ class A2ALLM(BaseLLM):
         RemoteAgentError: The agent does not answer, or its task ended without an answer.
     """
 
-    agent: AgentField
+    agent: RemoteAgent
     context_id: str | None = None
     cache: Literal[False] = Field(default=False, exclude=True)
 

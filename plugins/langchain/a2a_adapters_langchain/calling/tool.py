@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from langchain_core.runnables import RunnableConfig  # noqa: TC002 - LangChain reads it
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import BaseModel, Field
 
-from a2a_adapters import AgentReply, File, RemoteAgent, RemoteAgentError, Skill, ToolDescription
-from a2a_adapters_langchain.calling.agent_field import AgentField
+from a2a_adapters import AgentReply, RemoteAgent, RemoteAgentError, ToolDescription, tool_answer
 from a2a_adapters_langchain.calling.step import answered_task
 from a2a_adapters_langchain.calling.thread import thread_of
 from a2a_adapters_langchain.serving.content import to_block
@@ -17,11 +17,7 @@ from a2a_adapters_langchain.serving.content import to_block
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from a2a_adapters import JSON, AgentDescription, Conversation
-
-
-_ANSWER_IT = "(It asks you. Call this tool again with the answer.)"
-_SAY_IT_ALL = "(It asks you. Call this tool again with the whole request, this included.)"
+    from a2a_adapters import JSON, Conversation
 
 
 class A2AToolInput(BaseModel):
@@ -45,7 +41,7 @@ class A2ATool(BaseTool):
         skill_id: Sent along as metadata `skill_id`, if the tool stands for one skill.
     """
 
-    agent: AgentField
+    agent: RemoteAgent
     skill_id: str | None = None
     args_schema: type[BaseModel] = A2AToolInput
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
@@ -60,13 +56,13 @@ class A2ATool(BaseTool):
             RemoteAgentError: The card cannot be had.
         """
         remote = RemoteAgent.of(agent)
-        return cls._for_agent(remote, remote.describe_sync())
+        return cls._of(remote, ToolDescription.of_agent(remote.describe_sync()))
 
     @classmethod
     async def afrom_agent(cls, agent: str | RemoteAgent) -> Self:
         """`from_agent` in async code."""
         remote = RemoteAgent.of(agent)
-        return cls._for_agent(remote, await remote.describe())
+        return cls._of(remote, ToolDescription.of_agent(await remote.describe()))
 
     @classmethod
     def per_skill(cls, agent: str | RemoteAgent) -> list[Self]:
@@ -76,23 +72,19 @@ class A2ATool(BaseTool):
             RemoteAgentError: The card cannot be had.
         """
         remote = RemoteAgent.of(agent)
-        return [cls._for_skill(remote, skill) for skill in remote.describe_sync().skills]
+        skills = remote.describe_sync().skills
+        return [cls._of(remote, ToolDescription.of_skill(skill)) for skill in skills]
 
     @classmethod
     async def aper_skill(cls, agent: str | RemoteAgent) -> list[Self]:
         """`per_skill` in async code."""
         remote = RemoteAgent.of(agent)
-        return [cls._for_skill(remote, skill) for skill in (await remote.describe()).skills]
+        skills = (await remote.describe()).skills
+        return [cls._of(remote, ToolDescription.of_skill(skill)) for skill in skills]
 
     @classmethod
-    def _for_agent(cls, agent: RemoteAgent, about: AgentDescription) -> Self:
-        tool = ToolDescription.of_agent(about)
-        return cls(agent=agent, name=tool.name, description=tool.description)
-
-    @classmethod
-    def _for_skill(cls, agent: RemoteAgent, skill: Skill) -> Self:
-        tool = ToolDescription.of_skill(skill)
-        return cls(agent=agent, name=tool.name, description=tool.description, skill_id=skill.id)
+    def _of(cls, agent: RemoteAgent, tool: ToolDescription) -> Self:
+        return cls(agent=agent, **asdict(tool))
 
     def _run(self, message: str, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
         conversation, thread = self._conversation(config)
@@ -123,10 +115,6 @@ class A2ATool(BaseTool):
 
 
 def _result(reply: AgentReply, *, has_thread: bool) -> tuple[str, dict[str, Any]]:
-    texts = [reply.text, reply.data_text]
-    texts += [f"(A file: {_file_name(file)})" for file in reply.files]
-    if reply.is_question:
-        texts.append(_ANSWER_IT if has_thread else _SAY_IT_ALL)
     artifact = {
         "task_id": reply.task_id,
         "context_id": reply.context_id,
@@ -134,8 +122,4 @@ def _result(reply: AgentReply, *, has_thread: bool) -> tuple[str, dict[str, Any]
         "data": reply.data,
         "files": [to_block(file) for file in reply.files],
     }
-    return "\n".join(filter(None, texts)) or "(The agent answered nothing.)", artifact
-
-
-def _file_name(file: File) -> str:
-    return file.filename or file.url or file.media_type or "without a name"
+    return tool_answer(reply.whole_text, asks=reply.is_question, is_kept=has_thread), artifact

@@ -7,9 +7,8 @@ import mimetypes
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from pydantic_core import to_json
 
-from a2a_adapters import AgentRequest, Data, File, Part, Text, Turn, without_reasoning
+from a2a_adapters import AgentRequest, Data, File, Part, Text, Turn, as_text, without_reasoning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,11 +38,6 @@ def history_messages(request: AgentRequest) -> list[BaseMessage]:
 def conversation(request: AgentRequest) -> list[BaseMessage]:
     """Return the earlier turns and the new message."""
     return [*history_messages(request), human_message(request.parts)]
-
-
-def as_text(parts: Sequence[Part]) -> str:
-    """Return text and data parts as text, one per line."""
-    return "\n".join(_text(part) for part in parts if not isinstance(part, File))
 
 
 def message_parts(message: BaseMessage) -> list[Part]:
@@ -81,7 +75,7 @@ def _turn_message(turn: Turn) -> BaseMessage:
 def _at_hand(part: Part) -> Part:
     """Return a part of an earlier turn; of a file elsewhere only how it is called."""
     if isinstance(part, File) and part.content is None:
-        return Text(f"[file {part.filename or part.url}]")
+        return Text(as_text([part]))
     return part
 
 
@@ -91,14 +85,10 @@ def _content(parts: Sequence[Part]) -> str | list[str | dict[Any, Any]]:
     return as_text(parts)  # every model takes a string, not every one takes blocks
 
 
-def _text(part: Text | Data) -> str:
-    return part.text if isinstance(part, Text) else to_json(part.value).decode()
-
-
 def to_block(part: Part) -> dict[Any, Any]:
     """Return a part as a content block; data is written as JSON text."""
     if not isinstance(part, File):
-        return {"type": "text", "text": _text(part)}
+        return {"type": "text", "text": as_text([part])}
     guess, _ = mimetypes.guess_type(part.filename or part.url or "")
     media_type = part.media_type or guess or "application/octet-stream"
     family = media_type.partition("/")[0]

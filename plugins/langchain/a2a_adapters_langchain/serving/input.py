@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from a2a_adapters import AgentRequest, Data, File, InvalidInputError, Text
+from a2a_adapters import AgentRequest, Data, File, InvalidInputError, Text, as_text
 from a2a_adapters_langchain.serving.content import (
-    as_text,
     conversation,
     history_messages,
     human_message,
@@ -130,8 +129,5 @@ def _refuse_files(request: AgentRequest) -> None:
 
 
 def _refuse_empty(request: AgentRequest) -> None:
-    if (
-        not any(isinstance(part, File) for part in request.parts)
-        and not as_text(request.parts).strip()
-    ):
+    if not as_text(request.parts).strip():
         raise InvalidInputError("the message is empty")

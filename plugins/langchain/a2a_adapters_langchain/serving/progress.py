@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from pydantic_core import to_jsonable_python
 
-from a2a_adapters import JSON, Progress, ProgressEvent, ToolCall, ToolResult
+from a2a_adapters import Progress, ProgressEvent, ToolCall, ToolResult, as_json
 
 if TYPE_CHECKING:
     from langchain_core.runnables.schema import StreamEvent
@@ -23,7 +22,7 @@ def runnable_news(event: StreamEvent) -> list[ProgressEvent]:
     call_id, name = event["run_id"], event["name"]
     match event["event"]:
         case "on_tool_start":
-            return [ToolCall(call_id, name, _json(data.get("input")))]
+            return [ToolCall(call_id, name, as_json(data.get("input")))]
         case "on_tool_end":
             return [_result(call_id, name, data.get("output"))]
         case "on_tool_error":
@@ -31,7 +30,7 @@ def runnable_news(event: StreamEvent) -> list[ProgressEvent]:
         case "on_retriever_start":
             return [Progress(f"retrieving: {name}")]
         case "on_custom_event":
-            return [Progress(name, _json(data))]
+            return [Progress(name, as_json(data))]
     return []
 
 
@@ -44,7 +43,7 @@ class GraphNews:
 
     def custom(self, news: object) -> Progress:
         """Return what a node or tool said by `get_stream_writer`."""
-        return Progress(news) if isinstance(news, str) else Progress(data=_json(news))
+        return Progress(news) if isinstance(news, str) else Progress(data=as_json(news))
 
     def updates(self, namespace: Namespace, updates: Mapping[str, Any]) -> Iterator[ProgressEvent]:
         """Yield the steps that were made and the tool messages in them."""
@@ -61,7 +60,7 @@ class GraphNews:
         if isinstance(message, AIMessage):
             calls = message.tool_calls
             events += [
-                ToolCall(call["id"] or "", call["name"], _json(call["args"])) for call in calls
+                ToolCall(call["id"] or "", call["name"], as_json(call["args"])) for call in calls
             ]
         elif isinstance(message, ToolMessage):
             events.append(_result(message.tool_call_id, message.name or "", message))
@@ -74,8 +73,8 @@ class GraphNews:
 def _result(call_id: str, name: str, output: object) -> ToolResult:
     if isinstance(output, ToolMessage):
         is_error = output.status == "error"
-        return ToolResult(call_id, name, _json(output.content), is_error)
-    return ToolResult(call_id, name, _json(output))
+        return ToolResult(call_id, name, as_json(output.content), is_error)
+    return ToolResult(call_id, name, as_json(output))
 
 
 def _names(namespace: Namespace) -> Namespace:
@@ -94,8 +93,3 @@ def _messages(update: object) -> Iterator[BaseMessage]:
             for value in update:
                 if isinstance(value, (BaseMessage, Mapping)):
                     yield from _messages(value)
-
-
-def _json(value: object) -> JSON:
-    """Return what of a value can be sent; objects of any kind may come here."""
-    return cast("JSON", to_jsonable_python(value, serialize_unknown=True, inf_nan_mode="null"))

@@ -29,20 +29,20 @@ class AgentTool:
         tool: What clients are told.
         agent_id: The agent's id on its server.
         agent: The agent.
-        skill: The id of the skill that it stands for; "" for all of them.
+        skill: The id of the skill that it stands for; None for all of them.
     """
 
     tool: Tool
     agent_id: str
     agent: DialectAgent
-    skill: str
+    skill: str | None
 
 
 def agent_tools(agents: Mapping[str, DialectAgent], by: By) -> dict[str, AgentTool]:
     """Return the tools by their names, which are unique."""
     tools: dict[str, AgentTool] = {}
     for agent_id, agent in agents.items():
-        for about, skill in _described(agent, by):
+        for about in _described(agent, by):
             name = _unique(about.name, tools)
             tool = Tool.model_validate(
                 {
@@ -51,16 +51,16 @@ def agent_tools(agents: Mapping[str, DialectAgent], by: By) -> dict[str, AgentTo
                     "inputSchema": input_schema(agent.about),
                 }
             )
-            tools[name] = AgentTool(tool, agent_id, agent, skill)
+            tools[name] = AgentTool(tool, agent_id, agent, about.skill_id)
     return tools
 
 
-def _described(agent: DialectAgent, by: By) -> Iterator[tuple[ToolDescription, str]]:
+def _described(agent: DialectAgent, by: By) -> Iterator[ToolDescription]:
     if by == "agent" or not agent.about.skills:
-        yield ToolDescription.of_agent(agent.about), ""
+        yield ToolDescription.of_agent(agent.about)
         return
     for skill in agent.about.skills:
-        yield ToolDescription.of_skill(skill), skill.id
+        yield ToolDescription.of_skill(skill)
 
 
 def _unique(name: str, taken: Mapping[str, object]) -> str:

@@ -18,10 +18,10 @@ from a2a_adapters import (
     blocking,
 )
 from a2a_adapters_omniroute.calling.card import CARD, gateway_agent, omniroute_card
+from a2a_adapters_omniroute.calling.messages import ROLE
 from a2a_adapters_omniroute.calling.outcome import checked
 from a2a_adapters_omniroute.calling.reply import OmniRouteCard, OmniRouteReply, OmniRouteTask
 from a2a_adapters_omniroute.calling.routing import QUOTA_MANAGEMENT
-from a2a_adapters_omniroute.calling.transport import ROLE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from a2a_adapters import JSON
 
 __all__ = ["QUOTA_MANAGEMENT", "SMART_ROUTING", "Routing"]
@@ -15,6 +17,17 @@ SMART_ROUTING = "smart-routing"
 
 QUOTA_MANAGEMENT = "quota-management"
 """The skill that knows what is left of the quotas."""
+
+
+class Choices(Protocol):
+    """What a model of a framework has as attributes."""
+
+    model: str
+    combo: str | None
+    budget: float | None
+    role: str | None
+    combo_as_model: bool
+    skill: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,3 +56,11 @@ class Routing:
         model = self.combo if self.combo and self.combo_as_model else self.model
         sent = {"model": model, "combo": self.combo, "budget": self.budget, "role": self.role}
         return {key: value for key, value in sent.items() if value is not None}
+
+
+def asked(choices: Choices, options: Mapping[str, Any] | None = None) -> dict[str, JSON]:
+    """Return the metadata of a call, whose options go before what its model chooses."""
+    given = options or {}
+    names = (each.name for each in fields(Routing))
+    routing = Routing(**{name: given.get(name, getattr(choices, name)) for name in names})
+    return {"skill": given.get("skill", choices.skill), **routing.metadata()}

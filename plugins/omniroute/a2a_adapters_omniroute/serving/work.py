@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from a2a.types import CancelTaskRequest
 from a2a.utils.errors import A2AError, ContentTypeNotSupportedError, InvalidParamsError
-from pydantic_core import to_json
 
-from a2a_adapters import Data, File, Part, Text, TextDelta
+from a2a_adapters import Data, File, Part, Text, TextDelta, as_text
 from a2a_adapters.dialects import Answer, is_busy
 from a2a_adapters_omniroute.serving.refusals import (
     FAILED,
@@ -152,8 +151,8 @@ def _artifacts(parts: Sequence[Part]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [_text("\n".join(texts))] if texts else []
     for part in parts:
         match part:
-            case Data(value=value):
-                found.append(_text(to_json(value).decode()))
+            case Data():
+                found.append(_text(as_text([part])))
             case File():
                 found.append(_file(part))
             case _:
