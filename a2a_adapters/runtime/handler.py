@@ -185,8 +185,15 @@ class Runtime(OptionalOperations):
             subscriber = self._subscriber(context, params.configuration)
             run = await self._start(params, context, subscriber)
             if isinstance(run, Repeated):
-                return await self._repeats.read(run, params.message, context, subscriber)
-            return Subscription(subscriber, run.live, self.figures, run)
+                return await self._read_again(run, params.message, context, subscriber)
+            leave = partial(run.live.unsubscribe, subscriber)
+            return Subscription(subscriber, self.figures, run, leave)
+
+    async def _read_again(
+        self, first: Repeated, message: Message, context: ServerCallContext, subscriber: Subscriber
+    ) -> Subscription:
+        """Return the stream of what a message began when it came first."""
+        return await self._repeats.read(first, message, context, subscriber)
 
     async def open_subscription(
         self, params: SubscribeToTaskRequest, context: ServerCallContext
@@ -207,7 +214,8 @@ class Runtime(OptionalOperations):
             live.subscribe(subscriber)
             live.show(subscriber)
             self._live.watch(live)
-            return Subscription(subscriber, live, self.figures, on_close=self._live.release)
+            leave = partial(self._live.leave, live, subscriber)
+            return Subscription(subscriber, self.figures, on_close=leave)
 
     @validate_request_params
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:

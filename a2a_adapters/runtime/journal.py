@@ -134,6 +134,10 @@ class Page(ABC):
     keeps_states = False
     """Whether what is kept of the conversation can be saved with the task."""
 
+    def is_anybodys(self, task: Task) -> bool:  # noqa: ARG002
+        """Tell whether the task waits for an answer that other processes can take as well."""
+        return False
+
     def waits_for(self, event: Event, state: TaskState) -> bool:  # noqa: ARG002
         """Tell whether an event that led to `state` has to be saved before it is told."""
         return not isinstance(event, TaskArtifactUpdateEvent)
@@ -310,6 +314,10 @@ class PatientPage(StoredPage):
         """Note that the task was stored with the message that began it."""
         self._version = version
         self._stored_state = state
+
+    def is_anybodys(self, task: Task) -> bool:
+        """Tell whether the task waits for an answer that other processes can take as well."""
+        return not self.is_dirty and self._patient.is_anybodys(task)
 
     async def written(self) -> None:
         """Wait until what is being saved is stored."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters.limits import Limits
     from a2a_adapters.runtime.journal import Journal
+    from a2a_adapters.runtime.subscriber import Subscriber
     from a2a_adapters.storage.interface import LeftTask
 
 _PAUSES = (0.1, 1.0, 5.0, 30.0)
@@ -39,6 +40,10 @@ _SAVE_SECONDS = 4.0
 _LEFT_BEHIND = "The server was stopped while it worked on this task; please start a new one."
 
 logger = logging.getLogger(__name__)
+
+
+def _is_anybodys(live: LiveTask) -> bool:
+    return live.task is not None and live.page.is_anybodys(live.task)
 
 
 class LiveTasks:
@@ -96,6 +101,16 @@ class LiveTasks:
         )
         self._by_id[live.task_id] = live
         return live
+
+    def known(self, task_id: str) -> LiveTask | None:
+        """Return a task that lives here."""
+        return self._by_id.get(task_id)
+
+    def forget(self, live: LiveTask) -> None:
+        """Let a task go that another process has changed."""
+        live.close_subscribers()
+        self.hold(live)
+        self._by_id.pop(live.task_id, None)
 
     async def find(self, task_id: str, context: ServerCallContext) -> LiveTask:
         """Return the caller's task; `hold` it to keep it alive.
@@ -211,11 +226,16 @@ class LiveTasks:
             expiry.cancel()
         self._wait_no_more(live.task_id)
 
+    def leave(self, live: LiveTask, subscriber: Subscriber) -> None:
+        """Let a reader go, and the task with the last one."""
+        live.unsubscribe(subscriber)
+        self.release(live)
+
     def release(self, live: LiveTask) -> None:
         """Let a task go once nothing runs on it and it does not wait for its caller."""
         if live.runs:
             return
-        if live.state in states.INTERRUPTED:
+        if live.state in states.INTERRUPTED and not _is_anybodys(live):
             self._expire_later(live)
             return
         if live.subscribers:

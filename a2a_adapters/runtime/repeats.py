@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 from a2a.utils.errors import TaskNotFoundError
@@ -97,4 +98,5 @@ class Repeats:
             live.subscribe(subscriber)
             live.show(subscriber)
             self._live.watch(live)
-        return Subscription(subscriber, live, self._figures, on_close=self._live.release)
+        leave = partial(self._live.leave, live, subscriber)
+        return Subscription(subscriber, self._figures, on_close=leave)

@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from a2a.server.events import Event
+    from a2a.utils.errors import A2AError
 
     from a2a_adapters.observability.figures import Figures
-    from a2a_adapters.runtime.live import LiveTask
-    from a2a_adapters.runtime.run import Run
     from a2a_adapters.runtime.subscriber import Subscriber
     from a2a_adapters.runtime.updates import AnyUpdate
 
 
+class Source(Protocol):
+    """Where the updates of a stream come from."""
+
+    error: A2AError | None
+    """Why there are none, or no more."""
+
+
 class Subscription:
-    """Read it to its end or close it: closing never touches the task itself."""
+    """Read it to its end or close it: closing never touches the task itself.
+
+    Args:
+        subscriber: Gets the updates.
+        figures: Count the stream.
+        source: What they come from, if that may fail.
+        on_close: Called once when nobody reads any more.
+    """
 
     def __init__(
         self,
         subscriber: Subscriber,
-        live: LiveTask,
         figures: Figures,
-        run: Run | None = None,
-        on_close: Callable[[LiveTask], None] | None = None,
+        source: Source | None = None,
+        on_close: Callable[[], None] | None = None,
     ) -> None:
         self._subscriber = subscriber
-        self._live = live
-        self._run = run
+        self._source = source
         self._on_close = on_close
         self._figures = figures
         self._is_open = True
@@ -43,8 +54,8 @@ class Subscription:
                 came than this reader took in time.
         """
         updates = await self._subscriber.take()
-        if not updates and self._run is not None and self._run.error is not None:
-            raise self._run.error
+        if not updates and self._source is not None and self._source.error is not None:
+            raise self._source.error
         return updates
 
     async def events(self) -> AsyncGenerator[Event]:
@@ -63,6 +74,5 @@ class Subscription:
         self._is_open = False
         self._figures.open_streams -= 1
         self._subscriber.leave()
-        self._live.unsubscribe(self._subscriber)
         if self._on_close is not None:
-            self._on_close(self._live)
+            self._on_close()

@@ -24,6 +24,7 @@ from a2a_adapters.executor.executor import AdapterExecutor
 from a2a_adapters.plugins import installed_plugins
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import MemoryTaskStore, Runtime
+from a2a_adapters.runtime.shared import SharedRuntime
 from a2a_adapters.serving.card import Address, CardEndpoint, ExtendedCard
 from a2a_adapters.serving.catalog import Catalog
 from a2a_adapters.serving.dialects import DialectAgent, Dialects, DialectServer, agent_id
@@ -95,7 +96,8 @@ class ServedAgent:
         self._storage = storage.of(address.name or self.about.name)
         self._deduplicates = storage.is_durable and options.task_store is None
         extend = options.extended_description
-        self.runtime = Runtime(
+        is_shared = self._storage.bus is not None and options.task_store is None
+        self.runtime = (SharedRuntime if is_shared else Runtime)(
             self.executor,
             build_card(self.about, address.of(None), push=options.push is not None),
             task_store=options.task_store,

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
     from sqlalchemy import Connection, Executable, Row
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+    from a2a_adapters.storage.notify import NotifyBus
 
 T = TypeVar("T")
 
@@ -32,6 +35,12 @@ _PAUSE = 0.2
 """Seconds between attempts to read."""
 
 logger = logging.getLogger(__name__)
+
+
+def _bus(engine: AsyncEngine, process_id: str) -> NotifyBus:
+    from a2a_adapters.storage.notify import NotifyBus  # noqa: PLC0415 - PostgreSQL's driver
+
+    return NotifyBus(engine, process_id)
 
 
 class Database:
@@ -56,7 +65,13 @@ class Database:
         self._file_lock = (
             FileLock(Path(self._url.database or "")) if self._url.drivername[0] == "s" else None
         )
+        self.bus = None if self._file_lock else _bus(self.engine, self.process_id)
         self.lease = Lease(self.commits, self.process_id, lease_seconds)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can be used now, and the other processes be reached."""
+        return self.health.is_ready and (self.bus is None or self.bus.is_ready)
 
     @property
     def is_shared(self) -> bool:
@@ -76,6 +91,9 @@ class Database:
                 await connection.run_sync(upgrade)
             self.health.is_ready = True
             self.commits.start()
+            if self.bus is not None:
+                async with asyncio.timeout(2 * PATIENCE_SECONDS):
+                    await self.bus.start()
             await self.lease.take()
         except (SQLAlchemyError, OSError) as error:  # TimeoutError is one of the latter
             await self.release()
@@ -153,6 +171,8 @@ class Database:
     async def release(self) -> None:
         """Disconnect."""
         self.health.close()
+        if self.bus is not None:
+            await self.bus.aclose()
         with contextlib.suppress(Exception):  # a connection that hangs is left behind
             async with asyncio.timeout(1):
                 await self.engine.dispose()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from a2a.server.tasks import PushNotificationConfigStore, TaskStore
     from a2a.types import Task
 
+    from a2a_adapters.storage.bus import Bus
+
 
 REPLY = "reply"
 """The kind of state under which an answer without a task is kept, by the message's id."""
@@ -59,8 +61,21 @@ class Undelivered(NamedTuple):
     """The stored version of the task that has this state."""
 
 
+class Place(NamedTuple):
+    """Where a stored task is."""
+
+    process: str | None = None
+    """The other living process that alone can do something about it, if there is one."""
+    is_ours: bool = False
+    """Whether that is this process."""
+
+
 class PatientTaskStore(VersionedTaskStore):
     """A task store that can wait until its database is back."""
+
+    def is_anybodys(self, task: Task) -> bool:  # noqa: ARG002
+        """Tell whether a task waits for an answer that other processes can take as well."""
+        return False
 
     @abstractmethod
     async def put(
@@ -144,6 +159,23 @@ class AgentStorage(StateStorage):
         Another process has taken or ended them.
         """
         return ()
+
+    @property
+    def bus(self) -> Bus | None:
+        """The way to other processes with the same storage, None if there can be none."""
+        return None
+
+    async def place_of(self, owner: str, task_id: str) -> Place:  # noqa: ARG002
+        """Return where a task is; nowhere if it has ended or anybody can go on with it."""
+        return Place()
+
+    async def homes_of(self, owner: str) -> Sequence[str]:  # noqa: ARG002
+        """Return the other living processes that work on tasks of an owner."""
+        return ()
+
+    async def is_alive(self, process: str) -> bool:  # noqa: ARG002
+        """Tell whether another process is alive."""
+        return False
 
     @abstractmethod
     async def waiting_since(self, before: float) -> Sequence[LeftTask]:

@@ -179,7 +179,11 @@ def now_of(dialect: str) -> ColumnElement[float]:
     return (func.julianday("now") - literal(2440587.5)) * literal(86400.0)
 
 
+def is_alive(dialect: str) -> ColumnElement[bool]:
+    """Return the condition that the lease of a process has not ended."""
+    return processes.c.lease_until >= now_of(dialect)
+
+
 def living(dialect: str) -> ScalarSelect[str]:
     """Return the ids of the processes whose lease has not ended."""
-    alive = processes.c.lease_until >= now_of(dialect)
-    return select(processes.c.id).where(alive).scalar_subquery()
+    return select(processes.c.id).where(is_alive(dialect)).scalar_subquery()

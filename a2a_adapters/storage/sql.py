@@ -15,6 +15,7 @@ from a2a_adapters.storage.interface import (
     REPLY,
     AgentStorage,
     LeftTask,
+    Place,
     State,
     Storage,
     Undelivered,
@@ -22,6 +23,7 @@ from a2a_adapters.storage.interface import (
 )
 from a2a_adapters.storage.lease import LEASE_SECONDS
 from a2a_adapters.storage.outlasting import OutlastingWrite
+from a2a_adapters.storage.places import Places
 from a2a_adapters.storage.records import AcceptMessage, ForgetMessage, TakeOver
 from a2a_adapters.storage.retention import prune_agent
 from a2a_adapters.storage.schema import states
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from a2a.types import Task
+
+    from a2a_adapters.storage.bus import Bus
 
 
 class SqlStorage(Storage):
@@ -56,7 +60,7 @@ class SqlStorage(Storage):
     @property
     def is_ready(self) -> bool:
         """Whether it can be used now."""
-        return self.database.health.is_ready
+        return self.database.is_ready
 
     async def start(self) -> None:
         """Connect, and bring the tables up to date."""
@@ -96,6 +100,7 @@ class SqlAgentStorage(AgentStorage):
         self._agent = self.agent = agent
         self.url = url
         self.tasks = SqlTaskStore(database, agent)
+        self._places = Places(database, agent)
         self.push_configs = SqlPushStore(database, agent)
         place = agent, database.process_id
         self._take_over = OutlastingWrite(
@@ -143,9 +148,26 @@ class SqlAgentStorage(AgentStorage):
         found: Sequence[LeftTask] = await self._take_over.result()
         return found
 
+    @property
+    def bus(self) -> Bus | None:
+        """The way to other processes with the same storage, None if there can be none."""
+        return self._database.bus
+
+    async def place_of(self, owner: str, task_id: str) -> Place:
+        """Return where a task is."""
+        return await self._places.place_of(owner, task_id)
+
+    async def homes_of(self, owner: str) -> Sequence[str]:
+        """Return the other living processes that work on tasks of an owner."""
+        return await self._places.homes_of(owner)
+
+    async def is_alive(self, process: str) -> bool:
+        """Tell whether another process is alive."""
+        return await self._places.is_alive(process)
+
     async def lost(self, task_ids: Sequence[str]) -> Sequence[str]:
         """Return which of these tasks, on which this process works, are no longer its own."""
-        return await self.tasks.lost(task_ids)
+        return await self._places.lost(task_ids)
 
     async def undelivered(self) -> Sequence[Undelivered]:
         """Return what processes that are gone had to deliver; from now on it is ours to do."""

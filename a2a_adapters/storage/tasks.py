@@ -131,16 +131,9 @@ class SqlTaskStore(PatientTaskStore):
         rows = await self._database.read(query.limit(_SOME))
         return [LeftTask(row.owner_name.decode(), stored(row), row.epoch) for row in rows]
 
-    async def lost(self, task_ids: Sequence[str]) -> Sequence[str]:
-        """Return which of these tasks another process has, or has ended."""
-        process = tasks.c.process
-        anothers = process.not_in([self._database.process_id, ANYBODY])
-        query = select(tasks.c.id).where(
-            tasks.c.agent == self._agent,
-            tasks.c.id.in_(task_ids),
-            or_(process.is_(None), anothers),
-        )
-        return [row.id for row in await self._database.read(query)]
+    def is_anybodys(self, task: Task) -> bool:
+        """Tell whether a task waits for an answer that other processes can take as well."""
+        return self._database.is_shared and is_durable_question(task)
 
     async def get(self, task_id: str, context: ServerCallContext) -> StoredTask | None:
         """Return the caller's task, None if there is none.

@@ -199,11 +199,12 @@ async def test_what_a_process_left_is_taken_over_once(database_url):
     await heir.aclose(1)
 
 
-async def end_lease(storage):
-    """Let a process's lease end, as if it had been killed a while ago."""
+async def end_lease(storage, *, only=False):
+    """Let a process's lease end, as if it had been killed a while ago; or those of all."""
     storage.database.lease._renewal.cancel()
+    which = f" WHERE id = '{storage.database.process_id}'" if only else ""
     async with storage.database.engine.begin() as connection:
-        await connection.exec_driver_sql("UPDATE a2a_processes SET lease_until = 0")
+        await connection.exec_driver_sql(f"UPDATE a2a_processes SET lease_until = 0{which}")
 
 
 async def test_what_a_living_process_works_on_is_left_alone():

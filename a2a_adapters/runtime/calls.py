@@ -1,0 +1,149 @@
+"""Calls between processes as they are on the bus: a line of JSON, and a protocol message."""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from a2a.server.context import ServerCallContext
+from a2a.types import (
+    Message,
+    StreamResponse,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskStatusUpdateEvent,
+)
+from a2a.utils import errors as a2a_errors
+from a2a.utils.errors import A2AError, InternalError
+
+from a2a_adapters.protocol import errors as our_errors
+from a2a_adapters.protocol.versions import V03, VERSION_STATE
+from a2a_adapters.runtime.admission import speaks_v03
+from a2a_adapters.runtime.journal import Caller
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from a2a.server.events import Event
+    from google.protobuf.message import Message as Proto
+
+Kind: TypeAlias = Literal["call", "heard", "part", "end", "error", "lost", "stop"]
+
+_ERRORS: dict[str, type[A2AError]] = {
+    name: kind
+    for module in (a2a_errors, our_errors)
+    for name, kind in vars(module).items()
+    if isinstance(kind, type) and issubclass(kind, A2AError)
+}
+
+
+_SIZE = struct.Struct("!I")
+
+_FIELDS: dict[type[Event], str] = {
+    Task: "task",
+    Message: "message",
+    TaskStatusUpdateEvent: "status_update",
+    TaskArtifactUpdateEvent: "artifact_update",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Something of a call that one process sends to another."""
+
+    kind: Kind
+    call_id: str
+    number: int = 0
+    """Counts the frames of an answer."""
+    head: Any = None
+    body: bytes = b""
+
+    def to_bytes(self) -> bytes:
+        """Return it as it is sent."""
+        about = [self.kind, self.call_id, self.number, self.head]
+        return json.dumps(about).encode() + b"\n" + self.body
+
+    @classmethod
+    def of(cls, data: bytes) -> Frame:
+        """Return what was sent."""
+        about, _, body = data.partition(b"\n")
+        kind, call_id, number, head = json.loads(about)
+        return cls(kind, call_id, number, head, body)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An operation that another process is to do, and for whom."""
+
+    operation: str
+    owner: str
+    extensions: Sequence[str]
+    is_v03: bool
+    params: bytes
+
+    @classmethod
+    def of(cls, operation: str, params: Proto, context: ServerCallContext) -> Call:
+        """Return the call of an operation."""
+        return cls(
+            operation,
+            context.user.user_name,
+            sorted(context.requested_extensions),
+            speaks_v03(context),
+            params.SerializeToString(),
+        )
+
+    def frame(self, call_id: str) -> Frame:
+        """Return it as it is sent."""
+        about = {name: value for name, value in asdict(self).items() if name != "params"}
+        return Frame("call", call_id, 0, about, self.params)
+
+    @classmethod
+    def from_frame(cls, frame: Frame) -> Call:
+        """Return what was sent."""
+        return cls(**frame.head, params=frame.body)
+
+    @property
+    def context(self) -> ServerCallContext:
+        """Who calls."""
+        return ServerCallContext(
+            user=Caller(self.owner),
+            requested_extensions=set(self.extensions),
+            state={VERSION_STATE: V03} if self.is_v03 else {},
+        )
+
+
+def error_head(error: A2AError) -> list[Any]:
+    """Return an error as it is sent."""
+    return [type(error).__name__, error.message, error.data]
+
+
+def error_of(head: list[Any]) -> A2AError:
+    """Return the error that was sent."""
+    name, message, data = head
+    error = _ERRORS.get(name, InternalError)(message)
+    error.data = data
+    return error
+
+
+def pack(events: Iterable[Event]) -> bytes:
+    """Return events as they are sent together."""
+    packed = []
+    for event in events:
+        response = StreamResponse()
+        getattr(response, _FIELDS[type(event)]).CopyFrom(event)
+        body = response.SerializeToString()
+        packed += [_SIZE.pack(len(body)), body]
+    return b"".join(packed)
+
+
+def unpack(data: bytes) -> Iterator[Event]:
+    """Yield the events that were sent together."""
+    start = 0
+    while start < len(data):
+        (size,) = _SIZE.unpack_from(data, start)
+        start += _SIZE.size
+        response = StreamResponse.FromString(data[start : start + size])
+        start += size
+        yield getattr(response, response.WhichOneof("payload") or "")

@@ -1,0 +1,186 @@
+"""Calls of other processes, and those that come from them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from a2a.utils.errors import A2AError
+
+from a2a_adapters.concurrency import in_background
+from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.protocol.ids import new_uuid
+from a2a_adapters.runtime.calls import Call, Frame, error_head, error_of
+from a2a_adapters.runtime.guard import hidden
+from a2a_adapters.storage.bus import Letter
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+    from typing import TypeAlias
+
+    from a2a_adapters.storage.bus import Bus
+    from a2a_adapters.storage.interface import AgentStorage
+
+    Serve: TypeAlias = Callable[[Call], AsyncGenerator[bytes]]
+
+_LOOK_SECONDS = 1.0
+"""How often a process that says nothing is looked after, and called again if it has never."""
+
+_DEAF_SECONDS = 15.0
+"""How long a process may live without hearing a call."""
+
+_REMEMBERED = 1000
+"""How many calls that have ended are known, in case they come once more."""
+
+logger = logging.getLogger(__name__)
+
+
+class PeerLostError(Exception):
+    """Another process, or what it answered, is lost.
+
+    Args:
+        was_heard: Whether it has heard the call.
+    """
+
+    def __init__(self, *, was_heard: bool) -> None:
+        super().__init__("another process is gone")
+        self.was_heard = was_heard
+
+
+class Peers:
+    """The other processes that serve one agent.
+
+    Args:
+        bus: The way to them.
+        storage: Knows which of them are alive, and the agent's name.
+        serve: Does what they call for; yields the parts of the answer.
+    """
+
+    def __init__(self, bus: Bus, storage: AgentStorage, serve: Serve) -> None:
+        self._bus = bus
+        self._agent = storage.agent
+        self._storage = storage
+        self._serve = serve
+        self._asked: dict[str, asyncio.Queue[Frame]] = {}
+        self._serving: dict[str, asyncio.Task[None]] = {}
+        self._served: dict[str, None] = {}
+        bus.listen(self._agent, self._receive, self._lose)
+
+    async def ask(self, process: str, call: Call) -> bytes:
+        """Return another process's answer.
+
+        Raises:
+            A2AError: It says so.
+            PeerLostError: It is gone, or its answer.
+        """
+        async with aclosing(self.read(process, call)) as parts:
+            async for part in parts:
+                return part
+        raise PeerLostError(was_heard=True)
+
+    async def read(self, process: str, call: Call) -> AsyncGenerator[bytes]:
+        """Yield the parts of another process's answer.
+
+        Raises:
+            A2AError: It says so.
+            PeerLostError: It is gone, or a part of its answer.
+        """
+        call_id = new_uuid()
+        inbox = self._asked[call_id] = asyncio.Queue()
+        is_over = False
+        try:
+            async for frame in self._frames(process, call.frame(call_id), inbox):
+                match frame.kind:
+                    case "part":
+                        yield frame.body
+                    case "end":
+                        is_over = True
+                        return
+                    case "error":
+                        is_over = True
+                        raise error_of(frame.head)
+        finally:
+            del self._asked[call_id]
+            if not is_over:
+                in_background(self._send(process, Frame("stop", call_id)))
+
+    async def _frames(
+        self, process: str, call: Frame, inbox: asyncio.Queue[Frame]
+    ) -> AsyncGenerator[Frame]:
+        """Call, and yield what is answered, each once and in order."""
+        number, silences = 0, 0
+        await self._send(process, call)
+        while True:
+            try:
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    frame = await inbox.get()
+            except TimeoutError:
+                silences += 1
+                if not await self._storage.is_alive(process):
+                    raise PeerLostError(was_heard=number > 0) from None
+                if not number:
+                    if silences * _LOOK_SECONDS > _DEAF_SECONDS:
+                        raise StorageUnavailableError from None
+                    await self._send(process, call)
+                continue
+            if frame.kind == "lost" or frame.number > number:
+                raise PeerLostError(was_heard=True)
+            if frame.number == number:
+                number += 1
+                yield frame
+
+    async def _send(self, process: str, frame: Frame) -> None:
+        await self._bus.send(Letter(process, self._agent, frame.to_bytes()))
+
+    def _receive(self, letter: Letter) -> None:
+        frame = Frame.of(letter.body)
+        if frame.kind == "call":
+            self._hear(letter.process, frame)
+        elif frame.kind == "stop":
+            if (serving := self._serving.get(frame.call_id)) is not None:
+                serving.cancel()
+        elif (inbox := self._asked.get(frame.call_id)) is not None:
+            inbox.put_nowait(frame)
+
+    def _lose(self) -> None:
+        """Let all who have heard a part of an answer know that more of it may be lost."""
+        for call_id, inbox in self._asked.items():
+            inbox.put_nowait(Frame("lost", call_id))
+
+    def _hear(self, process: str, frame: Frame) -> None:
+        call_id = frame.call_id
+        if call_id in self._serving or call_id in self._served:
+            return  # who called again did not wait for what is on its way
+        answering = asyncio.create_task(self._answer(process, frame))
+        self._serving[call_id] = answering
+        answering.add_done_callback(lambda _: self._done(call_id))
+
+    def _done(self, call_id: str) -> None:
+        del self._serving[call_id]
+        self._served[call_id] = None
+        if len(self._served) > _REMEMBERED:
+            del self._served[next(iter(self._served))]
+
+    async def _answer(self, process: str, frame: Frame) -> None:
+        call_id, number = frame.call_id, 0
+        await self._send(process, Frame("heard", call_id))
+        last = Frame("end", call_id)
+        try:
+            call = Call.from_frame(frame)
+            async with aclosing(self._serve(call)) as parts:
+                async for part in parts:
+                    number += 1
+                    await self._send(process, Frame("part", call_id, number, body=part))
+        except Exception as error:
+            told = error if isinstance(error, A2AError) else hidden(error, "another's call")
+            last = Frame("error", call_id, head=error_head(told))
+        await self._send(process, Frame(last.kind, call_id, number + 1, last.head))
+
+    async def aclose(self) -> None:
+        """Stop answering."""
+        for serving in self._serving.values():
+            serving.cancel()
+        if self._serving:
+            await asyncio.wait(self._serving.values(), timeout=1)

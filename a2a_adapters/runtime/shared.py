@@ -1,0 +1,304 @@
+"""A runtime beside others: any of them does any operation, wherever the task is."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING
+
+from a2a.types import (
+    CancelTaskRequest,
+    DeleteTaskPushNotificationConfigRequest,
+    GetTaskRequest,
+    ListTasksRequest,
+    Message,
+    SendMessageRequest,
+    SubscribeToTaskRequest,
+    Task,
+    TaskPushNotificationConfig,
+    TaskStatusUpdateEvent,
+)
+from a2a.utils.errors import UnsupportedOperationError
+
+from a2a_adapters.protocol import states
+from a2a_adapters.runtime.calls import Call, pack, unpack
+from a2a_adapters.runtime.following import Following
+from a2a_adapters.runtime.guard import OperationGuard
+from a2a_adapters.runtime.handler import Runtime
+from a2a_adapters.runtime.peers import PeerLostError, Peers
+from a2a_adapters.runtime.subscription import Subscription
+from a2a_adapters.storage.interface import Place
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from a2a.server.context import ServerCallContext
+    from a2a.server.events import Event
+    from a2a.types import ListTasksResponse, TaskState
+    from google.protobuf.message import Message as Proto
+
+    from a2a_adapters.runtime.messages import Repeated
+    from a2a_adapters.runtime.subscriber import Subscriber
+
+_PAUSE_SECONDS = 0.5
+"""How often a task is looked at that no living process works on."""
+
+
+class SharedRuntime(Runtime):
+    """Serves an agent together with other processes that have the same storage.
+
+    What concerns a task that another living process works on is done there, and its answer is
+    passed on; everything else is done here. The arguments are those of `Runtime`.
+    """
+
+    _peers: Peers
+
+    async def start(self) -> None:
+        """Listen to the others, and go on with what processes that are gone have left."""
+        bus = self._storage.bus
+        assert bus is not None  # noqa: S101 - else there is nobody to share with
+        self._peers = Peers(bus, self._storage, self._serve)
+        await super().start()
+
+    async def aclose(self) -> None:
+        """End what runs here; whoever follows it looks for it elsewhere."""
+        await super().aclose()
+        await self._peers.aclose()
+
+    async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
+        """Return a task."""
+        with OperationGuard("GetTask"):
+            found = await self._elsewhere(params.id, "GetTask", params, context)
+            if found is None:
+                task: Task = await super().on_get_task(params, context)
+                return task
+            return Task.FromString(found)
+
+    async def on_list_tasks(
+        self, params: ListTasksRequest, context: ServerCallContext
+    ) -> ListTasksResponse:
+        """Return a page of the caller's tasks, newest first."""
+        with OperationGuard("ListTasks"):
+            homes = await self._storage.homes_of(context.user.user_name)
+            call = Call.of("SaveTasks", params, context)
+            await asyncio.gather(*(self._told(process, call) for process in homes))
+            page: ListTasksResponse = await super().on_list_tasks(params, context)
+            return page
+
+    async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task:
+        """Stop the work on a task."""
+        with OperationGuard("CancelTask"):
+            found = await self._elsewhere(params.id, "CancelTask", params, context)
+            if found is None:
+                task: Task = await super().on_cancel_task(params, context)
+                return task
+            return Task.FromString(found)
+
+    async def on_create_task_push_notification_config(
+        self, params: TaskPushNotificationConfig, context: ServerCallContext
+    ) -> TaskPushNotificationConfig:
+        """Give a task a receiver of notifications, or change the one with this id."""
+        with OperationGuard("CreateTaskPushNotificationConfig"):
+            found = await self._elsewhere(params.task_id, "CreateConfig", params, context)
+            if found is None:
+                return await super().on_create_task_push_notification_config(params, context)
+            return TaskPushNotificationConfig.FromString(found)
+
+    async def on_delete_task_push_notification_config(
+        self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> None:
+        """Send nothing more to a receiver; it need not exist."""
+        with OperationGuard("DeleteTaskPushNotificationConfig"):
+            found = await self._elsewhere(params.task_id, "DeleteConfig", params, context)
+            if found is None:
+                await super().on_delete_task_push_notification_config(params, context)
+
+    async def on_message_send(
+        self, params: SendMessageRequest, context: ServerCallContext
+    ) -> Task | Message:
+        """Answer a message: wait until its task ends or waits, unless told not to."""
+        with OperationGuard("SendMessage"):
+            task_id = params.message.task_id
+            found = await self._elsewhere(task_id, "SendMessage", params, context)
+            if found is None:
+                return await super().on_message_send(params, context)
+            [answer] = unpack(found)
+            assert isinstance(answer, Task | Message)  # noqa: S101 - it sends no other
+            return answer
+
+    async def open_stream(
+        self, params: SendMessageRequest, context: ServerCallContext
+    ) -> Subscription:
+        """Start answering a message and return the stream of its events."""
+        with OperationGuard("SendStreamingMessage"):
+            task_id = params.message.task_id
+            if (await self._place(task_id, context)).process is None:
+                return await super().open_stream(params, context)
+            subscriber = self._subscriber(context, params.configuration)
+            call = Call.of("SendStreamingMessage", params, context)
+            return await self._followed(task_id, context, subscriber, call)
+
+    async def open_subscription(
+        self, params: SubscribeToTaskRequest, context: ServerCallContext
+    ) -> Subscription:
+        """Return the stream of a task that has not ended."""
+        with OperationGuard("SubscribeToTask"):
+            place = await self._place(params.id, context)
+            is_here = place.is_ours or not params.id
+            if is_here or (await self._live.find(params.id, context)).is_over:
+                return await super().open_subscription(params, context)
+            return await self._followed(params.id, context, self._subscriber(context))
+
+    async def _read_again(
+        self, first: Repeated, message: Message, context: ServerCallContext, subscriber: Subscriber
+    ) -> Subscription:
+        if (await self._place(first.task_id, context)).process is None:
+            return await super()._read_again(first, message, context, subscriber)
+        return await self._followed(first.task_id, context, subscriber)
+
+    async def _place(self, task_id: str, context: ServerCallContext) -> Place:
+        """Return where a task is; one that lives here no longer is forgotten."""
+        live = self._live.known(task_id)
+        if not task_id or (live is not None and live.runs):
+            return Place(is_ours=True)
+        owner = context.user.user_name
+        place = await self._storage.place_of(owner, task_id)
+        live = self._live.known(task_id)
+        if live is None or live.runs or live.owner != owner or live.task is None:
+            return place
+        if not place.is_ours:
+            self._live.forget(live)
+        return place
+
+    async def _elsewhere(
+        self, task_id: str, operation: str, params: Proto, context: ServerCallContext
+    ) -> bytes | None:
+        """Return what another process answers if the task is there, None if it is not."""
+        while (process := (await self._place(task_id, context)).process) is not None:
+            with suppress(PeerLostError):
+                return await self._peers.ask(process, Call.of(operation, params, context))
+        return None
+
+    async def _told(self, process: str, call: Call) -> None:
+        with suppress(PeerLostError):
+            await self._peers.ask(process, call)
+
+    async def _followed(
+        self,
+        task_id: str,
+        context: ServerCallContext,
+        subscriber: Subscriber,
+        call: Call | None = None,
+    ) -> Subscription:
+        following = Following(subscriber, self._events(task_id, context, call))
+        try:
+            await following.begun()
+        except BaseException:
+            following.close()
+            raise
+        return Subscription(subscriber, self.figures, following, following.close)
+
+    async def _events(
+        self, task_id: str, context: ServerCallContext, call: Call | None
+    ) -> AsyncGenerator[Sequence[Event]]:
+        """Yield a task's events, whoever works on it, until it ends or asks."""
+        told: TaskState | None = None
+        while True:
+            place = await self._place(task_id, context)
+            if place == Place():
+                task = (await self._live.find(task_id, context)).shown
+                state = task.status.state if task else None
+                has_settled = state in states.SETTLED and state != told
+                if task and (told is None or has_settled):
+                    yield [task]
+                if state in states.TERMINAL or (has_settled and told is not None):
+                    return
+                told = state
+                await asyncio.sleep(_PAUSE_SECONDS)
+                continue
+            try:
+                async with aclosing(self._events_at(place, task_id, context, call)) as events:
+                    async for batch in events:
+                        told = _state_after(batch, told)
+                        yield batch
+                if told in states.SETTLED:
+                    return
+                call = None
+            except PeerLostError as error:
+                call = None if error.was_heard else call
+            except UnsupportedOperationError:  # it has just ended
+                if told is None:
+                    raise
+
+    async def _events_at(
+        self, place: Place, task_id: str, context: ServerCallContext, call: Call | None
+    ) -> AsyncGenerator[Sequence[Event]]:
+        """Yield a task's events as long as it stays where it is."""
+        subscribe = SubscribeToTaskRequest(id=task_id)
+        if place.process is not None:
+            call = call or Call.of("SubscribeToTask", subscribe, context)
+            async with aclosing(self._peers.read(place.process, call)) as parts:
+                async for part in parts:
+                    yield list(unpack(part))
+        else:
+            subscription = await super().open_subscription(subscribe, context)
+            async with aclosing(subscription.events()) as events:
+                async for event in events:
+                    yield [event]
+
+    async def _serve(self, call: Call) -> AsyncGenerator[bytes]:
+        """Do what another process calls for."""
+        context = call.context
+        match call.operation:
+            case "SendStreamingMessage":
+                sent = SendMessageRequest.FromString(call.params)
+                async for part in _packed(await super().open_stream(sent, context)):
+                    yield part
+            case "SubscribeToTask":
+                asked = SubscribeToTaskRequest.FromString(call.params)
+                async for part in _packed(await super().open_subscription(asked, context)):
+                    yield part
+            case _:
+                yield await self._answer(call.operation, call.params, context)
+
+    async def _answer(self, operation: str, params: bytes, context: ServerCallContext) -> bytes:
+        match operation:
+            case "GetTask":
+                task: Task = await super().on_get_task(GetTaskRequest.FromString(params), context)
+                return task.SerializeToString()
+            case "CancelTask":
+                task = await super().on_cancel_task(CancelTaskRequest.FromString(params), context)
+                return task.SerializeToString()
+            case "CreateConfig":
+                config = TaskPushNotificationConfig.FromString(params)
+                told = await super().on_create_task_push_notification_config(config, context)
+                return told.SerializeToString()
+            case "DeleteConfig":
+                which = DeleteTaskPushNotificationConfigRequest.FromString(params)
+                await super().on_delete_task_push_notification_config(which, context)
+                return b""
+            case "SendMessage":
+                sent = SendMessageRequest.FromString(params)
+                return pack([await super().on_message_send(sent, context)])
+            case "SaveTasks":
+                await self._live.save_dirty(context.user.user_name)
+                return b""
+        raise UnsupportedOperationError(operation)
+
+
+async def _packed(subscription: Subscription) -> AsyncGenerator[bytes]:
+    try:
+        while updates := await subscription.take():
+            yield pack(update.event for update in updates)
+    finally:
+        subscription.close()
+
+
+def _state_after(events: Sequence[Event], state: TaskState | None) -> TaskState | None:
+    """Return the state of a task after its latest events."""
+    for event in events:
+        if isinstance(event, Message):
+            return states.COMPLETED
+        if isinstance(event, Task | TaskStatusUpdateEvent):
+            state = event.status.state
+    return state

@@ -1,0 +1,114 @@
+"""The bus over PostgreSQL: letters arrive once and in order, or a loss is told."""
+
+from __future__ import annotations
+
+import asyncio
+
+import psycopg
+import pytest
+
+from a2a_adapters.storage.bus import Letter
+from tests.storage.conftest import storage_at
+from tests.storage.postgresql import new_database
+
+
+class End:
+    """One end of the bus, with what it has received."""
+
+    def __init__(self, url):
+        self.storage = storage_at(url)
+        self.letters = asyncio.Queue()
+        self.losses = 0
+        self.id = self.storage.database.process_id
+        self.bus = self.storage.database.bus
+        self.bus.listen("poet", self.letters.put_nowait, self.lose)
+
+    def lose(self):
+        self.losses += 1
+
+    async def lost_more_than(self, before):
+        while True:
+            if self.losses > before and self.bus.is_ready:
+                return
+            await asyncio.sleep(0.05)
+
+    async def send(self, to, body):
+        await self.bus.send(Letter(to.id, "poet", body))
+
+    async def received(self):
+        async with asyncio.timeout(60):
+            return (await self.letters.get()).body
+
+
+@pytest.fixture
+async def url():
+    return new_database()
+
+
+@pytest.fixture
+async def ends(url):
+    one, other = End(url), End(url)
+    await one.storage.start()
+    await other.storage.start()
+    yield one, other
+    await one.storage.aclose(1)
+    await other.storage.aclose(1)
+
+
+def end_connections(url, query):
+    """Have the server end the connections whose last statement was like this."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE %s",
+            [query],
+        )
+
+
+async def test_letters_of_any_size_come_once_and_in_order(ends):
+    one, other = ends
+    bodies = [bytes([number % 256]) * (1 if number % 10 else 50_000) for number in range(200)]
+    await asyncio.gather(*(one.send(other, body) for body in bodies))
+    assert [await other.received() for _ in bodies] == bodies
+    await other.send(one, b"back")
+    assert await one.received() == b"back"
+    assert other.letters.empty()
+
+
+async def test_who_could_not_listen_for_a_while_is_told_of_a_loss(ends, url):
+    one, other = ends
+    await one.send(other, b"before")
+    assert await other.received() == b"before"
+    before = other.losses
+    end_connections(url, "LISTEN%")
+    async with asyncio.timeout(60):
+        await other.lost_more_than(before)
+    await one.send(other, b"after")
+    assert await other.received() == b"after"
+
+
+async def test_what_could_not_be_sent_is_sent_when_the_database_is_back(ends, url):
+    one, other = ends
+    await one.send(other, b"before")
+    end_connections(url, "SELECT pg_notify%")
+    async with asyncio.timeout(60):
+        await asyncio.gather(*(one.send(other, b"%d" % number) for number in range(20)))
+    assert await other.received() == b"before"
+    assert [await other.received() for _ in range(20)] == [b"%d" % number for number in range(20)]
+
+
+async def test_a_loss_in_the_middle_is_noticed(ends):
+    one, other = ends
+    await one.send(other, b"one")
+    assert await other.received() == b"one"
+    before = other.losses
+    one.bus._sent[other.id] += 1  # a batch that never arrived
+    await one.send(other, b"three")
+    assert await other.received() == b"three"
+    assert other.losses == before + 1
+
+
+async def test_nobody_listens_to_letters_for_the_dead(ends):
+    one, _ = ends
+    await one.bus.send(Letter("nobody", "poet", b"hello"))
+    assert one.losses == 1  # since it began to listen
