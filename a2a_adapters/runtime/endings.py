@@ -14,7 +14,7 @@ from a2a_adapters.protocol import states
 from a2a_adapters.runtime.run import CancelQueue, DeafQueue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine, Mapping
 
     from a2a.server.agent_execution import AgentExecutor
 
@@ -84,24 +84,37 @@ async def end_runs(
 ) -> None:
     """Let everything that runs go on for so long, then end it; its readers are told.
 
-    What `leave` says yes to is only saved: another process goes on with it.
+    What `leave` says yes to is handed over: another process goes on with it.
     """
     running = {run: live for live in tasks.all() for run in live.runs}
     if running:
         await asyncio.wait(running, timeout=grace_seconds)
-    endings = {}
-    for run, live in running.items():
-        if not run.done() and not live.is_over and live.task is not None:
-            end = live.save() if leave(live) else live.set_state(states.FAILED, STOPPED)
-            endings[asyncio.ensure_future(end)] = live
-    if endings:  # a store that hangs does not keep the server from stopping
-        _, unwritten = await asyncio.wait(endings, timeout=_STORE_SECONDS)
+    cut_off = {live for run, live in running.items() if not run.done() and _goes_on(live)}
+    left = {live for live in cut_off if leave(live)}
+    await _stored({live: live.set_state(states.FAILED, STOPPED) for live in cut_off - left})
+    await _cancel(running)
+    # Once another process may go on with a task, nothing works on it here.
+    await _stored({live: live.save() if live.runs else live.hand_over() for live in left})
+    tasks.close()
+
+
+def _goes_on(live: LiveTask) -> bool:
+    return not live.is_over and live.task is not None
+
+
+async def _stored(endings: Mapping[LiveTask, Coroutine[None, None, None]]) -> None:
+    """Store last states; a store that hangs does not keep the server from stopping."""
+    writing = {asyncio.ensure_future(end): live for live, end in endings.items()}
+    if writing:
+        _, unwritten = await asyncio.wait(writing, timeout=_STORE_SECONDS)
         for ending in unwritten:
-            logger.error("task %s: its end is not stored, left behind", endings[ending].task_id)
+            logger.error("task %s: its end is not stored, left behind", writing[ending].task_id)
+
+
+async def _cancel(running: Mapping[asyncio.Task[None], LiveTask]) -> None:
     for run in running:
         run.cancel()
     if running:
         _, stuck = await asyncio.wait(running, timeout=_LAST_SECONDS)
         for run in stuck:
             logger.error("task %s does not end, left behind", running[run].task_id)
-    tasks.close()

@@ -131,6 +131,8 @@ class Page(ABC):
     """Whether a save is under way."""
     is_lost = False
     """Whether another process has the task now: nothing more may be told of it."""
+    is_handed_over = False
+    """Whether another process is to go on with the task."""
     keeps_states = False
     """Whether what is kept of the conversation can be saved with the task."""
 
@@ -345,6 +347,8 @@ class PatientPage(StoredPage):
     ) -> TaskVersion:
         state = task.status.state
         owner = self._context.user.user_name
-        version = await self._patient.put(task, owner, self._version, receivers, kept)
+        version = await self._patient.put(
+            task, owner, self._version, receivers, kept, is_handed_over=self.is_handed_over
+        )
         self._stored_state = state
         return version

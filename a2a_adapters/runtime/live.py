@@ -254,6 +254,11 @@ class LiveTask:
         if (task := self.task) is not None:
             await self.page.save(task, None)
 
+    async def hand_over(self) -> None:
+        """Save the task for another process to go on with."""
+        self.page.is_handed_over = True
+        await self.save()
+
     def close_subscribers(self) -> None:
         """Let every reader finish."""
         for subscriber in self.subscribers:

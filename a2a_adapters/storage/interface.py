@@ -48,7 +48,7 @@ class LeftTask(NamedTuple):
     owner: str
     stored: StoredTask
     takeovers: int = 0
-    """How many processes it has lost."""
+    """How many processes have ended without handing it over."""
 
 
 class Undelivered(NamedTuple):
@@ -85,6 +85,8 @@ class PatientTaskStore(VersionedTaskStore):
         previous: TaskVersion,
         receivers: Collection[str] = (),
         kept: Collection[State] = (),
+        *,
+        is_handed_over: bool = False,
     ) -> TaskVersion:
         """Store a task as it is now, however long that takes; return its new version.
 
@@ -94,6 +96,7 @@ class PatientTaskStore(VersionedTaskStore):
             previous: The version that it was made from.
             receivers: The ids of the push notification configs that this state is owed to.
             kept: What is kept of conversations from now on; stored with the task or not at all.
+            is_handed_over: Whether another process is to go on with it.
 
         Raises:
             ConcurrentTaskModificationError: It has changed since `previous`.
@@ -150,6 +153,7 @@ class AgentStorage(StateStorage):
     async def left_behind(self) -> Sequence[LeftTask]:
         """Return the tasks that processes which are gone had begun; from now on they are ours.
 
+        So are those that a process has handed over.
         Among them are those that wait for an answer only such a process could take.
         """
 

@@ -6,14 +6,14 @@ import time
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, delete, select, tuple_, update
+from sqlalchemy import and_, case, delete, select, tuple_, update
 
 from a2a_adapters.storage.commit import Write
 from a2a_adapters.storage.interface import LeftTask, UsedMessage
 from a2a_adapters.storage.lease import living
 from a2a_adapters.storage.schema import key, messages, tasks
 from a2a_adapters.storage.state_rows import SaveState
-from a2a_adapters.storage.tasks import ANYBODY, DeleteTask, SaveTask, stored
+from a2a_adapters.storage.tasks import ANYBODY, HANDED_OVER, DeleteTask, SaveTask, stored
 from a2a_adapters.storage.upsert import upsert
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class TakeOver(Write):
             .where(tasks.c.agent == self._agent, *somebodys, gone)
             .values(
                 process=self._process_id,
-                epoch=tasks.c.epoch + 1,
+                epoch=tasks.c.epoch + case((tasks.c.process == HANDED_OVER, 0), else_=1),
                 previous=tasks.c.version,
                 version=tasks.c.version + 1,
             )

@@ -61,6 +61,9 @@ _UNKNOWN = -1
 ANYBODY = ""
 """In place of a process: any of them can take the answer that a task waits for."""
 
+HANDED_OVER = "handed over"
+"""In the same place: any of them is to go on with the task."""
+
 _SOME = 100
 """How many tasks that have waited too long are read at once."""
 
@@ -103,10 +106,14 @@ class SqlTaskStore(PatientTaskStore):
         previous: TaskVersion,
         receivers: Collection[str] = (),
         kept: Collection[State] = (),
+        *,
+        is_handed_over: bool = False,
     ) -> TaskVersion:
         """Store a task as it is now, however long that takes; return its new version."""
         write = self.write_of(task, owner, previous)
         write.states = [SaveState(self._agent, *state) for state in kept]
+        if is_handed_over:
+            write.row["process"] = HANDED_OVER
         write.owe(receivers, self._database.process_id)
         await self._database.write(write)
         return write.version

@@ -23,6 +23,7 @@ from tests.storage.test_messages import message
 
 CALLER = ServerCallContext()
 COMPLETED, WORKING = TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_WORKING
+FAILED = TaskState.TASK_STATE_FAILED
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -122,6 +123,13 @@ async def until_told(ask):
                 continue
 
 
+async def killed(storage, runtime):
+    """Leave everything as it is, and let the time pass for which the process counts as alive."""
+    await end_lease(storage)
+    await storage.database.commits.aclose(1)  # nothing is written any more
+    await runtime.aclose()
+
+
 async def begin(url):
     """Begin a task in a process that is killed then; return its id."""
     async with opened(url) as gone:
@@ -130,9 +138,7 @@ async def begin(url):
         request.configuration.return_immediately = True
         task_id = (await runtime.on_message_send(request, CALLER)).id
         await adapter.has_begun.wait()
-        await end_lease(gone)
-        await gone.database.commits.aclose(1)  # nothing is written any more
-        await runtime.aclose()
+        await killed(gone, runtime)
     return task_id
 
 
@@ -204,3 +210,37 @@ async def test_who_waits_for_a_task_that_another_process_took_is_told_so(tmp_pat
         assert [part.text for a in again.artifacts for part in a.parts] == ["one two"]
         await runtime.aclose()
         await heir.aclose()
+
+
+async def test_a_task_outlives_any_number_of_restarts(database_url):
+    calls = []
+    for number in range(6):
+        async with opened(database_url) as storage:
+            adapter, runtime = served(storage)
+            await runtime.start()
+            if number == 0:
+                request = message()
+                request.configuration.return_immediately = True
+                task_id = (await runtime.on_message_send(request, CALLER)).id
+            await adapter.has_begun.wait()
+            if number == 5:
+                adapter.may_go_on.set()
+                await until_completed(runtime, task_id)
+            await runtime.aclose()
+            calls += adapter.calls
+    assert calls == ["stream"] + 5 * ["resume"]
+
+
+async def test_a_task_that_ended_its_processes_is_given_up(database_url):
+    task_id = await begin(database_url)
+    for _ in range(3):
+        async with opened(database_url) as storage:
+            adapter, runtime = served(storage)
+            await runtime.start()
+            await adapter.has_begun.wait()
+            await killed(storage, runtime)
+    async with opened(database_url) as storage:
+        _, runtime = served(storage)
+        await runtime.start()
+        assert await state_of(runtime, task_id) == FAILED
+        await runtime.aclose()
