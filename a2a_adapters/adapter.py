@@ -144,7 +144,7 @@ class AgentRequest:
             caller; a server other than ours knows of none. A question that a framework still
             has open, when none does, is nobody's any more.
         earlier: Returns the messages of this task before this one, each with what the agent asked
-            upon it, also after a restart. They have no history.
+            upon it, also after a restart; those with a durable question have their history.
         said: In `Adapter.resume`: the text that was stored of this message's answer.
     """
 

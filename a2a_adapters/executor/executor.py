@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.utils.errors import InvalidParamsError
 
-from a2a_adapters.adapter import Adapter, AgentRequest, CancelFlag, Turn
+from a2a_adapters.adapter import Adapter, AgentRequest, CancelFlag
 from a2a_adapters.concurrency import in_background
 from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
 from a2a_adapters.concurrency.holding import Hold, runs_now
@@ -222,7 +222,8 @@ class AdapterExecutor(AgentExecutor):
         slot, itself = Hold(self._slots), asyncio.current_task()
         run = Run(request, writer, calls, ours, slot, itself, announced=task is not None)
         if task is not None:
-            run.request = replace(request, earlier=Earlier(context, request, self._files))
+            earlier = Earlier(context, request, self._files, self._history)
+            run.request, run.number = replace(request, earlier=earlier), earlier.count
             writer.follow(len(task.artifacts))
             run.cut_off = cut_off(context, task)
         if parked:
@@ -302,16 +303,14 @@ class AdapterExecutor(AgentExecutor):
         await self._remember(run)
         await writer.finish(states.COMPLETED)
 
-    async def _remember(self, run: Run, said: Sequence[Part] = ()) -> None:
+    async def _remember(self, run: Run, said: Sequence[Part] = (), *, asks: bool = False) -> None:
         """Remember what was said, before the caller is told that it is the end."""
-        request = run.request
-        if not self.adapter.uses_history or request.cancelled:
+        if not self.adapter.uses_history or run.request.cancelled:
             return
         if run.announced:
             await run.writer.close_text()
-        latest = Turn("user", request.parts), Turn("agent", (*run.writer.said, *said))
-        key = (request.owner, request.context_id)
-        await self._history.remember(key, (*request.history, *latest), run.queue)
+        answer, number = (*run.writer.said, *said), run.number if asks else None
+        await self._history.remember(run.request, answer, run.queue, number=number)
 
     async def _write(self, run: Run, event: AgentEvent) -> bool:
         """Write one event; return whether the run ends with it."""
@@ -322,7 +321,7 @@ class AdapterExecutor(AgentExecutor):
         if not run.announced:
             await self._announce(run, states.WORKING)
         if isinstance(event, InputRequired):
-            await self._remember(run, question_parts(event))
+            await self._remember(run, question_parts(event), asks=event.durable)
             if event.waits or not event.durable:
                 self._park(run)
             await run.writer.ask(event)

@@ -16,6 +16,7 @@ from a2a_adapters.protocol.conversion import message_parts, to_protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from a2a_adapters.adapter import AgentRequest
     from a2a_adapters.executor.queue import TextQueue
     from a2a_adapters.limits import Limits
     from a2a_adapters.states import StateStorage
@@ -38,15 +39,26 @@ class History(ABC):
 
     @abstractmethod
     async def remember(
-        self, key: ConversationKey, turns: Sequence[Turn], queue: TextQueue | None
+        self,
+        request: AgentRequest,
+        answer: Sequence[Part],
+        queue: TextQueue | None,
+        *,
+        number: int | None = None,
     ) -> None:
-        """Replace the turns by the latest of these, as many as may be kept.
+        """Add a turn; the oldest are forgotten that are more than may be kept.
 
         Args:
-            key: The conversation.
-            turns: All of them.
-            queue: Where the end of the last turn is written next; what is stored, is so with that.
+            request: The message, with the turns before it.
+            answer: The answer to it.
+            queue: Where the end of the turn is written next; what is stored, is so with that.
+            number: Which of its task's messages it is, if another process may go on from the
+                question that is the answer: then what it was told is kept, too.
         """
+
+    @abstractmethod
+    async def told(self, request: AgentRequest, number: int) -> Sequence[Turn]:
+        """Return the turns before the task's message of that number, kept by `remember`."""
 
 
 class MemoryHistory(History):
@@ -64,12 +76,19 @@ class MemoryHistory(History):
 
     async def remember(
         self,
-        key: ConversationKey,
-        turns: Sequence[Turn],
+        request: AgentRequest,
+        answer: Sequence[Part],
         queue: TextQueue | None,  # noqa: ARG002
+        *,
+        number: int | None = None,  # noqa: ARG002
     ) -> None:
-        """Replace the turns by the latest of these, as many as may be kept."""
-        self._turns[key] = _latest(turns, self._limits)
+        """Add a turn; the oldest are forgotten that are more than may be kept."""
+        key = request.owner, request.context_id
+        self._turns[key] = _latest(_turns(request, answer), self._limits)
+
+    async def told(self, request: AgentRequest, number: int) -> Sequence[Turn]:  # noqa: ARG002
+        """Return nothing: nobody goes on from what only this process remembers."""
+        return ()
 
 
 class StoredHistory(History):
@@ -81,18 +100,42 @@ class StoredHistory(History):
 
     async def recall(self, key: ConversationKey) -> Sequence[Turn]:
         """Return the turns, the oldest first."""
-        body = await self._storage.read_state(*key, _KIND)
+        return await self._read(key, _KIND)
+
+    async def _read(self, key: ConversationKey, kind: str) -> Sequence[Turn]:
+        body = await self._storage.read_state(*key, kind)
         return [_turn(message) for message in Task.FromString(body or b"").history]
 
     async def remember(
-        self, key: ConversationKey, turns: Sequence[Turn], queue: TextQueue | None
+        self,
+        request: AgentRequest,
+        answer: Sequence[Part],
+        queue: TextQueue | None,
+        *,
+        number: int | None = None,
     ) -> None:
-        """Replace the turns by the latest of these, as many as may be kept."""
-        body = Task(history=map(_message, _latest(turns, self._limits))).SerializeToString()
-        if queue is not None:
-            await queue.keep(_KIND, body)
-        else:
-            await self._storage.write_state(*key, _KIND, body)
+        """Add a turn; the oldest are forgotten that are more than may be kept."""
+        kept = {_KIND: _latest(_turns(request, answer), self._limits)}
+        if number is not None and request.history:
+            kept[_told(request, number)] = request.history
+        for kind, turns in kept.items():
+            body = Task(history=map(_message, turns)).SerializeToString()
+            if queue is not None:
+                await queue.keep(kind, body)
+            else:
+                await self._storage.write_state(request.owner, request.context_id, kind, body)
+
+    async def told(self, request: AgentRequest, number: int) -> Sequence[Turn]:
+        """Return the turns before the task's message of that number, kept by `remember`."""
+        return await self._read((request.owner, request.context_id), _told(request, number))
+
+
+def _turns(request: AgentRequest, answer: Sequence[Part]) -> Sequence[Turn]:
+    return (*request.history, Turn("user", request.parts), Turn("agent", answer))
+
+
+def _told(request: AgentRequest, number: int) -> str:
+    return f"{_KIND}:{request.task_id}:{number}"
 
 
 def _latest(turns: Sequence[Turn], limits: Limits) -> Sequence[Turn]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters.adapter import AgentRequest
     from a2a_adapters.executor.files import FileFetcher
+    from a2a_adapters.executor.history import History
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +72,21 @@ class Earlier:
         context: The latter's.
         request: The latter.
         files: Fetches what they name by address.
+        history: Knows what they were told of the conversation.
     """
 
-    def __init__(self, context: RequestContext, request: AgentRequest, files: FileFetcher) -> None:
+    def __init__(
+        self, context: RequestContext, request: AgentRequest, files: FileFetcher, history: History
+    ) -> None:
         self._context = context
         self._request = request
         self._files = files
+        self._history = history
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self._pairs())
 
     async def __call__(self) -> Sequence[Exchange]:
         """Return them, oldest first.
@@ -86,8 +96,10 @@ class Earlier:
         """
         found: list[Exchange] = []
         answered: Message | None = None
-        for message, question in self._pairs():
-            request = await self._files.fetched(await self._past(message, answered))
+        for number, (message, question) in enumerate(self._pairs()):
+            history = tuple(await self._history.told(self._request, number))
+            past = replace(await self._past(message, answered), history=history)
+            request = await self._files.fetched(past)
             found.append(Exchange(request, _question(question)))
             answered = question
         return found
@@ -113,7 +125,6 @@ class Earlier:
             parts=message_parts(message),
             message=message,
             metadata=metadata,
-            history=(),
             resuming=answered is not None,
             resume_metadata=question_metadata(answered) if answered is not None else {},
             said="",

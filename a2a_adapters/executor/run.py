@@ -28,6 +28,8 @@ class Run:
     queue: TextQueue | None
     slot: Hold
     task: asyncio.Task[object] | None
+    number: int = 0
+    """Which of its task's messages it answers."""
     turn: ConversationTurn | None = None
     """Its conversation, while it has that for itself."""
     events: AdapterEvents | None = None

@@ -17,12 +17,17 @@ def note(text):
         file.write(f"{text}\n")
 
 
+def told(request):
+    """Return what a message was told of its conversation."""
+    return [turn.text for turn in request.history]
+
+
 async def book(request: AgentRequest):
     """Book a journey."""
-    note(f"begun {request.text} {request.metadata}")
+    note(f"begun {request.text} {request.metadata} {told(request)}")
     yield "Well, "
     city = yield InputRequired("Where to?")
-    note(f"city {city.text}")
+    note(f"city {city.text} {told(city)}")
     yield "nice. "
     question = "When?" if (WORK / "changed").exists() else f"When to {city.text}?"
     day = yield InputRequired(question)

@@ -56,7 +56,7 @@ async def test_two_callers_go_on_after_the_process_was_killed(command, tmp_path,
         [*told, "bob: Oslo on Monday"],
     ]
     begun = [line for line in log(tmp_path) if line.startswith("begun ann")]
-    assert begun == ["begun ann {'beside': 2.5, 'inside': 1}"] * 2
+    assert begun == ["begun ann {'beside': 2.5, 'inside': 1} []"] * 2
 
 
 async def test_in_one_process_nothing_is_run_again(command, tmp_path):
@@ -82,3 +82,19 @@ async def test_another_question_than_before_fails_clearly(command, tmp_path):
             task = await http.send("Monday", task=task["id"], wait=True)
     assert task["status"]["state"] == "TASK_STATE_FAILED"
     assert "does not ask what it asked before" in reason(task)
+
+
+async def test_it_is_told_again_what_was_said_before(command, tmp_path):
+    with launched(command) as (process, url):
+        async with caller(url) as http:
+            tasks = [await http.send(name, wait=True) for name in ("eve", "ann", "zoe")]
+            asked(await http.send("Rome", task=tasks[1]["id"], wait=True, context=""))
+            process.kill()
+    with launched(command) as (_, url):
+        async with caller(url) as http:
+            await http.send("Monday", task=tasks[1]["id"], wait=True, context="")
+    known = [word for name in ("eve", "ann", "zoe") for word in (name, "Well, \nWhere to?")]
+    of_ann = [line for line in log(tmp_path) if line.startswith(("begun ann", "city Rome"))]
+    assert [line.partition("[")[2] for line in of_ann] == [
+        f"{told}"[1:] for told in 2 * [known[:2], known]
+    ]
