@@ -132,6 +132,11 @@ class Run(TextQueue):
         """Whether its task has ended or asks: there is nothing to wait for."""
         return self.live.is_over or self._asks
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether its message was refused: nothing came of it."""
+        return self.error is not None and not self._has_events and not self.is_left
+
     def leave(self) -> None:
         """Let others have the turn, although this run goes on."""
         self.is_left = True

@@ -80,17 +80,31 @@ class Runs:
             InvalidParamsError: Its push notification config is not allowed.
         """
         live = accepted.live
-        if self._push and params.configuration.HasField("task_push_notification_config"):
-            config = params.configuration.task_push_notification_config
-            await self._push.set(live, config, context)
         size = _size(live, params.message)
         if not self._live.room.take_if_there(live.owner, size):
             self._live.end_oldest_waiting(live.owner)
             raise ServerBusyError
+        try:
+            receiver = await self._set_receiver(live, params, context)
+        except BaseException:
+            self._live.room.take(live.owner, -size)
+            raise
         run = Run(accepted, params.message, subscriber)
         request = MessageContext(context, params, live, self._journal, self._sent)
-        self._start(run, request, size)
+        self._start(run, request, size, receiver)
         return run
+
+    async def _set_receiver(
+        self, live: LiveTask, params: SendMessageRequest, context: ServerCallContext
+    ) -> str:
+        """Give a message's task the receiver that came with it; return its id if it is new."""
+        configuration = params.configuration
+        if not self._push or not configuration.HasField("task_push_notification_config"):
+            return ""
+        known = set(live.receivers)
+        given = configuration.task_push_notification_config
+        config = await self._push.set(live, given, context)
+        return "" if config.id in known else config.id
 
     async def resume(self, live: LiveTask) -> None:
         """Go on with the last message of a task, which a process that is gone was answering."""
@@ -124,11 +138,11 @@ class Runs:
                 run.is_left = True
                 run.error = error
 
-    def _start(self, run: Run, request: MessageContext, size: int) -> None:
+    def _start(self, run: Run, request: MessageContext, size: int, receiver: str = "") -> None:
         live = run.live
         execute = run.execute(self._executor, request)
         if self._push and live.receivers:
-            execute = self._push.during(execute, live, request.call_context)
+            execute = self._push.during(execute, run, receiver, request.call_context)
         execution = asyncio.create_task(execute)
         live.runs.add(execution)
         self._executions.add(run, execution, partial(self._ended, run, size, execution))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
+from a2a.client.errors import A2AClientError
 from a2a.server.tasks import InMemoryPushNotificationConfigStore, InMemoryTaskStore
 from a2a.types import (
     AuthenticationInfo,
@@ -23,7 +24,9 @@ from a2a.utils.errors import (
 from a2a_adapters import (
     Adapter,
     AgentDescription,
+    InputRequired,
     InvalidInputError,
+    Limits,
     OutboundPolicy,
     PushOptions,
     Reply,
@@ -229,14 +232,24 @@ class Picky(Adapter):
         yield Reply([Text(request.text)])
 
 
+class Store(InMemoryPushNotificationConfigStore):
+    """A store of one's own, which knows what it was given."""
+
+    def __init__(self):
+        super().__init__()
+        self.tasks = set()
+
+    async def set_info(self, task_id, notification_config, context):
+        self.tasks.add(task_id)
+        return await super().set_info(task_id, notification_config, context)
+
+    async def ids(self):
+        """Return the ids of all configs that there are."""
+        found = [await self.get_info_for_dispatch(task_id) for task_id in self.tasks]
+        return [config.id for configs in found for config in configs]
+
+
 async def test_a_message_without_a_task_leaves_no_config_behind():
-    tasks = set()
-
-    class Store(InMemoryPushNotificationConfigStore):
-        async def set_info(self, task_id, notification_config, context):
-            tasks.add(task_id)
-            return await super().set_info(task_id, notification_config, context)
-
     store = Store()
     async with inbox() as box, agent(Picky(), store=store) as client:
         with pytest.raises(InvalidParamsError, match="not that"):
@@ -244,6 +257,33 @@ async def test_a_message_without_a_task_leaves_no_config_behind():
         await stream(client, notifying(box.url, "good"))
         await box.until(lambda bodies: len(bodies) == 1)
     assert box.bodies[0]["message"]["parts"][0]["text"] == "good"
-    assert len(tasks) == 2
-    for task_id in tasks:
-        assert await store.get_info_for_dispatch(task_id) == []
+    assert len(store.tasks) == 2
+    assert await store.ids() == []
+
+
+async def test_a_message_for_which_there_is_no_room_leaves_no_config_behind():
+    store = Store()
+    async with agent(ask, store=store, limits=Limits(running_bytes=1)) as client:
+        with pytest.raises(A2AClientError, match="503"):
+            await send(client, notifying("http://127.0.0.1:1/"))
+    assert await store.ids() == []
+
+
+class Asking(Picky):
+    """Asks, and refuses some of the answers."""
+
+    async def _reply(self, request):
+        yield InputRequired("what?", durable=True)
+
+
+async def test_an_answer_that_is_refused_leaves_no_config_behind():
+    store = Store()
+    async with agent(Asking(), store=store) as client:
+        task = await send(client, notifying("http://127.0.0.1:1/", id="first"))
+        for name in ("first", "second"):
+            bad = notifying("http://127.0.0.1:2/", "bad", id=name)
+            bad.message.task_id = task.id
+            bad.configuration.return_immediately = False
+            with pytest.raises(InvalidParamsError, match="not that"):
+                await send(client, bad)
+        assert await store.ids() == ["first"]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.push.options import PushOptions
     from a2a_adapters.runtime.push.target import Target
+    from a2a_adapters.runtime.run import Run
     from a2a_adapters.storage.interface import AgentStorage, Undelivered
 
 logger = logging.getLogger(__name__)
@@ -131,20 +132,35 @@ class PushNotifier:
         await self._ledger.settle(item)
 
     async def during(
-        self, run: Awaitable[None], live: LiveTask, context: ServerCallContext
+        self, execution: Awaitable[None], run: Run, given: str, context: ServerCallContext
     ) -> None:
-        """Await the run of a message, and forget the configs if it makes no task."""
+        """Await the run of a message, and forget the config that came with it if it is refused.
+
+        Args:
+            execution: Runs it.
+            run: The run; of one that makes no task all configs are forgotten.
+            given: The config's id; empty if none came that is new.
+            context: The caller's.
+        """
+        live = run.live
         try:
-            await run
+            await execution
         finally:
             if live.task is None:
-                await self._forget(live.task_id, context)
+                await self._forget(live, context)
+            elif given and run.is_refused:
+                await self._forget(live, context, given)
 
-    async def _forget(self, task_id: str, context: ServerCallContext) -> None:
+    async def _forget(
+        self, live: LiveTask, context: ServerCallContext, config_id: str | None = None
+    ) -> None:
         try:
-            await self._configs.delete(task_id, context)
+            if config_id is None:
+                await self._configs.delete(live.task_id, context)
+            else:
+                await self.delete(live, config_id, context)
         except Exception:  # nobody waits for this
-            logger.exception("the receivers of task %s could not be forgotten", task_id)
+            logger.exception("the receivers of task %s could not be forgotten", live.task_id)
 
     def _join(self, live: LiveTask, target: Target) -> Receiver:
         """Return the receiver that a task had before, if that still has something to send."""
