@@ -44,6 +44,6 @@ def tool_arguments(given: object) -> JSON:
     if not isinstance(given, str):
         return as_json(given)
     try:
-        return cast("JSON", from_json(given))
+        return cast("JSON", from_json(given)) if given else None
     except ValueError:
         return given

@@ -53,7 +53,13 @@ def test_values_of_any_kind_are_json(value, json):
 
 @pytest.mark.parametrize(
     ("given", "arguments"),
-    [('{"a": 1}', {"a": 1}), ("{a: 1", "{a: 1"), ({"a": (1,)}, {"a": [1]}), ("", ""), (None, None)],
+    [
+        ('{"a": 1}', {"a": 1}),
+        ("{a: 1", "{a: 1"),
+        ({"a": (1,)}, {"a": [1]}),
+        ("", None),
+        (None, None),
+    ],
 )
 def test_arguments_of_tools_are_json_or_what_the_model_wrote(given, arguments):
     assert tool_arguments(given) == arguments

@@ -13,35 +13,13 @@ from autogen_agentchat.conditions import HandoffTermination, TextMentionTerminat
 from autogen_agentchat.messages import HandoffMessage
 from autogen_agentchat.teams import RoundRobinGroupChat, SelectorGroupChat, Swarm
 
-from a2a_adapters import File, InputRequired, InvalidInputError, Limits, Rejected
-from a2a_adapters.runtime import MemoryTaskStore
-from a2a_adapters.storage import open_storage
+from a2a_adapters import File, InputRequired, InvalidInputError, Rejected
 from tests.plugins.autogen.support import Custom, agent, answer, ask, calling, only, request
-from tests.storage.conftest import new_url
+from tests.plugins.restarts import Process
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request, tmp_path):
-    return new_url(request.param, tmp_path)
-
-
-class Server:
-    """An adapter as one process has it."""
-
-    def __init__(self, url, target, agent="agent", **options):
-        self.adapter = adapt(target, **options)
-        limits = Limits()
-        self._storage = open_storage(url, limits, partial(MemoryTaskStore, limits))
-        self._agent = agent
-
-    async def __aenter__(self):
-        await self._storage.start()
-        await self.adapter.open(self._storage.of(self._agent))
-        return self.adapter
-
-    async def __aexit__(self, *_):
-        await self.adapter.aclose()
-        await self._storage.aclose(1)
+def process(url, target, agent="agent", **options):
+    return Process(url, adapt(target, **options), agent)
 
 
 def all_of(heard):
@@ -80,7 +58,7 @@ def handing():
 async def test_a_conversation_goes_on_after_a_restart(url):
     heard = []
     for text in ("one", "two", "three"):
-        async with Server(url, lambda: Custom(all_of)) as adapter:
+        async with process(url, lambda: Custom(all_of)) as adapter:
             heard.append(answer(await ask(adapter, text)))
     assert heard == ["one", "one two", "one two three"]
 
@@ -90,7 +68,7 @@ async def test_owners_contexts_and_agents_keep_apart(url):
 
     async def say(text):
         for name in ("first", "second"):
-            async with Server(url, lambda: Custom(all_of), agent=name) as adapter:
+            async with process(url, lambda: Custom(all_of), agent=name) as adapter:
                 calls = (
                     ask(
                         adapter, f"{text} {name} {owner} {context}", owner=owner, context_id=context
@@ -115,35 +93,35 @@ async def test_a_handoff_is_answered_after_a_restart(url):
 
     asks = partial(swarm, calling("transfer_to_user"))
     says = partial(swarm, "It rains in Rome.")
-    async with Server(url, asks) as adapter:
+    async with process(url, asks) as adapter:
         question = only(await ask(adapter, "weather?"), InputRequired)
     assert question.durable
-    async with Server(url, says) as adapter:
+    async with process(url, says) as adapter:
         assert answer(await ask(adapter, "Rome", resuming=True)) == "It rains in Rome."
 
 
 @pytest.mark.parametrize("make", [reviewed, selected])
 async def test_a_user_proxy_is_answered_after_a_restart(url, make):
-    async with Server(url, make) as adapter:
+    async with process(url, make) as adapter:
         first = only(await ask(adapter, "write"), InputRequired)
     assert first == InputRequired("draft 1 after write\n\nEnter your response:", durable=True)
-    async with Server(url, make) as adapter:
+    async with process(url, make) as adapter:
         second = only(await ask(adapter, "shorter", resuming=True), InputRequired)
     assert second.prompt == "draft 2 after shorter\n\nEnter your response:"
-    async with Server(url, make) as adapter:
+    async with process(url, make) as adapter:
         await ask(adapter, "APPROVE", resuming=True)
         third = only(await ask(adapter, "again", task_id="t2"), InputRequired)
     assert third.prompt.startswith("draft 4 after again")
 
 
 async def test_a_user_proxy_in_a_swarm_hands_back(url):
-    async with Server(url, handing) as adapter:
+    async with process(url, handing) as adapter:
         first = only(await ask(adapter, "write"), InputRequired)
     assert "Handoff received from writer" in first.prompt
-    async with Server(url, handing) as adapter:
+    async with process(url, handing) as adapter:
         second = only(await ask(adapter, "shorter", resuming=True), InputRequired)
         assert second.durable
-    async with Server(url, handing) as adapter:
+    async with process(url, handing) as adapter:
         await ask(adapter, "APPROVE", resuming=True)
 
 
@@ -152,14 +130,14 @@ async def test_the_turns_of_a_team_count_over_a_question(url):
         writer = Custom(lambda heard: f"draft {len(heard)}", "writer")
         return RoundRobinGroupChat([writer, UserProxyAgent("human")], max_turns=3)
 
-    async with Server(url, team) as adapter:
+    async with process(url, team) as adapter:
         only(await ask(adapter, "write"), InputRequired)
-    async with Server(url, team) as adapter:
+    async with process(url, team) as adapter:
         assert answer(await ask(adapter, "shorter", resuming=True)) == "draft 2"
 
 
 async def test_one_object_is_free_while_a_caller_is_asked(url):
-    async with Server(url, reviewed()) as adapter:
+    async with process(url, reviewed()) as adapter:
         for owner in ("ann", "bob"):
             asked = only(await ask(adapter, f"for {owner}", owner=owner), InputRequired)
             assert asked.prompt.startswith(f"draft 1 after for {owner}")
@@ -169,10 +147,10 @@ async def test_one_object_is_free_while_a_caller_is_asked(url):
 
 
 async def test_a_reply_that_is_no_text_is_asked_for_again(url):
-    async with Server(url, reviewed) as adapter:
+    async with process(url, reviewed) as adapter:
         await ask(adapter, "write")
     png = File(content=b"x", media_type="text/plain")
-    async with Server(url, reviewed) as adapter:
+    async with process(url, reviewed) as adapter:
         with pytest.raises(InvalidInputError):
             adapter.stream(request(png, resuming=True))
         again = await ask(adapter, "shorter", resuming=True)
@@ -180,18 +158,18 @@ async def test_a_reply_that_is_no_text_is_asked_for_again(url):
 
 
 async def test_a_question_that_is_given_up_leaves_the_conversation_as_it_was(url):
-    async with Server(url, reviewed) as adapter:
+    async with process(url, reviewed) as adapter:
         await ask(adapter, "write")
         assert only(await ask(adapter, "hi", task_id="other"), Rejected)
         await adapter.abandon(request())
-    async with Server(url, reviewed) as adapter:
+    async with process(url, reviewed) as adapter:
         again = only(await ask(adapter, "anew", task_id="other"), InputRequired)
     assert again.prompt.startswith("draft 1 after anew")
 
 
 async def test_a_store_of_ones_own_is_kept(url):
     store = MemoryStateStore()
-    async with Server(url, lambda: Custom(all_of), store=store) as adapter:
+    async with process(url, lambda: Custom(all_of), store=store) as adapter:
         await ask(adapter, "one")
-    async with Server(url, lambda: Custom(all_of)) as adapter:
+    async with process(url, lambda: Custom(all_of)) as adapter:
         assert answer(await ask(adapter, "two")) == "two"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 
 import pytest
 from a2a_adapters_crewai import adapt
@@ -11,35 +10,13 @@ from crewai.flow import Flow, human_feedback, listen, persist, start
 from crewai.flow.persistence import SQLiteFlowPersistence
 from pydantic import BaseModel
 
-from a2a_adapters import Limits, Rejected
-from a2a_adapters.runtime import MemoryTaskStore
-from a2a_adapters.storage import open_storage
+from a2a_adapters import Rejected
 from tests.plugins.crewai.support import answer, ask, request, run
-from tests.storage.conftest import new_url
+from tests.plugins.restarts import Process
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request, tmp_path):
-    return new_url(request.param, tmp_path)
-
-
-class Server:
-    """An adapter as one process has it."""
-
-    def __init__(self, url, target, agent="agent"):
-        self.adapter = adapt(target)
-        limits = Limits()
-        self._storage = open_storage(url, limits, partial(MemoryTaskStore, limits))
-        self._agent = agent
-
-    async def __aenter__(self):
-        await self._storage.start()
-        await self.adapter.open(self._storage.of(self._agent))
-        return self.adapter
-
-    async def __aexit__(self, *_):
-        await self.adapter.aclose()
-        await self._storage.aclose(1)
+def process(url, target, agent="agent"):
+    return Process(url, adapt(target), agent)
 
 
 class Said(BaseModel):
@@ -101,13 +78,13 @@ class KeptReview(Silent):
 async def test_a_conversation_goes_on_after_a_restart(url, kind):
     heard = []
     for text in ("cats", "dogs"):
-        async with Server(url, kind) as adapter:
+        async with process(url, kind) as adapter:
             heard.append(answer(await ask(adapter, text)))
     assert heard == ["cats", "cats, dogs"]
 
 
 async def test_a_run_that_was_left_behind_stores_nothing(url):
-    async with Server(url, Notes) as adapter:
+    async with process(url, Notes) as adapter:
         deaf = request("cats")
         deaf.cancelled.left_behind = True
         assert answer(await run(adapter, deaf)) == "cats"
@@ -118,7 +95,7 @@ async def test_owners_contexts_and_agents_keep_apart(url):
     places = [(owner, context) for owner in ("ann", "bob") for context in ("one", "two")]
 
     async def say(text, name):
-        async with Server(url, Notes, agent=name) as adapter:
+        async with process(url, Notes, agent=name) as adapter:
             calls = (
                 ask(adapter, f"{text} {name} {owner} {context}", owner=owner, context_id=context)
                 for owner, context in places
@@ -133,29 +110,29 @@ async def test_owners_contexts_and_agents_keep_apart(url):
 
 
 async def test_questions_are_answered_after_restarts(url):
-    async with Server(url, Review) as adapter:
+    async with process(url, Review) as adapter:
         first = (await ask(adapter, "cats"))[-1]
     assert first.durable
     again = {"resuming": True, "resume_metadata": first.metadata}
-    async with Server(url, Review) as adapter:
+    async with process(url, Review) as adapter:
         second = (await ask(adapter, "shorter", **again))[-1]
     assert second.prompt == "Really?\n\ncats, shorter"
     again = {"resuming": True, "resume_metadata": second.metadata}
-    async with Server(url, Review) as adapter:
+    async with process(url, Review) as adapter:
         assert answer(await ask(adapter, "yes", **again)) == "cats, shorter, yes after cats"
         late = request("yes", **again)
         assert isinstance((await run(adapter, late))[0], Rejected)
 
 
 async def test_a_question_in_a_kept_state(url):
-    async with Server(url, KeptReview) as adapter:
+    async with process(url, KeptReview) as adapter:
         first = (await ask(adapter, "cats"))[-1]
-    async with Server(url, KeptReview) as adapter:
+    async with process(url, KeptReview) as adapter:
         refused = await ask(adapter, "dogs", task_id="other")
         assert isinstance(refused[0], Rejected)
         again = {"resuming": True, "resume_metadata": first.metadata}
         assert answer(await ask(adapter, "fine", **again)) == "fine after cats"
-    async with Server(url, KeptReview) as adapter:
+    async with process(url, KeptReview) as adapter:
         second = (await ask(adapter, "dogs"))[-1]
         await adapter.abandon(request(resume_metadata=second.metadata))
         third = (await ask(adapter, "owls"))[-1]
@@ -173,6 +150,6 @@ async def test_a_flow_that_says_where_it_is_stored_stays_there(url, tmp_path):
             self.state.said.append(self.state.message)
             return ", ".join(self.state.said)
 
-    async with Server(url, Own) as adapter:
+    async with process(url, Own) as adapter:
         await ask(adapter, "cats")
     assert answer(await ask(adapt(Own), "dogs")) == "cats, dogs"

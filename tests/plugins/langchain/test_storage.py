@@ -7,7 +7,6 @@ import sys
 from contextlib import asynccontextmanager
 
 import httpx
-import pytest
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
@@ -18,11 +17,6 @@ from tests.storage.conftest import new_url
 
 V1 = {"A2A-Version": "1.0"}
 ASKS, DONE = "TASK_STATE_INPUT_REQUIRED", "TASK_STATE_COMPLETED"
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request, tmp_path):
-    return new_url(request.param, tmp_path)
 
 
 def counting():

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 from a2a_adapters_openai_agents import adapt
 from agents import Agent, function_tool
 
 from a2a_adapters import Data, InputRequired, Limits, Rejected, TaskMetadata
-from a2a_adapters.runtime import MemoryTaskStore
-from a2a_adapters.storage import open_storage
 from tests.plugins.openai_agents.support import (
     Fake,
     agent,
@@ -24,33 +20,13 @@ from tests.plugins.openai_agents.support import (
     said,
     script,
 )
-from tests.storage.conftest import new_url
+from tests.plugins.restarts import Process
 
 STILL_WAITS = "Another task of this conversation waits for an answer."
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request, tmp_path):
-    return new_url(request.param, tmp_path)
-
-
-class Server:
-    """An adapter as one process has it."""
-
-    def __init__(self, url, agent, name="agent", **options):
-        self.adapter = adapt(agent, **options)
-        limits = Limits()
-        self._storage = open_storage(url, limits, partial(MemoryTaskStore, limits))
-        self._name = name
-
-    async def __aenter__(self):
-        await self._storage.start()
-        await self.adapter.open(self._storage.of(self._name))
-        return self.adapter
-
-    async def __aexit__(self, *_):
-        await self.adapter.aclose()
-        await self._storage.aclose(1)
+def process(url, agent, name="agent", **options):
+    return Process(url, adapt(agent, **options), name)
 
 
 def listener():
@@ -92,7 +68,7 @@ async def test_a_conversation_goes_on():
 async def test_a_conversation_goes_on_after_a_restart(url):
     heard = []
     for text in ("one", "two", "three"):
-        async with Server(url, listener()) as adapter:
+        async with process(url, listener()) as adapter:
             heard.append(answer(await ask(adapter, text)))
     assert heard == ["one", "one two", "one two three"]
 
@@ -100,7 +76,7 @@ async def test_a_conversation_goes_on_after_a_restart(url):
 async def test_owners_contexts_and_agents_keep_apart(url):
     for text in ("hi", "ho"):
         for name in ("first", "second"):
-            async with Server(url, listener(), name) as adapter:
+            async with process(url, listener(), name) as adapter:
                 for owner in ("ann", "bob"):
                     for context_id in ("one", "two"):
                         words = f"{text}.{name}.{owner}.{context_id}"
@@ -172,13 +148,13 @@ async def test_what_is_no_plain_yes_approves_nothing(words, told):
 
 
 async def test_an_approval_is_given_after_a_restart(url):
-    async with Server(url, clerk("Rome")) as adapter:
+    async with process(url, clerk("Rome")) as adapter:
         only(await ask(adapter, "book"), InputRequired)
-    async with Server(url, clerk("Rome")) as adapter:
+    async with process(url, clerk("Rome")) as adapter:
         events = await reply(adapter, "yes")
         assert answer(events) == "booked Rome"
     assert BOOKED == ["Rome"]
-    async with Server(url, clerk("Rome")) as adapter:
+    async with process(url, clerk("Rome")) as adapter:
         assert answer(await ask(adapter, "and?")) == "booked Rome"  # it is remembered
 
 
@@ -235,9 +211,9 @@ async def test_a_question_whose_task_is_gone_is_given_up():
 
 
 async def test_an_agent_that_has_changed_says_so(url):
-    async with Server(url, clerk("Rome")) as adapter:
+    async with process(url, clerk("Rome")) as adapter:
         await ask(adapter, "book")
-    async with Server(url, agent("hello", name="somebody else")) as adapter:
+    async with process(url, agent("hello", name="somebody else")) as adapter:
         assert "has changed" in only(await reply(adapter, "yes"), Rejected).reason
         assert answer(await ask(adapter, "hi", task_id="other")) == "hello"
 

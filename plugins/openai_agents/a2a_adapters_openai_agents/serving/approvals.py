@@ -11,9 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import Data, InputRequired, InvalidInputError, Part
-from a2a_adapters_openai_agents.serving.arguments import parsed
-from a2a_adapters_openai_agents.serving.input import as_text
+from a2a_adapters import Data, InputRequired, InvalidInputError, Part, as_text, tool_arguments
 
 if TYPE_CHECKING:
     from agents import RunState, ToolApprovalItem
@@ -87,7 +85,7 @@ def _payload(call: ToolApprovalItem) -> dict[str, JSON]:
         "call_id": _id(call),
         "agent": call.agent.name,
         "tool": call.name,
-        "arguments": parsed(call.arguments or ""),
+        "arguments": tool_arguments(call.arguments or ""),
     }
 
 

@@ -13,13 +13,10 @@ from openai.types.responses import (
     ResponseInputImageParam,
     ResponseInputTextParam,
 )
-from pydantic_core import to_json
 
-from a2a_adapters import AgentRequest, Data, File, InvalidInputError, Text
+from a2a_adapters import AgentRequest, File, InvalidInputError, as_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from a2a_adapters import Part
 
 
@@ -29,25 +26,16 @@ def as_message(request: AgentRequest) -> EasyInputMessageParam:
     Raises:
         InvalidInputError: It is empty, or names a file by its address.
     """
-    if not any(isinstance(part, File) or as_text([part]).strip() for part in request.parts):
+    if not as_text(request.parts).strip():
         raise InvalidInputError("the message is empty")
     if not any(isinstance(part, File) for part in request.parts):
         return {"role": "user", "content": as_text(request.parts)}
     return {"role": "user", "content": [_content(part) for part in request.parts]}
 
 
-def as_text(parts: Sequence[Part]) -> str:
-    """Return text and data as text, one per line."""
-    return "\n".join(_text(part) for part in parts if not isinstance(part, File))
-
-
-def _text(part: Text | Data) -> str:
-    return part.text if isinstance(part, Text) else to_json(part.value).decode()
-
-
 def _content(part: Part) -> ResponseInputContentParam:
     if not isinstance(part, File):
-        return ResponseInputTextParam(type="input_text", text=_text(part))
+        return ResponseInputTextParam(type="input_text", text=as_text([part]))
     guess, _ = mimetypes.guess_type(part.filename)
     media_type = part.media_type or guess or "application/octet-stream"
     address = f"data:{media_type};base64,{base64.b64encode(part.received()).decode()}"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from agents import HandoffOutputItem, ReasoningItem, ToolCallItem, ToolCallOutputItem
-from pydantic_core import to_jsonable_python
 
-from a2a_adapters import JSON, Progress, ToolCall, ToolResult
-from a2a_adapters_openai_agents.serving.arguments import parsed
+from a2a_adapters import Progress, ToolCall, ToolResult, as_json, tool_arguments
 from a2a_adapters_openai_agents.serving.output import is_failure
 
 if TYPE_CHECKING:
@@ -43,12 +41,12 @@ class News:
         call_id = item.call_id or ""
         name = item.tool_name or _member(item.raw_item, "type")
         self._names[call_id] = name
-        return ToolCall(call_id, name, parsed(_member(item.raw_item, "arguments")))
+        return ToolCall(call_id, name, tool_arguments(_member(item.raw_item, "arguments")))
 
     def _result(self, item: ToolCallOutputItem) -> ToolResult:
         call_id = item.call_id or ""
         failed = is_failure(item.output)
-        result = None if failed else cast("JSON", to_jsonable_python(item.output, fallback=str))
+        result = None if failed else as_json(item.output)
         return ToolResult(call_id, self._names.get(call_id, ""), result, failed)
 
 
