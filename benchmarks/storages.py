@@ -95,12 +95,21 @@ def statements(server: str) -> int:
     from sqlalchemy import Engine, event
     from starlette.testclient import TestClient
 
+    from a2a_adapters.storage.bulk import Bulk
+
     counted = []
+    write = Bulk.write
+
+    async def counted_write(bulk, batch):
+        counted.extend(batch)
+        return await write(bulk, batch)
+
     body = load.request("SendStreamingMessage", str(CHUNKS)).partition(b"\r\n\r\n")[2]
     headers = {"A2A-Version": "1.0", "Content-Type": "application/json"}
     url = "http://127.0.0.1/"
     with TestClient(servers.SERVERS[server]("stream"), base_url=url) as client:
         event.listen(Engine, "before_cursor_execute", lambda *_: counted.append(1))
+        Bulk.write = counted_write
         answer = client.post("/", content=body, headers=headers)
         assert "TASK_STATE_COMPLETED" in answer.text
         return len(counted)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+    from a2a_adapters.storage.bulk import Bulk, Rows
     from a2a_adapters.storage.health import Health
 
 _MOST = 500
@@ -48,6 +49,15 @@ class Write(ABC):
     """Whether it may have been written, though nobody knows."""
 
     @classmethod
+    def rows(cls, dialect: str, writes: Sequence[Any]) -> Sequence[Rows] | None:  # noqa: ARG003
+        """Return all rows that have to be written for them; None leaves them to `execute`.
+
+        If each of these rows can be written, no caller gets a result; if not, none is, and
+        `execute` finds out for whom something is in the way.
+        """
+        return None
+
+    @classmethod
     @abstractmethod
     async def execute(cls, connection: AsyncConnection, writes: Sequence[Any]) -> Sequence[object]:
         """Write them all; return what each one's caller gets, or is raised there."""
@@ -65,11 +75,14 @@ class GroupCommit:
 
     Args:
         engine: The database.
+        bulk: Writes rows to it.
         health: Told whether the database can be written.
     """
 
-    def __init__(self, engine: AsyncEngine, health: Health) -> None:
+    def __init__(self, engine: AsyncEngine, bulk: Bulk, health: Health) -> None:
         self._engine = engine
+        self._dialect = engine.dialect.name
+        self.bulk = bulk
         self._health = health
         self._waiting: deque[tuple[Write, asyncio.Future[Any]]] = deque()
         self._wake = asyncio.Event()
@@ -96,6 +109,7 @@ class GroupCommit:
             logger.error("%d writes were left behind: the database is away", len(self._waiting))
         for _, future in self._waiting:
             future.cancel()
+        await self.bulk.aclose()
 
     async def write(self, write: Write, patience: float | None = None) -> Any:
         """Write something and return its result once it is committed.
@@ -182,13 +196,27 @@ class GroupCommit:
         kinds: dict[type[Write], list[Write]] = {}
         for write in writes:
             kinds.setdefault(type(write), []).append(write)
+        ordered = sorted(kinds, key=lambda kind: kind.order)
         results: dict[int, object] = {}
-        async with self._engine.begin() as connection:
-            for kind in sorted(kinds, key=lambda kind: kind.order):
-                told = await kind.execute(connection, kinds[kind])
-                results.update(zip(map(id, kinds[kind]), told, strict=True))
+        if not await self._in_bulk([kind.rows(self._dialect, kinds[kind]) for kind in ordered]):
+            async with self._engine.begin() as connection:
+                for kind in ordered:
+                    told = await kind.execute(connection, kinds[kind])
+                    results.update(zip(map(id, kinds[kind]), told, strict=True))
         self.transactions += 1
-        return [results[id(write)] for write in writes]
+        return [results.get(id(write)) for write in writes]
+
+    async def _in_bulk(self, parts: Sequence[Sequence[Rows] | None]) -> bool:
+        """Write all by their rows; tell whether that was possible."""
+        batch: list[Rows] = []
+        for rows in parts:
+            if rows is None:
+                return False
+            batch += rows
+        try:
+            return await self.bulk.write(batch)
+        except Exception:  # the long way meets the same, and tells what it is
+            return False
 
 
 def _tell(future: asyncio.Future[Any], result: object) -> None:

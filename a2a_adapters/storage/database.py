@@ -15,7 +15,7 @@ from a2a_adapters.errors import ConfigurationError
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.protocol.ids import new_uuid
 from a2a_adapters.storage.commit import GroupCommit, Write
-from a2a_adapters.storage.engine import is_away, make_engine, parse_url, shown
+from a2a_adapters.storage.engine import is_away, make_bulk, make_engine, parse_url, shown
 from a2a_adapters.storage.health import PATIENCE_SECONDS, Health
 from a2a_adapters.storage.lease import LEASE_SECONDS, FileLock, Lease
 from a2a_adapters.storage.migrate import upgrade
@@ -61,7 +61,7 @@ class Database:
         self.engine = make_engine(self._url)
         self.process_id = new_uuid()
         self.health = Health(self.name)
-        self.commits = GroupCommit(self.engine, self.health)
+        self.commits = GroupCommit(self.engine, make_bulk(self._url, self.engine), self.health)
         self._file_lock = (
             FileLock(Path(self._url.database or "")) if self._url.drivername[0] == "s" else None
         )

@@ -6,6 +6,7 @@ it is owed is all there is to remember.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, delete, update
@@ -19,20 +20,25 @@ from a2a_adapters.storage.upsert import upsert
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sqlalchemy.dialects import sqlite
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 
 async def owe(connection: AsyncConnection, rows: Sequence[dict[str, Any]]) -> None:
     """Store what receivers are owed, in place of what they were owed of the same task before."""
-    if not rows:
-        return
-    statement = upsert(connection.dialect.name, push_outbox)
+    if rows:
+        await connection.execute(owing(connection.dialect.name), rows)
+
+
+@cache
+def owing(dialect: str) -> sqlite.Insert:
+    """Return what stores that."""
+    statement = upsert(dialect, push_outbox)
     new = statement.excluded
-    statement = statement.on_conflict_do_update(
+    return statement.on_conflict_do_update(
         index_elements=["agent", "task", "owner", "config"],
         set_={"version": new.version, "process": new.process},
     )
-    await connection.execute(statement, rows)
 
 
 class Delivered(Write):

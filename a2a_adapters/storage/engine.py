@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import event
+from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import (
     ArgumentError,
@@ -17,9 +17,13 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from a2a_adapters.errors import ConfigurationError, MissingExtraError
+from a2a_adapters.storage.bulk import PostgresqlBulk, SqliteBulk
 
 if TYPE_CHECKING:
+    from sqlalchemy import Engine
     from sqlalchemy.ext.asyncio import AsyncEngine
+
+    from a2a_adapters.storage.bulk import Bulk
 
 STATEMENT_SECONDS = 5.0
 """How long a transaction or a read may take."""
@@ -85,28 +89,51 @@ def _no_connect_timeout(url: URL) -> dict[str, Any]:
     return {"connect_timeout": given} if given else {}
 
 
+def make_bulk(url: URL, engine: AsyncEngine) -> Bulk:
+    """Return what writes many rows to the database of an engine."""
+    if engine.dialect.name == "postgresql":
+        return PostgresqlBulk(engine)
+    one = create_engine(
+        url.set(drivername="sqlite", query={}),
+        pool_size=1,
+        max_overflow=0,
+        pool_timeout=STATEMENT_SECONDS,
+    )
+    _prepare_all(one, _synchronous(url))
+    return SqliteBulk(one)
+
+
 def _sqlite(url: URL) -> AsyncEngine:
+    synchronous = _synchronous(url)
+    engine = create_async_engine(
+        url.set(query={}),
+        hide_parameters=True,
+        pool_reset_on_return=None,  # whoever had it has committed or rolled back
+    )
+    _prepare_all(engine.sync_engine, synchronous)
+    return engine
+
+
+def _synchronous(url: URL) -> str:
     query = dict(url.query)
     synchronous = str(query.pop("synchronous", "normal"))
     if synchronous not in _SYNCHRONOUS or query:
         raise ConfigurationError(
             f"the storage sqlite: has one option, ?synchronous={'|'.join(_SYNCHRONOUS)}"
         )
-    engine = create_async_engine(
-        url.set(query={}),
-        hide_parameters=True,
-        pool_reset_on_return=None,  # whoever had it has committed or rolled back
-    )
+    return synchronous
 
-    @event.listens_for(engine.sync_engine, "connect")
+
+def _prepare_all(engine: Engine, synchronous: str) -> None:
+    """Prepare every connection of an engine for SQLite."""
+
+    @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: object) -> None:
         cursor = connection.cursor()
         cursor.execute("PRAGMA journal_mode=WAL")
         cursor.execute(f"PRAGMA synchronous={synchronous}")
         cursor.execute(f"PRAGMA busy_timeout={int(STATEMENT_SECONDS * 1000)}")
         cursor.close()
-
-    return engine
 
 
 def is_away(error: BaseException) -> bool:

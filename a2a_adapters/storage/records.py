@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, case, delete, select, tuple_, update
 
+from a2a_adapters.storage.bulk import Rows
 from a2a_adapters.storage.commit import Write
 from a2a_adapters.storage.interface import LeftTask, UsedMessage
 from a2a_adapters.storage.lease import living
@@ -49,6 +50,14 @@ class AcceptMessage(Write):
             "digest": digest,
             "accepted": time.time_ns(),
         }
+
+    @classmethod
+    def rows(cls, dialect: str, writes: Sequence[AcceptMessage]) -> Sequence[Rows] | None:
+        """Return the rows of the messages and of their tasks."""
+        of_tasks = SaveTask.rows(dialect, [write.task for write in writes])
+        if of_tasks is None:
+            return None
+        return [Rows(_insert_messages(dialect), [write.row for write in writes]), *of_tasks]
 
     @classmethod
     async def execute(

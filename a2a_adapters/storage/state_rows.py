@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from functools import cache
 from typing import TYPE_CHECKING
 
 from sqlalchemy import delete
 
+from a2a_adapters.storage.bulk import Rows
 from a2a_adapters.storage.commit import Write
 from a2a_adapters.storage.schema import key, states
 from a2a_adapters.storage.upsert import upsert
@@ -14,6 +16,7 @@ from a2a_adapters.storage.upsert import upsert
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sqlalchemy.dialects import sqlite
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 
@@ -28,24 +31,34 @@ class SaveState(Write):
         self.body = body
 
     @classmethod
+    def rows(cls, dialect: str, writes: Sequence[SaveState]) -> Sequence[Rows] | None:
+        """Return the rows of what there is to keep, if nothing is to be forgotten."""
+        if any(write.body is None for write in writes):
+            return None
+        changed = time.time_ns()
+        kept = [{**write.place, "body": write.body, "changed": changed} for write in writes]
+        return [Rows(_insert(dialect), kept)] if kept else []
+
+    @classmethod
     async def execute(
         cls, connection: AsyncConnection, writes: Sequence[SaveState]
     ) -> Sequence[object]:
         """Write all that there is to keep by one statement."""
-        changed = time.time_ns()
-        rows = [
-            {**w.place, "body": w.body, "changed": changed} for w in writes if w.body is not None
-        ]
-        if rows:
-            statement = upsert(connection.dialect.name, states)
-            new = statement.excluded
-            statement = statement.on_conflict_do_update(
-                index_elements=["agent", "owner", "context", "kind"],
-                set_={"body": new.body, "changed": new.changed},
-            )
-            await connection.execute(statement, rows)
+        kept = [write for write in writes if write.body is not None]
+        for rows in cls.rows(connection.dialect.name, kept) or ():
+            await connection.execute(rows.statement, rows.values)
         for write in writes:
             if write.body is None:
                 place = [states.c[name] == value for name, value in write.place.items()]
                 await connection.execute(delete(states).where(*place))
         return [None] * len(writes)
+
+
+@cache
+def _insert(dialect: str) -> sqlite.Insert:
+    statement = upsert(dialect, states)
+    new = statement.excluded
+    return statement.on_conflict_do_update(
+        index_elements=["agent", "owner", "context", "kind"],
+        set_={"body": new.body, "changed": new.changed},
+    )

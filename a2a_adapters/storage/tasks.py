@@ -34,8 +34,9 @@ from sqlalchemy import (
 
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import is_durable_question
+from a2a_adapters.storage.bulk import Rows
 from a2a_adapters.storage.commit import Write
-from a2a_adapters.storage.deliveries import owe
+from a2a_adapters.storage.deliveries import owe, owing
 from a2a_adapters.storage.health import PATIENCE_SECONDS
 from a2a_adapters.storage.interface import LeftTask, PatientTaskStore, State, number_of
 from a2a_adapters.storage.schema import key, push_configs, push_outbox, tasks
@@ -258,6 +259,7 @@ class SaveTask(Write):
             "version": number,
             "previous": number_of(previous),
             "process": process,
+            "epoch": 0,
             "owner_name": owner.encode(),
             "body": task.SerializeToString(),
         }
@@ -289,6 +291,18 @@ class SaveTask(Write):
         return changed | {f"its_{name}": self.row[name] for name in _COMPARED}
 
     @classmethod
+    def rows(cls, dialect: str, writes: Sequence[SaveTask]) -> Sequence[Rows] | None:
+        """Return the rows of new tasks, of known ones, and of what is stored with them."""
+        new = [write.row for write in writes if write.is_new]
+        known = [write.changes() for write in writes if not write.is_new]
+        owed = [row for write in writes for row in write._owed]  # noqa: SLF001
+        kept = SaveState.rows(dialect, [state for write in writes for state in write.states])
+        if kept is None:
+            return None
+        own = Rows(_insert(dialect), new), Rows(_UPDATE, known), Rows(owing(dialect), owed)
+        return [*(rows for rows in own if rows.values), *kept]
+
+    @classmethod
     async def execute(
         cls, connection: AsyncConnection, writes: Sequence[SaveTask]
     ) -> Sequence[object]:
@@ -308,7 +322,7 @@ class SaveTask(Write):
         await SaveState.execute(connection, [state for write in done for state in write.states])
         kept = set(map(id, done))
         return [
-            write.version if id(write) in kept else ConcurrentTaskModificationError(write.task_id)
+            None if id(write) in kept else ConcurrentTaskModificationError(write.task_id)
             for write in writes
         ]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from sqlalchemy import event
+from sqlalchemy.util import greenlet_spawn
 
 from a2a_adapters import Limits
 from a2a_adapters.runtime import MemoryTaskStore
@@ -23,6 +25,24 @@ def new_url(engine, tmp_path):
 def storage_at(url, limits=None):
     limits = limits or Limits()
     return open_storage(url, limits, partial(MemoryTaskStore, limits))
+
+
+def before_statements(database, listener):
+    """Have something done before every statement; return what ends that."""
+    engine, bulk = database.engine.sync_engine, database.commits.bulk
+
+    async def write(batch):
+        for rows in batch:
+            await greenlet_spawn(listener, None, None, str(rows.statement))
+        return await type(bulk).write(bulk, batch)
+
+    def end():
+        event.remove(engine, "before_cursor_execute", listener)
+        del bulk.write
+
+    event.listen(engine, "before_cursor_execute", listener)
+    bulk.write = write
+    return end
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])

@@ -7,10 +7,8 @@ import os
 import sys
 from pathlib import Path
 
-from sqlalchemy import event
-from sqlalchemy.engine import Engine
-
 from a2a_adapters import Adapter, AgentDescription, ServerOptions, TextDelta, serve
+from a2a_adapters.storage.bulk import Bulk
 
 
 class Recalling(Adapter):
@@ -30,18 +28,19 @@ class Recalling(Adapter):
 
 
 def die(when):
-    """End this process by the transaction that stores what was said: before or after its commit."""
-    writing = []
+    """End this process by the transaction that stores what was said: before or after it."""
+    write = Bulk.write
 
-    @event.listens_for(Engine, "before_cursor_execute")
-    def note(connection, cursor, statement, *_):
-        if "INTO a2a_states" in statement:
-            writing.append(connection)
-
-    @event.listens_for(Engine, "commit" if when == "before" else "checkin")
-    def end(*_):
-        if writing:
+    async def dying(bulk, batch):
+        is_last = any(rows.statement.table.name == "a2a_states" for rows in batch)
+        if is_last and when == "before":
             os._exit(9)
+        is_written = await write(bulk, batch)
+        if is_last:
+            os._exit(9)
+        return is_written
+
+    Bulk.write = dying
 
 
 if __name__ == "__main__":

@@ -7,11 +7,10 @@ import asyncio
 import pytest
 from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 from a2a.types import ListTasksRequest
-from sqlalchemy import event
 
 from a2a_adapters import ConfigurationError
 from a2a_adapters.storage.migrate import differences
-from tests.storage.conftest import storage_at
+from tests.storage.conftest import before_statements, storage_at
 from tests.storage.test_contract import (
     CANCELED,
     COMPLETED,
@@ -92,8 +91,7 @@ async def test_everything_is_there_after_a_restart(database_url):
 async def test_many_writes_are_one_transaction(storage):
     store = store_of(storage)
     statements = []
-    engine = storage.database.engine.sync_engine
-    event.listen(engine, "before_cursor_execute", lambda *a: statements.append(a[2]))
+    before_statements(storage.database, lambda *a: statements.append(a[2]))
     before = storage.database.commits.transactions
     await asyncio.gather(*(put(store, task(f"t{number}")) for number in range(300)))
     assert storage.database.commits.transactions - before <= 2
@@ -118,8 +116,7 @@ async def test_a_page_of_ten_thousand_tasks_is_found_by_an_index(storage):
         numbers = range(start, start + 500)
         await asyncio.gather(*(put(store, task(f"t{n:05}", second=n + 1)) for n in numbers))
     statements = []
-    engine = storage.database.engine.sync_engine
-    event.listen(engine, "before_cursor_execute", lambda *a: statements.append(a[2]))
+    before_statements(storage.database, lambda *a: statements.append(a[2]))
     page = await store.list(ListTasksRequest(page_size=50), caller())
     assert page.total_size == 10_000
     assert [found.id for found in page.tasks][:2] == ["t09999", "t09998"]

@@ -17,9 +17,10 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.util import await_only
 
 from a2a_adapters import ServerOptions, build_app
+from a2a_adapters.storage.bulk import SqliteBulk
 from a2a_adapters.testing import running
 from tests.bindings.support import grpc_port
-from tests.storage.conftest import new_url
+from tests.storage.conftest import before_statements, new_url
 from tests.storage.postgresql import new_database_at, server_of_its_own
 from tests.storage.test_kill import V1
 
@@ -81,14 +82,13 @@ async def state_of(http, task_id):
 
 
 @contextmanager
-def listening(database, listener, name="before_cursor_execute"):
-    """Have something done at every statement, by the driver's own way."""
-    engine = database.engine.sync_engine
-    event.listen(engine, name, listener)
+def listening(database, listener):
+    """Have something done at every statement."""
+    end = before_statements(database, listener)
     try:
         yield
     finally:
-        event.remove(engine, name, listener)
+        end()
 
 
 @asynccontextmanager
@@ -105,14 +105,19 @@ async def gone(database):
 @asynccontextmanager
 async def without_connections(database):
     """Somebody else has all the connections."""
+    bulk = database.commits.bulk
+    await bulk.aclose()
     pool = database.engine.pool
     most = pool.size() + pool._max_overflow
     taken = [await database.engine.connect() for _ in range(most)]
+    own = await asyncio.to_thread(bulk.engine.connect) if isinstance(bulk, SqliteBulk) else None
     try:
         yield
     finally:
         for connection in taken:
             await connection.close()
+        if own is not None:
+            own.close()
 
 
 @asynccontextmanager
@@ -130,10 +135,13 @@ async def full(database):
     def fill(connection, *_):
         limit(1)(connection)  # as large as it is, and no larger
 
-    with listening(database, fill, "checkout"):
-        yield
-    listener = limit(1_000_000)
-    event.listen(database.engine.sync_engine, "checkout", listener)
+    engines = database.engine.sync_engine, database.commits.bulk.engine
+    for engine in engines:
+        event.listen(engine, "checkout", fill)
+    yield
+    for engine in engines:
+        event.remove(engine, "checkout", fill)
+        event.listen(engine, "checkout", limit(1_000_000))
 
 
 OUTAGES = [("sqlite", gone), ("postgresql", gone), ("sqlite", full)]

@@ -8,11 +8,10 @@ import logging
 import pytest
 from a2a.server.context import ServerCallContext
 from a2a.types import GetTaskRequest, ListTasksRequest, TaskState
-from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
-from tests.storage.conftest import storage_at
+from tests.storage.conftest import before_statements, storage_at
 from tests.storage.test_messages import message, runtime_of
 
 CALLER = ServerCallContext()
@@ -25,8 +24,7 @@ class Outage:
     def __init__(self, storage):
         self.is_on = False
         self.statements = 0
-        engine = storage.database.engine.sync_engine
-        event.listen(engine, "before_cursor_execute", self.before)
+        before_statements(storage.database, self.before)
 
     def before(self, *_):
         self.statements += 1

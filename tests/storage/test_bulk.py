@@ -1,0 +1,99 @@
+"""Rows that are written at once: all of them, or none."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from a2a.server.cluster.version import TaskVersion
+from sqlalchemy import text
+
+from a2a_adapters.storage.interface import UsedMessage
+from tests.storage.conftest import storage_at
+from tests.storage.test_contract import caller, ids, task
+
+
+@pytest.fixture
+async def storage(database_url):
+    opened = storage_at(database_url)
+    await opened.start()
+    yield opened
+    await opened.aclose(1)
+
+
+def watched(storage, monkeypatch):
+    """Return what becomes of every attempt to write in bulk."""
+    told = []
+    bulk = storage.database.commits.bulk
+
+    async def write(batch):
+        told.append(await type(bulk).write(bulk, batch))
+        return told[-1]
+
+    monkeypatch.setattr(bulk, "write", write)
+    return told
+
+
+async def accepted(poet, number):
+    name = f"message-{number}"
+    return await poet.accept("ann", name, b"digest", task(f"t{number}"))
+
+
+async def test_messages_tasks_and_states_go_this_way(storage, monkeypatch):
+    told = watched(storage, monkeypatch)
+    poet = storage.of("poet")
+    versions = await asyncio.gather(*(accepted(poet, number) for number in range(5)))
+    await poet.tasks.put(task("t0"), "ann", versions[0], receivers=["config"])
+    await poet.write_state("ann", "c", "kind", b"state")
+    assert told
+    assert all(told)
+    assert sorted(await ids(poet.tasks)) == [f"t{number}" for number in range(5)]
+    assert await poet.read_state("ann", "c", "kind") == b"state"
+
+
+async def test_what_one_of_them_meets_is_met_by_it_alone(storage, monkeypatch):
+    poet = storage.of("poet")
+    version = await accepted(poet, 0)
+    told = watched(storage, monkeypatch)
+    again, new, stale = await asyncio.gather(
+        poet.accept("ann", "message-0", b"digest", task("other")),
+        accepted(poet, 1),
+        poet.tasks.put(task("t0"), "ann", TaskVersion(1)),
+        return_exceptions=True,
+    )
+    assert told == [False]
+    assert isinstance(again, UsedMessage)
+    assert isinstance(new, TaskVersion)
+    assert isinstance(stale, Exception)
+    assert sorted(await ids(poet.tasks)) == ["t0", "t1"]
+    assert (await poet.tasks.get("t0", caller())).version == version
+
+
+async def test_what_cannot_be_written_this_way_is_written(storage, monkeypatch):
+    async def fail(batch):
+        raise OSError("broken")
+
+    monkeypatch.setattr(storage.database.commits.bulk, "write", fail)
+    poet = storage.of("poet")
+    await accepted(poet, 0)
+    assert await ids(poet.tasks) == ["t0"]
+
+
+LOCKS = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "LOCK a2a_tasks IN EXCLUSIVE MODE"}
+
+
+async def test_what_nobody_waits_for_any_more_is_not_written(storage):
+    poet = storage.of("poet")
+    bulk = storage.database.commits.bulk
+    save = poet.tasks.write_of(task("late"), "ann", TaskVersion.MISSING)
+    batch = type(save).rows(bulk.dialect.name, [save])
+    async with storage.database.engine.connect() as other:
+        await other.execute(text(LOCKS[bulk.dialect.name]))
+        writing = asyncio.ensure_future(bulk.write(batch))
+        done, _ = await asyncio.wait([writing], timeout=0.2)
+        assert not done
+        writing.cancel()
+        await asyncio.wait([writing])
+        await other.rollback()
+    await accepted(poet, 1)  # goes the same way, after it
+    assert await ids(poet.tasks) == ["t1"]
