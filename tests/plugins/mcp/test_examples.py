@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
+PATHS = [*sorted(EXAMPLES.glob("mcp_*.py")), EXAMPLES / "travel" / "trip.py"]
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("mcp_*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
 def test_examples_run_and_check_themselves(path):
     subprocess.run([sys.executable, path], check=True, timeout=250, stdin=subprocess.DEVNULL)
