@@ -20,8 +20,8 @@ import importlib, importlib.util, pkgutil
 import a2a_adapters
 assert not importlib.util.find_spec("langchain_core")
 SQL = (
-    "commit database deliveries engine lease records retention schema sql sql_push tasks upsert "
-    "migrations.versions.0001_first"
+    "commit database deliveries engine lease places records retention schema sql sql_push "
+    "state_rows tasks upsert migrations.versions.0001_first"
 )
 NEEDED = {
     "a2a_adapters.bindings.grpc": "grpc",
@@ -32,6 +32,7 @@ NEEDED = {
     "a2a_adapters.security.jwks": "jwt",
     "a2a_adapters.storage.migrate": "alembic",
     "a2a_adapters.storage.migrations.env": "alembic",
+    "a2a_adapters.storage.notify": "psycopg",
     **dict.fromkeys((f"a2a_adapters.storage.{name}" for name in SQL.split()), "sqlalchemy"),
 }
 for module in pkgutil.walk_packages(a2a_adapters.__path__, "a2a_adapters."):

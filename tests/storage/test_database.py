@@ -112,8 +112,8 @@ async def test_a_write_that_the_database_refuses_fails_alone(storage):
 
 async def test_a_page_of_ten_thousand_tasks_is_found_by_an_index(storage):
     store = store_of(storage)
-    for start in range(0, 10_000, 500):
-        numbers = range(start, start + 500)
+    for start in range(0, 10_000, 100):
+        numbers = range(start, start + 100)
         await asyncio.gather(*(put(store, task(f"t{n:05}", second=n + 1)) for n in numbers))
     statements = []
     before_statements(storage.database, lambda *a: statements.append(a[2]))
