@@ -5,6 +5,9 @@
     from a2a_adapters_openai_agents import adapt
 
     serve(adapt(agent, max_turns=20))
+
+The other way round, `A2AModel`, `a2a_tool` and `a2a_handoff` are remote agents as the SDK's own
+objects.
 """
 
 from __future__ import annotations
@@ -15,18 +18,29 @@ from typing import TYPE_CHECKING
 from a2a_adapters import hookimpl, lazy_names
 
 if TYPE_CHECKING:
-    from a2a_adapters import Adapter
+    from a2a_adapters import Adapter, RemoteAgent
+    from a2a_adapters_openai_agents.calling.handoff import a2a_handoff
+    from a2a_adapters_openai_agents.calling.model import A2AModel
+    from a2a_adapters_openai_agents.calling.tool import a2a_tool
     from a2a_adapters_openai_agents.serving.adapt import adapt
     from a2a_adapters_openai_agents.serving.adapter import OpenAIAgentsAdapter
 
-__all__ = ["OpenAIAgentsAdapter", "adapt"]
+__all__ = ["A2AModel", "OpenAIAgentsAdapter", "a2a_handoff", "a2a_tool", "adapt"]
+
+_FRAMEWORK = "openai-agents"
 
 # Importing these imports the SDK, which takes a second: loaded on first use.
 __getattr__ = lazy_names(
     __name__,
-    {"adapt": "serving.adapt", "OpenAIAgentsAdapter": "serving.adapter"},
+    {
+        "A2AModel": "calling.model",
+        "a2a_handoff": "calling.handoff",
+        "a2a_tool": "calling.tool",
+        "adapt": "serving.adapt",
+        "OpenAIAgentsAdapter": "serving.adapter",
+    },
     frameworks=("agents",),
-    extra="openai-agents",
+    extra=_FRAMEWORK,
 )
 
 
@@ -44,4 +58,16 @@ def a2a_adapt(target: object) -> Adapter | None:
 @hookimpl
 def a2a_frameworks() -> list[str]:
     """Name what this is made for."""
-    return ["openai-agents"]
+    return [_FRAMEWORK]
+
+
+@hookimpl
+def a2a_remote_llm(agent: RemoteAgent, framework: str) -> object | None:
+    """Return a remote agent as a model."""
+    return __getattr__("A2AModel")(agent) if framework == _FRAMEWORK else None
+
+
+@hookimpl
+def a2a_remote_tool(agent: RemoteAgent, framework: str) -> object | None:
+    """Return a remote agent as a tool."""
+    return __getattr__("a2a_tool")(agent) if framework == _FRAMEWORK else None

@@ -1,0 +1,1 @@
+"""Remote agents as models, tools and handoffs of the OpenAI Agents SDK."""

@@ -1,0 +1,49 @@
+"""A remote agent to hand over to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agents import Agent, Handoff, handoff
+from agents.extensions.handoff_filters import remove_all_tools
+
+from a2a_adapters import RemoteAgent, ToolDescription
+from a2a_adapters_openai_agents.calling.model import A2AModel
+
+if TYPE_CHECKING:
+    from a2a_adapters import AgentDescription
+
+_PREFIX = "transfer_to_"
+_NAME_LENGTH = 64
+
+
+def a2a_handoff(
+    agent: RemoteAgent | str, about: AgentDescription | None = None
+) -> Handoff[Any, Agent[Any]]:
+    """Return any A2A agent to hand over to: `Agent(handoffs=[a2a_handoff(url)])`.
+
+    The remote agent gets the conversation, without calls of tools, and goes on with it as an agent
+    whose model is `A2AModel`. A question of it is the run's output, and a run that goes on with
+    its `last_agent` answers it.
+
+    Args:
+        agent: The agent, or its URL.
+        about: What the model is told of: the agent's description. Without it the agent's card is
+            read now, by a blocking call; in async code give `await RemoteAgent(...).describe()`.
+
+    Raises:
+        ConfigurationError: The URL is none.
+        RemoteAgentError: The card cannot be had.
+    """
+    remote = RemoteAgent.of(agent)
+    about = about or remote.describe_sync()
+    target: Agent[Any] = Agent(
+        name=about.name, handoff_description=about.description, model=A2AModel(remote)
+    )
+    named = ToolDescription.of_agent(about)
+    return handoff(
+        target,
+        tool_name_override=f"{_PREFIX}{named.name}"[:_NAME_LENGTH],
+        tool_description_override=named.description,
+        input_filter=remove_all_tools,
+    )

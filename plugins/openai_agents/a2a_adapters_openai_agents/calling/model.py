@@ -1,0 +1,157 @@
+"""A remote agent as a model."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, cast
+
+from agents import Model, ModelResponse, ModelTracing
+
+from a2a_adapters import AgentReply, ConfigurationError, RemoteAgent, Text, TextDelta
+from a2a_adapters_openai_agents.calling.items import as_parts
+from a2a_adapters_openai_agents.calling.place import new_to
+from a2a_adapters_openai_agents.calling.response import ResponseEvents, message, usage_of
+from a2a_adapters_openai_agents.calling.spans import call_span
+from a2a_adapters_openai_agents.calling.text import rest_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+
+    from agents import (
+        AgentOutputSchemaBase,
+        Handoff,
+        ModelSettings,
+        Tool,
+        TResponseInputItem,
+        TResponseStreamEvent,
+    )
+    from openai.types.responses.response_prompt_param import ResponsePromptParam
+
+    from a2a_adapters import Part
+    from a2a_adapters_openai_agents.calling.place import Place
+
+_GO_ON = Text("Please go on.")
+
+
+class A2AModel(Model):
+    """Any A2A agent as a model: `Agent(name="desk", model=A2AModel("http://localhost:8000"))`.
+
+    The agent keeps the conversation: each answer names it in its message's `provider_data`, so that
+    a run whose input, or session, goes on with such an answer sends only what is new. One model
+    serves any number of agents and conversations. A question of the agent is its answer, and the
+    next message answers it.
+
+    The agent has its own tools and takes none. For an agent with an `output_type` its data is the
+    answer, as JSON. Otherwise data and the names of files are given as text.
+
+    Args:
+        agent: The agent, or its URL.
+    """
+
+    def __init__(self, agent: RemoteAgent | str) -> None:
+        self._agent = RemoteAgent.of(agent)
+
+    async def get_response(  # noqa: PLR0913 - the SDK's arguments
+        self,
+        system_instructions: str | None,
+        input: str | list[TResponseInputItem],  # noqa: A002 - the SDK's name
+        model_settings: ModelSettings,  # noqa: ARG002
+        tools: list[Tool],
+        output_schema: AgentOutputSchemaBase | None,
+        handoffs: list[Handoff[Any, Any]],
+        tracing: ModelTracing,
+        *,
+        previous_response_id: str | None,  # noqa: ARG002
+        conversation_id: str | None,  # noqa: ARG002
+        prompt: ResponsePromptParam | None,  # noqa: ARG002
+    ) -> ModelResponse:
+        """Return the agent's answer.
+
+        Raises:
+            ConfigurationError: It is to have tools or to hand over.
+            RemoteAgentError: It does not answer.
+        """
+        place, parts = self._asked(system_instructions, input, [*tools, *handoffs])
+        with call_span(self._agent, disabled=tracing.is_disabled()) as span:
+            reply = await self._agent.send(
+                parts, context_id=place.context_id, task_id=place.task_id
+            )
+            span.take(reply)
+        is_text = output_schema is None or output_schema.is_plain_text()
+        whole = message(_whole(reply, is_text=is_text), place.after(reply))
+        return ModelResponse([whole], usage_of(reply), None)
+
+    async def stream_response(  # noqa: PLR0913
+        self,
+        system_instructions: str | None,
+        input: str | list[TResponseInputItem],  # noqa: A002
+        model_settings: ModelSettings,  # noqa: ARG002
+        tools: list[Tool],
+        output_schema: AgentOutputSchemaBase | None,
+        handoffs: list[Handoff[Any, Any]],
+        tracing: ModelTracing,
+        *,
+        previous_response_id: str | None,  # noqa: ARG002
+        conversation_id: str | None,  # noqa: ARG002
+        prompt: ResponsePromptParam | None,  # noqa: ARG002
+    ) -> AsyncGenerator[TResponseStreamEvent]:
+        """Yield the agent's answer as it comes.
+
+        Raises:
+            ConfigurationError: It is to have tools or to hand over.
+            RemoteAgentError: It does not answer.
+        """
+        place, parts = self._asked(system_instructions, input, [*tools, *handoffs])
+        is_text = output_schema is None or output_schema.is_plain_text()
+        made = ResponseEvents(self._agent.name)
+        for event in made.begin():
+            yield event
+        with call_span(self._agent, disabled=tracing.is_disabled()) as span:
+            stream = self._agent.stream(parts, context_id=place.context_id, task_id=place.task_id)
+            said = ""
+            async with aclosing(stream) as news:
+                async for each in news:
+                    if isinstance(each, TextDelta) and is_text:
+                        said += each.text
+                        yield made.delta(each.text)
+                    elif isinstance(each, AgentReply):
+                        span.take(each)
+                        if rest := _rest(each, said, is_text=is_text):
+                            said += rest
+                            yield made.delta(rest)
+                        whole = message(said, place.after(each))
+                        for event in made.end(whole, usage_of(each)):
+                            yield event
+
+    async def close(self) -> None:
+        """Close the agent's connections; the next call opens them again."""
+        await self._agent.aclose()
+
+    def _asked(
+        self,
+        instructions: str | None,
+        given: str | list[TResponseInputItem],
+        refused: Sequence[Tool | Handoff[Any, Any]],
+    ) -> tuple[Place, Sequence[Part]]:
+        """Return where the conversation has come to, and what the agent is sent."""
+        if refused:
+            raise ConfigurationError(
+                "a remote agent has its own tools and takes none: give no tools and no handoffs to "
+                "an agent whose model is an A2AModel"
+            )
+        items = [{"role": "user", "content": given}] if isinstance(given, str) else given
+        place, new = new_to(self._agent.name, cast("Sequence[Mapping[str, Any]]", items))
+        parts = as_parts(new, None if place.context_id else instructions)
+        return place, parts or [_GO_ON]
+
+
+def _whole(reply: AgentReply, *, is_text: bool) -> str:
+    return text_of(reply) if is_text or not reply.data else reply.data_text
+
+
+def _rest(reply: AgentReply, said: str, *, is_text: bool) -> str:
+    """Return what of an answer was not sent as text yet."""
+    if not is_text:
+        return _whole(reply, is_text=False)
+    rest = rest_of(reply)
+    return f"\n{rest}" if said and rest else rest

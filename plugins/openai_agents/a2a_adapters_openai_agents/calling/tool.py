@@ -1,0 +1,121 @@
+"""A remote agent, or one of its skills, as a tool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agents import FunctionTool, RunContextWrapper
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from a2a_adapters import (
+    AgentDescription,
+    InvalidInputError,
+    RemoteAgent,
+    RemoteAgentError,
+    Skill,
+    ToolDescription,
+)
+from a2a_adapters_openai_agents.calling.spans import call_span
+from a2a_adapters_openai_agents.calling.text import text_of
+
+if TYPE_CHECKING:
+    from agents.tool_context import ToolContext
+
+    from a2a_adapters import AgentReply
+
+_SILENT = "(The agent answered nothing.)"
+_ASKS = "(It asks you. Call this tool again with the answer, and with these names.)"
+_FAILED = "The agent could not be asked: {}"
+
+
+class A2AToolArgs(BaseModel):
+    """What a model gives to the tool."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    message: str = Field(description="What to ask the agent or tell it, in full sentences.")
+    context_id: str = Field(
+        "", description="The context_id of an earlier result, to go on with it; else empty."
+    )
+    task_id: str = Field(
+        "", description="The task_id of a result in which the agent asks, to answer it; else empty."
+    )
+
+
+def a2a_tool(
+    agent: RemoteAgent | str,
+    about: AgentDescription | Skill | None = None,
+    *,
+    approve_answers: bool = False,
+) -> FunctionTool:
+    """Return any A2A agent as a tool: `Agent(tools=[a2a_tool("http://localhost:8000")])`.
+
+    A result names its conversation, and the task that waits if the agent asks back; a model that
+    goes on with them gives these names. So nothing is kept here: one tool serves any number of
+    runs, and conversations go on for as long as the model knows of them. What goes wrong is told
+    to the model as the result of the call.
+
+    Args:
+        agent: The agent, or its URL.
+        about: What the model is told of: the agent's description, or that of one of its skills,
+            which is sent along as metadata `skill_id`. Without it the agent's card is read now, by
+            a blocking call; in async code give `await RemoteAgent(...).describe()`.
+        approve_answers: Whether a run is interrupted before the model answers a question of the
+            agent, for a human to approve the answer or to reject it with a better one.
+
+    Raises:
+        ConfigurationError: The URL is none.
+        RemoteAgentError: The card cannot be had.
+    """
+    remote = RemoteAgent.of(agent)
+    about = about or remote.describe_sync()
+    if isinstance(about, Skill):
+        named, metadata = ToolDescription.of_skill(about), {"skill_id": about.id}
+    else:
+        named, metadata = ToolDescription.of_agent(about), {}
+
+    async def invoke(_: ToolContext[Any], arguments: str) -> str:
+        try:
+            asked = A2AToolArgs.model_validate_json(arguments)
+            with call_span(remote) as span:
+                reply = await remote.send(
+                    asked.message,
+                    context_id=asked.context_id,
+                    task_id=asked.task_id,
+                    metadata=metadata,
+                )
+                span.take(reply)
+        except ValidationError as error:
+            return _FAILED.format(InvalidInputError.of(error))
+        except (InvalidInputError, RemoteAgentError) as error:
+            return _FAILED.format(error)
+        return _result(reply)
+
+    return FunctionTool(
+        name=named.name,
+        description=named.description,
+        params_json_schema=A2AToolArgs.model_json_schema(),
+        on_invoke_tool=invoke,
+        needs_approval=_answers if approve_answers else False,
+    )
+
+
+async def _answers(_: RunContextWrapper[Any], arguments: dict[str, Any], __: str) -> bool:
+    """Whether a call answers a question of the agent."""
+    return bool(arguments.get("task_id"))
+
+
+def _result(reply: AgentReply) -> str:
+    """Return an answer as the model reads it, with the names to go on with."""
+    names = {"context_id": reply.context_id, "task_id": reply.task_id if reply.is_question else ""}
+    told = ", ".join(f"{name}: {value}" for name, value in names.items() if value)
+    return "\n".join(
+        filter(
+            None,
+            (
+                text_of(reply) or _SILENT,
+                _ASKS if reply.is_question else "",
+                f"({told})" if told else "",
+            ),
+        )
+    )

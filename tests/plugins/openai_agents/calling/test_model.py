@@ -1,0 +1,218 @@
+"""A remote agent as a model of the SDK's own agents and runner."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from a2a_adapters_openai_agents import A2AModel
+from agents import (
+    Agent,
+    RunConfig,
+    Runner,
+    SQLiteSession,
+    function_tool,
+    set_trace_processors,
+)
+from openai.types.responses import ResponseTextDeltaEvent
+from pydantic import BaseModel
+
+from a2a_adapters import ConfigurationError, RemoteTaskError, TextDelta, remote_llm
+from tests.plugins.openai_agents.calling.support import (
+    booking,
+    everything,
+    failing,
+    reading,
+    remembering,
+    served,
+)
+from tests.plugins.openai_agents.test_tracing import Recorder
+
+QUIET = RunConfig(tracing_disabled=True)
+
+
+def local(remote, **options):
+    return Agent(name="local", model=A2AModel(remote), **options)
+
+
+async def run(agent, given, **options):
+    return await Runner.run(agent, given, run_config=QUIET, **options)
+
+
+async def streamed(agent, given, **options):
+    """Return the pieces of text of a run, and its result."""
+    result = Runner.run_streamed(agent, given, run_config=QUIET, **options)
+    pieces = [
+        event.data.delta
+        async for event in result.stream_events()
+        if event.type == "raw_response_event" and isinstance(event.data, ResponseTextDeltaEvent)
+    ]
+    return pieces, result
+
+
+async def test_an_answer_and_its_tokens():
+    async with served(remembering) as remote:
+        result = await run(local(remote), "hi")
+    assert result.final_output == "hi"
+    assert result.context_wrapper.usage.total_tokens == 7
+
+
+async def test_an_answer_as_it_comes():
+    async with served(remembering) as remote:
+        session = SQLiteSession("one")
+        await streamed(local(remote), "hi", session=session)
+        pieces, result = await streamed(local(remote), "ho", session=session)
+    assert pieces == ["hi", " | ho"]
+    assert result.final_output == "hi | ho"
+    assert result.context_wrapper.usage.total_tokens == 7
+
+
+@pytest.mark.parametrize("talk", [run, streamed])
+async def test_sessions_are_conversations(talk):
+    async with served(remembering) as remote:
+        agent = local(remote)  # one for all
+
+        async def converse(name):
+            session = SQLiteSession(name)
+            for number in range(3):
+                result = await talk(agent, f"{name}.{number}", session=session)
+            return result if talk is run else result[1]
+
+        results = await asyncio.gather(*(converse(f"caller{n}") for n in range(40)))
+    told = [f"caller{n}.0 | caller{n}.1 | caller{n}.2" for n in range(40)]
+    assert [result.final_output for result in results] == told
+
+
+async def test_items_that_are_handed_on_are_a_conversation_too():
+    async with served(remembering) as remote:
+        first = await run(local(remote), "one")
+        given = [*first.to_input_list(), {"role": "user", "content": "two"}]
+        assert (await run(local(remote), given)).final_output == "one | two"
+
+
+async def test_another_agents_words_are_told_whose_they_are():
+    async with served(reading) as remote:
+        given = [
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": "hello"},
+            {"type": "function_call", "name": "look", "arguments": "{}", "call_id": "1"},
+            {"type": "function_call_output", "call_id": "1", "output": "seen"},
+            {"role": "user", "content": "and?"},
+        ]
+        said = (await run(local(remote, instructions="Be kind."), given)).final_output
+    assert said == (
+        "[System: Be kind.][User: hi][Assistant: hello]"
+        "[Assistant: (calls look with {})][Tool: seen][User: and?]"
+    )
+
+
+async def test_images_and_files_are_sent():
+    content = [
+        {"type": "input_text", "text": "look"},
+        {"type": "input_image", "image_url": "data:image/png;base64,cG5n", "detail": "auto"},
+        {"type": "input_file", "file_data": "data:text/csv;base64,Y3N2", "filename": "b.csv"},
+        {"type": "input_image", "file_id": "file-1", "detail": "auto"},
+    ]
+    async with served(reading) as remote:
+        said = (await run(local(remote), [{"role": "user", "content": content}])).final_output
+    assert said == "[look][ image/png png][b.csv text/csv csv][(input_image: file-1)]"
+
+
+@pytest.mark.parametrize("talk", [run, streamed])
+async def test_a_question_is_the_answer_and_the_next_message_answers_it(talk):
+    async with served(booking) as remote:
+        session = SQLiteSession("one")
+        asked = await talk(local(remote), "book", session=session)
+        done = await talk(local(remote), "Rome", session=session)
+    asked, done = (each if talk is run else each[1] for each in (asked, done))
+    assert [asked.final_output, done.final_output] == ["Which city?", "Booked Rome."]
+
+
+class Weather(BaseModel):
+    city: str
+    degrees: int
+
+
+@pytest.mark.parametrize("talk", [run, streamed])
+async def test_data_is_what_an_output_type_wants(talk):
+    async with served(everything) as remote:
+        result = await talk(local(remote, output_type=Weather), "hi")
+        result = result if talk is run else result[1]
+    assert result.final_output == Weather(city="Rome", degrees=20)
+
+
+@pytest.mark.parametrize("talk", [run, streamed])
+async def test_data_and_files_are_told_as_text(talk):
+    async with served(everything) as remote:
+        result = await talk(local(remote), "hi")
+        result = result if talk is run else result[1]
+    before, data, after = result.final_output.split("\n")
+    assert (before, after) == ("here:", "(A file: a.png)")
+    assert Weather.model_validate_json(data) == Weather(city="Rome", degrees=20)
+
+
+@pytest.mark.parametrize("talk", [run, streamed])
+async def test_failures_are_typed(talk):
+    async with served(failing) as remote:
+        with pytest.raises(RemoteTaskError) as caught:
+            await talk(local(remote), "hi")
+    assert caught.value.state == "failed"
+
+
+async def test_tools_and_handoffs_are_refused():
+    @function_tool
+    def look() -> str:
+        return "seen"
+
+    async with served(remembering) as remote:
+        for options in ({"tools": [look]}, {"handoffs": [Agent(name="other")]}):
+            with pytest.raises(ConfigurationError, match="takes none"):
+                await run(local(remote, **options), "hi")
+
+
+async def test_a_stream_that_is_left_cancels_the_remote_task():
+    ended = asyncio.Event()
+
+    async def endless(text: str):
+        try:
+            yield TextDelta("one")
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async with served(endless) as remote:
+        result = Runner.run_streamed(local(remote), "hi", run_config=QUIET)
+        events = result.stream_events()
+        while not isinstance(getattr(await anext(events), "data", None), ResponseTextDeltaEvent):
+            pass
+        result.cancel()
+        await events.aclose()
+        await ended.wait()
+
+
+async def test_calls_are_spans_where_somebody_traces():
+    recorder = Recorder()
+    set_trace_processors([recorder])
+    try:
+        async with served(remembering) as remote:
+            await Runner.run(local(remote), "secret words")
+            [span] = [each for each in recorder.sent if _name(each) == "a2a"]
+            assert span.span_data.data["agent"] == remote.name
+            assert span.span_data.data["state"] == "completed"
+            assert "secret words" not in str(span.export())
+            before = len(recorder.sent)
+            await run(local(remote), "hi")
+            assert len(recorder.sent) == before
+    finally:
+        set_trace_processors([])
+
+
+def _name(sent):
+    return getattr(getattr(sent, "span_data", None), "name", None)
+
+
+async def test_the_framework_is_known_by_its_name():
+    async with served(remembering) as remote:
+        model = remote_llm(remote, "openai-agents")
+        assert isinstance(model, A2AModel)
+        await model.close()

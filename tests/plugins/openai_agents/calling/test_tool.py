@@ -1,0 +1,131 @@
+"""A remote agent as a tool of an agent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+
+import pytest
+from a2a_adapters_openai_agents import a2a_tool
+from agents import Agent, RunConfig, Runner
+from agents.tool_context import ToolContext
+
+from a2a_adapters import AgentDescription, Skill, remote_tool
+from tests.plugins.openai_agents.calling.support import booking, failing, remembering, served
+from tests.plugins.openai_agents.support import Fake, calling
+
+QUIET = RunConfig(tracing_disabled=True)
+ABOUT = AgentDescription(name="The desk", description="Books trips.")
+
+
+async def call(tool, **arguments):
+    """Call a tool as a model does."""
+    text = json.dumps({"context_id": "", "task_id": "", **arguments})
+    context = ToolContext(None, tool_name=tool.name, tool_call_id="1", tool_arguments=text)
+    return await tool.on_invoke_tool(context, text)
+
+
+def names(result):
+    """Return the names that a result tells."""
+    return dict(re.findall(r"(context_id|task_id): ([^,)]+)", result))
+
+
+async def test_it_is_described_by_the_card():
+    async with served(booking) as remote:
+        tool = a2a_tool(remote, await remote.describe())
+        assert tool.name == "booking"
+        assert "Book a trip" in tool.description
+        blocking = await asyncio.to_thread(a2a_tool, remote)
+        assert (blocking.name, blocking.description) == (tool.name, tool.description)
+        by_name = await asyncio.to_thread(remote_tool, remote, "openai-agents")
+        assert by_name.name == "booking"
+
+
+async def test_a_skill_is_a_tool_of_its_own():
+    from a2a_adapters import AgentRequest
+
+    async def telling(request: AgentRequest):
+        yield str(request.message.metadata["skill_id"])
+
+    skill = Skill(id="s1", name="Sum up", description="Sums a text up.")
+    async with served(telling) as remote:
+        tool = a2a_tool(remote, skill)
+        assert (tool.name, tool.description) == ("Sum_up", "Sums a text up.")
+        assert (await call(tool, message="hi")).startswith("s1")
+
+
+async def test_a_conversation_goes_on_by_its_name():
+    async with served(remembering) as remote:
+        tool = a2a_tool(remote, ABOUT)
+        first = await call(tool, message="one")
+        assert first.startswith("one\n")
+        second = await call(tool, message="two", **names(first))
+        assert second.startswith("one | two\n")
+        assert (await call(tool, message="three")).startswith("three\n")
+
+
+async def test_a_question_is_answered_by_the_next_call():
+    async with served(booking) as remote:
+        tool = a2a_tool(remote, ABOUT)
+        asked = await call(tool, message="book")
+        assert asked.startswith("Which city?\n(It asks you.")
+        done = await call(tool, message="Rome", **names(asked))
+    assert done.startswith("Booked Rome.")
+    assert "task_id" not in done
+
+
+async def test_what_goes_wrong_is_told_to_the_model():
+    async with served(failing) as remote:
+        tool = a2a_tool(remote, ABOUT)
+        assert (await call(tool, message="hi")).startswith("The agent could not be asked: ")
+        context = ToolContext(None, tool_name="t", tool_call_id="1", tool_arguments="{}")
+        assert "message: Field required" in await tool.on_invoke_tool(context, "{}")
+        assert "could not be asked" in await tool.on_invoke_tool(context, "no json")
+
+
+async def test_many_runs_share_a_tool():
+    async with served(remembering) as remote:
+
+        def model(items):
+            words = items[0]["content"]
+            results = [
+                item["output"] for item in items if item.get("type") == "function_call_output"
+            ]
+            if len(results) == 3:
+                return results[-1].partition("\n")[0]
+            known = {"context_id": "", **names(results[-1])} if results else {"context_id": ""}
+            return calling("The_desk", call_id=f"c{len(items)}", message=words, task_id="", **known)
+
+        agent = Agent(name="local", model=Fake(model), tools=[a2a_tool(remote, ABOUT)])
+        said = [f"caller{number}" for number in range(40)]
+        runs = await asyncio.gather(*(Runner.run(agent, who, run_config=QUIET) for who in said))
+    assert [run.final_output for run in runs] == [" | ".join([who] * 3) for who in said]
+
+
+@pytest.mark.parametrize("approves", [True, False])
+async def test_a_human_may_approve_answers(approves):
+    async with served(booking) as remote:
+
+        def model(items):
+            results = [
+                item["output"] for item in items if item.get("type") == "function_call_output"
+            ]
+            if not results:
+                return calling("The_desk", message="book", context_id="", task_id="")
+            if "asks you" in results[-1]:
+                return calling("The_desk", call_id="c2", message="Rome", **names(results[-1]))
+            return results[-1].partition("\n")[0]
+
+        tool = a2a_tool(remote, ABOUT, approve_answers=True)
+        agent = Agent(name="local", model=Fake(model), tools=[tool])
+        waiting = await Runner.run(agent, "book", run_config=QUIET)
+        [asked] = waiting.interruptions
+        assert json.loads(asked.arguments)["message"] == "Rome"
+        state = waiting.to_state()
+        if approves:
+            state.approve(asked)
+        else:
+            state.reject(asked, rejection_message="Not there.")
+        done = await Runner.run(agent, state, run_config=QUIET)
+    assert done.final_output == ("Booked Rome." if approves else "Not there.")
