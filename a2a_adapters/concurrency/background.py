@@ -1,4 +1,4 @@
-"""Work that nobody waits for."""
+"""Tasks of an event loop: of work that nobody waits for, and which of them runs."""
 
 from __future__ import annotations
 
@@ -14,3 +14,11 @@ def in_background(work: Coroutine[object, object, None]) -> asyncio.Task[None]:
     _running.add(task)
     task.add_done_callback(_running.discard)
     return task
+
+
+def runs_now(task: asyncio.Task[object] | None) -> bool:
+    """Tell whether it is this task that runs: a coroutine is closed by somebody else."""
+    try:
+        return task is not None and asyncio.current_task() is task
+    except RuntimeError:  # the loop is gone
+        return False

@@ -13,11 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from a2a_adapters.executor.queue import TextQueue
-
 if TYPE_CHECKING:
     from a2a.server.agent_execution import RequestContext
-    from a2a.server.events import EventQueue
     from a2a.types import Message
 
 _ADK_EXTENSION = "https://google.github.io/adk-docs/a2a/a2a-extension/"
@@ -27,9 +24,14 @@ _ADK_MARK = "is_user_input"
 _STREAMS = frozenset({"SendStreamingMessage", "message/stream"})
 
 
-def closes_by_whole(context: RequestContext, queue: EventQueue) -> bool:
-    """Tell whether the last chunk of an answer is to hold the whole text."""
-    if not isinstance(queue, TextQueue) and not _is_streamed(context):
+def closes_by_whole(context: RequestContext, *, is_ours: bool) -> bool:
+    """Tell whether the last chunk of an answer is to hold the whole text.
+
+    Args:
+        context: What was asked, and how.
+        is_ours: Whether it is our runtime that puts the chunks together.
+    """
+    if not is_ours and not _is_streamed(context):
         return True
     if _ADK_EXTENSION in context.requested_extensions:
         return True

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from a2a_adapters.executor.history import ConversationKey
-
-
-class _Queue:
-    """Whose turn it is in one conversation."""
-
-    __slots__ = ("lock", "users")
-
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.users = 0
 
 
 class Conversations:
@@ -28,54 +19,60 @@ class Conversations:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._busy: dict[ConversationKey, _Queue] = {}
+        self._waiting: dict[ConversationKey, deque[asyncio.Future[None]]] = {}
+        """Who waits for the request that is being answered."""
 
     def is_busy(self, key: ConversationKey) -> bool:
         """Tell whether a request of this conversation is being answered."""
-        return key in self._busy
+        return key in self._waiting
 
     def turn(self, key: ConversationKey) -> ConversationTurn:
+        """Return the time in which a request has the conversation for itself, to be entered."""
+        return ConversationTurn(self, key)
+
+    async def acquire(self, key: ConversationKey) -> None:
         """Wait until earlier requests of the conversation are answered, then hold it.
 
         Raises:
             TimeoutError: An earlier request took longer than it may, and goes on.
         """
-        queue = self._busy.setdefault(key, _Queue())
-        queue.users += 1
-        return ConversationTurn(self, key, queue, self._seconds)
+        if key not in self._waiting:
+            self._waiting[key] = deque()
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiting[key].append(waiter)
+        try:
+            async with asyncio.timeout(self._seconds):
+                await waiter
+        except BaseException:
+            if waiter.done() and not waiter.cancelled():  # it had just been given
+                self.release(key)
+            raise
 
-    def release(self, key: ConversationKey, queue: _Queue) -> None:
-        """Let a request's conversation go."""
-        queue.users -= 1
-        if not queue.users:
-            del self._busy[key]
+    def release(self, key: ConversationKey) -> None:
+        """Let the next request have the conversation."""
+        waiting = self._waiting[key]
+        while waiting:
+            waiter = waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+        del self._waiting[key]
 
 
 class ConversationTurn:
     """The time in which one request has its conversation for itself."""
 
-    __slots__ = ("_conversations", "_has_left", "_key", "_queue", "_seconds")
+    __slots__ = ("_conversations", "_is_held", "_key")
 
-    def __init__(
-        self, conversations: Conversations, key: ConversationKey, queue: _Queue, seconds: float
-    ) -> None:
-        self._seconds = seconds
+    def __init__(self, conversations: Conversations, key: ConversationKey) -> None:
         self._conversations = conversations
         self._key = key
-        self._queue = queue
-        self._has_left = False
+        self._is_held = False
 
     async def __aenter__(self) -> Self:
-        lock = self._queue.lock
-        try:
-            if lock.locked():
-                async with asyncio.timeout(self._seconds):
-                    await lock.acquire()
-            else:
-                await lock.acquire()
-        except BaseException:
-            self._conversations.release(self._key, self._queue)
-            raise
+        await self._conversations.acquire(self._key)
+        self._is_held = True
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -83,7 +80,6 @@ class ConversationTurn:
 
     def leave(self) -> None:
         """Let the next request have the conversation, though this one may go on."""
-        if not self._has_left:
-            self._has_left = True
-            self._queue.lock.release()
-            self._conversations.release(self._key, self._queue)
+        if self._is_held:
+            self._is_held = False
+            self._conversations.release(self._key)

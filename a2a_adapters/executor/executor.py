@@ -13,8 +13,8 @@ from a2a.utils.errors import InvalidParamsError
 
 from a2a_adapters.adapter import Adapter, AgentRequest, CancelFlag
 from a2a_adapters.concurrency import in_background
+from a2a_adapters.concurrency.background import runs_now
 from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
-from a2a_adapters.concurrency.holding import Hold, runs_now
 from a2a_adapters.concurrency.outliving import CURRENT, TaskCalls
 from a2a_adapters.errors import InvalidInputError, ResumeError
 from a2a_adapters.events import (
@@ -119,7 +119,7 @@ class AdapterExecutor(AgentExecutor):
         """
         run = await self._begin(context, event_queue)
         self._running[run.request.task_id] = run
-        token = CURRENT.set(run.calls)
+        CURRENT.set(run.calls)
         try:
             await self._answer(run)
         except InvalidInputError as error:
@@ -137,8 +137,6 @@ class AdapterExecutor(AgentExecutor):
                 raise
             await self._fail(run, error, "The agent failed.")
         finally:
-            if runs_now(run.task):
-                CURRENT.reset(token)
             await self._end(run)
 
     def leave(self, task_id: str) -> None:
@@ -216,11 +214,11 @@ class AdapterExecutor(AgentExecutor):
         else:
             request = await computed(agent_request, *said)
         calls = parked.calls if parked else TaskCalls(task_id)
-        by_whole = closes_by_whole(context, queue)
-        writer = TaskWriter(queue, task_id, context_id, by_whole=by_whole)
         ours = queue if isinstance(queue, TextQueue) else None
-        slot, itself = Hold(self._slots), asyncio.current_task()
-        run = Run(request, writer, calls, ours, slot, itself, announced=task is not None)
+        by_whole = closes_by_whole(context, is_ours=ours is not None)
+        writer = TaskWriter(queue, task_id, context_id, ours, by_whole=by_whole)
+        itself = asyncio.current_task()
+        run = Run(request, writer, calls, ours, itself, announced=task is not None)
         if task is not None:
             earlier = Earlier(context, request, self._files, self._history)
             run.request, run.number = replace(request, earlier=earlier), earlier.count
@@ -243,25 +241,38 @@ class AdapterExecutor(AgentExecutor):
         queue = run.queue if has_to_wait else None
         if queue:
             queue.waits()
-        async with self._conversations.turn(key) as run.turn, run.slot:
-            if queue:
-                queue.begins()
-            if run.is_too_late:
-                await run.writer.finish(states.FAILED, _NO_LONGER_WAITING)
-                return
-            if self.adapter.uses_history:
-                request = run.request = replace(
-                    request, history=tuple(await self._history.recall(key))
-                )
-            if self.adapter.fetch is not None:
-                request = run.request = await self._files.fetched(request)
-            run.events = run.events or await self._opened(run)
-            if run.announced:
-                await run.writer.working()
-            elif run.is_awaited_at_once or not self.adapter.may_reply:
-                await self._announce(run, states.WORKING)
-            async with RunClock(self._limits, partial(self._stop, run)) as clock:
-                await self._pump(run, run.events, clock)
+        async with self._conversations.turn(key) as run.turn:
+            await self._slots.acquire()
+            run.has_slot = True
+            try:
+                if queue:
+                    queue.begins()
+                await self._work(run)
+            finally:
+                self._leave_slot(run)
+
+    def _leave_slot(self, run: Run) -> None:
+        if run.has_slot:
+            run.has_slot = False
+            self._slots.release()
+
+    async def _work(self, run: Run) -> None:
+        request = run.request
+        if run.is_too_late:
+            await run.writer.finish(states.FAILED, _NO_LONGER_WAITING)
+            return
+        if self.adapter.uses_history:
+            said = await self._history.recall((request.owner, request.context_id))
+            request = run.request = replace(request, history=tuple(said))
+        if self.adapter.fetch is not None:
+            run.request = await self._files.fetched(request)
+        run.events = run.events or await self._opened(run)
+        if run.announced:
+            await run.writer.working()
+        elif run.is_awaited_at_once or not self.adapter.may_reply:
+            await self._announce(run, states.WORKING)
+        async with RunClock(self._limits, partial(self._stop, run)) as clock:
+            await self._pump(run, run.events, clock)
 
     async def _opened(self, run: Run) -> AdapterEvents:
         if (cut := run.cut_off) is None:
@@ -376,7 +387,7 @@ class AdapterExecutor(AgentExecutor):
         run.request.cancelled.left_behind = True
         if run.turn:
             run.turn.leave()
-        run.slot.release()
+        self._leave_slot(run)
         run.calls.end()
         run.calls.count(1)
         logger.warning(

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     import asyncio
 
     from a2a_adapters.adapter import AgentRequest
-    from a2a_adapters.concurrency.holding import Hold
     from a2a_adapters.concurrency.outliving import TaskCalls
     from a2a_adapters.executor.conversations import ConversationTurn
     from a2a_adapters.executor.interrupted import CutOff
@@ -26,12 +25,13 @@ class Run:
     writer: TaskWriter
     calls: TaskCalls
     queue: TextQueue | None
-    slot: Hold
     task: asyncio.Task[object] | None
     number: int = 0
     """Which of its task's messages it answers."""
     turn: ConversationTurn | None = None
     """Its conversation, while it has that for itself."""
+    has_slot: bool = False
+    """Whether it has one of the agent's places to run."""
     events: AdapterEvents | None = None
     cut_off: CutOff | None = None
     """What a process that is gone has left of it."""

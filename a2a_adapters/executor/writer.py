@@ -25,7 +25,6 @@ from a2a_adapters.events import (
     ToolCall,
     ToolResult,
 )
-from a2a_adapters.executor.queue import TextQueue
 from a2a_adapters.parts import JSON, Data, Part, Text
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import ARTIFACTS, DURABLE, to_protocol, to_struct
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
 
     from a2a.server.events import Event, EventQueue
 
+    from a2a_adapters.executor.queue import TextQueue
+
 
 class TaskWriter:
     """Turns adapter events into protocol events for one run on one task.
@@ -45,15 +46,22 @@ class TaskWriter:
         queue: What they are written to.
         task_id: The task.
         context_id: Its conversation.
+        text_queue: The queue, if it joins chunks of text itself.
         by_whole: Whether the last chunk of a text holds all of it, in place of what came before.
     """
 
     def __init__(
-        self, queue: EventQueue, task_id: str, context_id: str, *, by_whole: bool = False
+        self,
+        queue: EventQueue,
+        task_id: str,
+        context_id: str,
+        text_queue: TextQueue | None = None,
+        *,
+        by_whole: bool = False,
     ) -> None:
         self._by_whole = by_whole
         self._queue = queue
-        self._text_queue = queue if isinstance(queue, TextQueue) else None
+        self._text_queue = text_queue
         self._task_id = task_id
         self._context_id = context_id
         self._artifacts = 0

@@ -99,7 +99,8 @@ class AcceptedMessages:
         told = await self._storage.accept(live.owner, accepted.name, digest, task)
         if isinstance(told, UsedMessage):
             return told
-        live.page.accepted(told, self._first_state)
+        if not told.is_missing:
+            live.page.accepted(told, self._first_state)
         return None
 
     def resumed(self, message: Message, live: LiveTask) -> Accepted:

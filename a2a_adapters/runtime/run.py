@@ -17,7 +17,7 @@ from a2a.types import (
 )
 from a2a.utils.errors import A2AError, UnsupportedOperationError
 
-from a2a_adapters.concurrency.holding import Hold, runs_now
+from a2a_adapters.concurrency.background import runs_now
 from a2a_adapters.executor.queue import TextQueue
 from a2a_adapters.observability.failures import log_failure
 from a2a_adapters.protocol import states
@@ -26,7 +26,7 @@ from a2a_adapters.runtime.guard import hidden
 from a2a_adapters.storage.interface import State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from a2a.server.agent_execution import AgentExecutor, RequestContext
     from a2a.server.events import Event
@@ -73,18 +73,20 @@ class Run(TextQueue):
         self._asks = False
         self._kept: list[State] = []
         """What is saved with the next event."""
-        self.on_end: Callable[[Run], None]
-        """Told that the run has ended."""
-        self._turn = Hold(self.live.turn)
+        self.on_end: Callable[[], None]
+        """Told once that the run has ended."""
+        self.has_ended = False
+        """Whether it has, or was left behind."""
+        self._has_turn = False
         self.lingers = False
         """Whether it was seen to go on although it has answered."""
         self.is_left = False
         """Whether it was left behind: nothing that it says counts."""
-        self._begun = asyncio.Event()
-        self._settled = asyncio.Event()
+        self._has_begun = is_resumed
+        self._has_settled = False
+        self._waiting: dict[asyncio.Future[None], bool] = {}
+        """Who waits, and whether only until it has begun."""
         self.live.unanswered += 1
-        if is_resumed:
-            self._begun.set()
 
     async def wait(self, *, until_begun: bool) -> Task | Message:
         """Wait for the first event or until the task ends or waits; return the result.
@@ -92,7 +94,10 @@ class Run(TextQueue):
         Raises:
             A2AError: The message was refused.
         """
-        await (self._begun if until_begun else self._settled).wait()
+        if not (self._has_settled or (until_begun and self._has_begun)):
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiting[waiter] = until_begun
+            await waiter
         if (error := self.error or self._unavailable) is not None:
             raise error
         if self.live.page.is_lost:  # another process has the task now, and what becomes of it
@@ -104,8 +109,12 @@ class Run(TextQueue):
     async def execute(self, executor: AgentExecutor, context: RequestContext) -> None:
         """Run the executor when it is this message's turn."""
         try:
-            async with self._turn:
+            await self.live.turn.acquire()
+            self._has_turn = True
+            try:
                 await self._execute(executor, context)
+            finally:
+                self._pass_on()
         except ConcurrentTaskModificationError:
             logger.warning("task %s is another process's now", self.live.task_id)
             self.error = StorageUnavailableError()
@@ -113,7 +122,19 @@ class Run(TextQueue):
             self.error = hidden(error, "a run")
         if self.error is not None and self.live.draft is not None:
             await self._retract()
-        self.on_end(self)  # who waits goes on after this
+        self.end()  # who waits goes on after this
+
+    def end(self, _execution: asyncio.Task[None] | None = None) -> None:
+        """Release everyone who waits for this run, which has ended, or goes on unheard."""
+        if not self.has_ended:
+            self.has_ended = True
+            self._finish()
+            self.on_end()
+
+    def _pass_on(self) -> None:
+        if self._has_turn:
+            self._has_turn = False
+            self.live.turn.release()
 
     async def _retract(self) -> None:
         try:
@@ -123,9 +144,9 @@ class Run(TextQueue):
 
     def give_up_waiting(self, error: A2AError) -> None:
         """Refuse those who wait for what cannot be stored now; the run itself goes on."""
-        if self.live.page.is_saving and not self._settled.is_set():
+        if self.live.page.is_saving and not self._has_settled:
             self._unavailable = error
-            self._release()
+            self._settle()
 
     @property
     def has_answered(self) -> bool:
@@ -140,21 +161,17 @@ class Run(TextQueue):
     def leave(self) -> None:
         """Let others have the turn, although this run goes on."""
         self.is_left = True
-        self._turn.release()
+        self._pass_on()
+        self.end()
 
-    def finish(self) -> None:
-        """Release everyone who still waits for this run, which has ended or will not begin."""
+    def _finish(self) -> None:
         self._unavailable = None
-        self._release()
+        self._settle()
         if self._subscriber:
             if not self._subscriber.has_begun and self.error is None:
                 self.live.show(self._subscriber)  # cancelled while it waited for its turn
             self.live.unsubscribe(self._subscriber)
             self._subscriber.close()
-
-    def _release(self) -> None:
-        self._begun.set()
-        self._settle()
 
     async def _execute(self, executor: AgentExecutor, context: RequestContext) -> None:
         if self.live.is_over:
@@ -208,13 +225,12 @@ class Run(TextQueue):
         if not self._has_events:
             await self._prepare(event)
         await live.apply(event, kept)
-        self._begun.set()
+        self._begin()
         if isinstance(event, TaskArtifactUpdateEvent):
             return
         self._asks = live.state in states.INTERRUPTED
-        if (self._asks or live.is_over) and not self._settled.is_set():
-            self._settled.set()
-            live.unanswered -= 1
+        if self._asks or live.is_over:
+            self._settle()
 
     async def announce(self, status: TaskStatus) -> None:
         """Create the task, which begins with the message that is being answered."""
@@ -223,7 +239,7 @@ class Run(TextQueue):
         if live.draft is not None:
             live.draft.status.CopyFrom(status)
             await live.apply(live.draft)
-            self._begun.set()
+            self._begin()
 
     async def keep(self, kind: str, body: bytes) -> None:
         """Store something of the conversation with the next event, if that can be."""
@@ -255,10 +271,24 @@ class Run(TextQueue):
         elif not isinstance(event, Task | Message):
             await self.live.apply(self.live.draft)
 
+    def _begin(self) -> None:
+        """Release those who wait only until there is something to be seen."""
+        if not self._has_begun:
+            self._has_begun = True
+            self._wake([waiter for waiter, until_begun in self._waiting.items() if until_begun])
+
     def _settle(self) -> None:
-        if not self._settled.is_set():
-            self._settled.set()
+        """Release everyone who waits."""
+        if not self._has_settled:
+            self._has_begun = self._has_settled = True
             self.live.unanswered -= 1
+            self._wake(tuple(self._waiting))
+
+    def _wake(self, waiters: Iterable[asyncio.Future[None]]) -> None:
+        for waiter in waiters:
+            del self._waiting[waiter]
+            if not waiter.done():
+                waiter.set_result(None)
 
     async def _complete(self) -> None:
         """End what the executor left open."""

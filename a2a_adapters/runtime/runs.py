@@ -145,10 +145,12 @@ class Runs:
             execute = self._push.during(execute, run, receiver, request.call_context)
         execution = asyncio.create_task(execute)
         live.runs.add(execution)
-        self._executions.add(run, execution, partial(self._ended, run, size, execution))
+        self._executions.runs.add(run)
+        run.on_end = partial(self._ended, run, size, execution)
+        execution.add_done_callback(run.end)  # also if it is cancelled before it begins
 
     def _ended(self, run: Run, size: int, execution: asyncio.Task[None]) -> None:
-        run.finish()
+        self._executions.runs.discard(run)
         self._messages.ended(run.accepted)
         self._figures.end(run)
         run.live.runs.discard(execution)
