@@ -49,9 +49,9 @@ async def read_json(request: Request) -> object:
     """
     check_content_type(request.scope[HEADERS])
     body: Body = request.scope[BODY]
+    if body.size <= LARGE_BYTES:
+        return parse_json(body.take())
     try:
-        if body.size <= LARGE_BYTES:
-            return parse_json(body.content)
         return await computed(parse_json, body.content)
     finally:
         body.release()

@@ -37,9 +37,9 @@ class Intake:
             ClientDisconnect: Its client has left meanwhile.
         """
         body: Body = scope[BODY]
+        if body.size <= LARGE_BYTES:
+            return convert(body.take())
         try:
-            if body.size <= LARGE_BYTES:
-                return convert(body.content)
             async with self._lock:
                 if await body.client_has_left():
                     raise ClientDisconnect

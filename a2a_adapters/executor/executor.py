@@ -241,38 +241,25 @@ class AdapterExecutor(AgentExecutor):
         queue = run.queue if has_to_wait else None
         if queue:
             queue.waits()
-        async with self._conversations.turn(key) as run.turn:
-            await self._slots.acquire()
-            run.has_slot = True
-            try:
-                if queue:
-                    queue.begins()
-                await self._work(run)
-            finally:
-                self._leave_slot(run)
-
-    def _leave_slot(self, run: Run) -> None:
-        if run.has_slot:
-            run.has_slot = False
-            self._slots.release()
-
-    async def _work(self, run: Run) -> None:
-        request = run.request
-        if run.is_too_late:
-            await run.writer.finish(states.FAILED, _NO_LONGER_WAITING)
-            return
-        if self.adapter.uses_history:
-            said = await self._history.recall((request.owner, request.context_id))
-            request = run.request = replace(request, history=tuple(said))
-        if self.adapter.fetch is not None:
-            run.request = await self._files.fetched(request)
-        run.events = run.events or await self._opened(run)
-        if run.announced:
-            await run.writer.working()
-        elif run.is_awaited_at_once or not self.adapter.may_reply:
-            await self._announce(run, states.WORKING)
-        async with RunClock(self._limits, partial(self._stop, run)) as clock:
-            await self._pump(run, run.events, clock)
+        run.turn = self._conversations.turn(key, self._slots)
+        async with run.turn:
+            if queue:
+                queue.begins()
+            if run.is_too_late:
+                await run.writer.finish(states.FAILED, _NO_LONGER_WAITING)
+                return
+            if self.adapter.uses_history:
+                said = await self._history.recall(key)
+                request = run.request = replace(request, history=tuple(said))
+            if self.adapter.fetch is not None:
+                request = run.request = await self._files.fetched(request)
+            run.events = run.events or await self._opened(run)
+            if run.announced:
+                await run.writer.working()
+            elif run.is_awaited_at_once or not self.adapter.may_reply:
+                await self._announce(run, states.WORKING)
+            async with RunClock(self._limits, partial(self._stop, run)) as clock:
+                await self._pump(run, run.events, clock)
 
     async def _opened(self, run: Run) -> AdapterEvents:
         if (cut := run.cut_off) is None:
@@ -292,9 +279,7 @@ class AdapterExecutor(AgentExecutor):
             try:
                 event = await events.asend(run.request)
             except StopAsyncIteration:
-                run.events = None
-                await self._remember(run)
-                await writer.finish(states.COMPLETED)
+                await self._complete(run)
                 return
             if await self._write(run, event):
                 return
@@ -306,13 +291,17 @@ class AdapterExecutor(AgentExecutor):
                 await writer.text(event.text)
             elif await self._write(run, event):
                 return
+        await self._complete(run)
+
+    async def _complete(self, run: Run) -> None:
         run.events = None  # it has ended: there is nothing to close
-        if cancelled.is_set:
+        if run.request.cancelled.is_set:
             return
         if not run.announced:
             await self._announce(run, states.WORKING)
-        await self._remember(run)
-        await writer.finish(states.COMPLETED)
+        if self.adapter.uses_history:
+            await self._remember(run)
+        await run.writer.finish(states.COMPLETED)
 
     async def _remember(self, run: Run, said: Sequence[Part] = (), *, asks: bool = False) -> None:
         """Remember what was said, before the caller is told that it is the end."""
@@ -387,7 +376,6 @@ class AdapterExecutor(AgentExecutor):
         run.request.cancelled.left_behind = True
         if run.turn:
             run.turn.leave()
-        self._leave_slot(run)
         run.calls.end()
         run.calls.count(1)
         logger.warning(

@@ -29,9 +29,7 @@ class Run:
     number: int = 0
     """Which of its task's messages it answers."""
     turn: ConversationTurn | None = None
-    """Its conversation, while it has that for itself."""
-    has_slot: bool = False
-    """Whether it has one of the agent's places to run."""
+    """Its conversation, while it has that for itself, and its slot."""
     events: AdapterEvents | None = None
     cut_off: CutOff | None = None
     """What a process that is gone has left of it."""

@@ -41,6 +41,7 @@ def agent_request(
     message = context.message or Message()
     configuration = context.configuration
     question = question_of(context)
+    said_of_message = metadata_of(message)
     extensions = context.requested_extensions.union(message.extensions)
     return AgentRequest(
         parts=message_parts(message),
@@ -48,7 +49,7 @@ def agent_request(
         task_id=context.task_id or "",
         context_id=context_id,
         owner=context.call_context.user.user_name,
-        metadata=context.metadata | metadata_of(message),
+        metadata=context.metadata | said_of_message,
         accepted_output_modes=tuple(configuration.accepted_output_modes) if configuration else (),
         extensions=frozenset(extensions & offered),
         wants_progress=PROGRESS_EXTENSION in extensions,

@@ -227,7 +227,7 @@ class MessageContext(RequestContext):
     @property
     def metadata(self) -> dict[str, Any]:
         """The request's metadata."""
-        return metadata_of(self._sent)
+        return metadata_of(self._sent) if self._sent.HasField("metadata") else {}
 
     async def others_wait(self) -> bool:
         """Tell whether another task of this conversation waits for its caller."""

@@ -293,7 +293,10 @@ class Runtime(OptionalOperations):
             raise ServerBusyError
         # A stream tells of a late refusal, and so does an answer that is waited for.
         is_deaf = params.configuration.return_immediately and subscriber is None
-        live = await self._live_for(params.message, context, is_deaf=is_deaf)
+        if params.message.task_id:
+            live = await self._follow_up(params.message, context, is_deaf=is_deaf)
+        else:
+            live = self._live.begin(params.message, context)
         try:
             await self._sent.keep(live, params, context)
             make = partial(self._runs.begin, params, context, subscriber)
@@ -305,11 +308,10 @@ class Runtime(OptionalOperations):
             self._live.release(live)
         return run
 
-    async def _live_for(
+    async def _follow_up(
         self, message: Message, context: ServerCallContext, *, is_deaf: bool
     ) -> LiveTask:
-        if not message.task_id:
-            return self._live.begin(message, context)
+        """Return the task that a message goes on with, held for it."""
         live = await self._live.find(message.task_id, context)
         if live.is_over and not has_message(live, message):
             raise over_error(live)

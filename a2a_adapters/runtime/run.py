@@ -225,7 +225,8 @@ class Run(TextQueue):
         if not self._has_events:
             await self._prepare(event)
         await live.apply(event, kept)
-        self._begin()
+        if not self._has_begun:
+            self._begin()
         if isinstance(event, TaskArtifactUpdateEvent):
             return
         self._asks = live.state in states.INTERRUPTED
@@ -273,9 +274,8 @@ class Run(TextQueue):
 
     def _begin(self) -> None:
         """Release those who wait only until there is something to be seen."""
-        if not self._has_begun:
-            self._has_begun = True
-            self._wake([waiter for waiter, until_begun in self._waiting.items() if until_begun])
+        self._has_begun = True
+        self._wake([waiter for waiter, until_begun in self._waiting.items() if until_begun])
 
     def _settle(self) -> None:
         """Release everyone who waits."""

@@ -186,6 +186,16 @@ class Body:
             self._chunks = [b"".join(self._chunks)]
         return self._chunks[0]
 
+    def take(self) -> bytes:
+        """Return all that came, and count it no longer.
+
+        Raises:
+            ClientDisconnect: The client left before it had sent everything.
+        """
+        content = self.content
+        self.release()
+        return content
+
     async def replayed(self) -> Message:
         """Return the whole body, and then what comes after it (ASGI)."""
         if not self._chunks:

@@ -153,8 +153,4 @@ class MemoryAgentStorage(AgentStorage):
 
 def _name(*texts: str) -> bytes:
     """Return a short key for texts of any length, which are a caller's."""
-    digest = hashlib.sha256()
-    for text in texts:
-        encoded = text.encode("utf-8", "surrogatepass")
-        digest.update(len(encoded).to_bytes(8, "big") + encoded)
-    return digest.digest()
+    return hashlib.sha256(repr(texts).encode()).digest()

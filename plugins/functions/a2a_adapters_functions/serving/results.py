@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pydantic import BaseModel
@@ -39,18 +39,16 @@ _EVENTS = (
 )
 
 
-def returned_events(value: object) -> Iterator[AgentEvent]:
-    """Yield the events of a returned value: a value, or a list of parts and events."""
+def returned_events(value: object) -> Sequence[AgentEvent]:
+    """Return the events of a returned value: a value, or a list of parts and events."""
     if isinstance(value, list | tuple) and value and all(_is_ours(item) for item in value):
-        for item in value:
-            yield from returned_events(item)
-    elif isinstance(value, str):
-        yield Output((Text(value),), name="answer")
-    elif isinstance(value, InputRequired):
+        return [event for item in value for event in returned_events(item)]
+    if isinstance(value, str):
+        return (Output((Text(value),), name="answer"),)
+    if isinstance(value, InputRequired):
         # A function that has returned cannot be continued, only called again.
-        yield replace(value, durable=True)
-    elif value is not None:
-        yield event_of(value)
+        return (replace(value, durable=True),)
+    return () if value is None else (event_of(value),)
 
 
 def event_of(value: object) -> AgentEvent:
