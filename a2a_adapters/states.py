@@ -31,3 +31,23 @@ class StateStorage(ABC):
 
         Waits until it is stored: if the database is away, until it is back.
         """
+
+    @abstractmethod
+    async def swap_state(
+        self, owner: str, context_id: str, kind: str, expected: bytes | None, body: bytes
+    ) -> bool:
+        """Store something in the place of what was read, unless that has changed meanwhile.
+
+        For what several processes change: who is told False reads again, and tries again.
+
+        Args:
+            owner: Whose conversation it is.
+            context_id: The conversation.
+            kind: The name.
+            expected: What was read; None for nothing.
+            body: What is to be there. One that is there already counts as stored by this call,
+                which may have been repeated: let each be different.
+
+        Returns:
+            Whether it is stored.
+        """

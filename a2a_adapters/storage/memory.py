@@ -146,6 +146,16 @@ class MemoryAgentStorage(AgentStorage):
         else:
             self._states[_name(owner, context_id, kind)] = body
 
+    async def swap_state(
+        self, owner: str, context_id: str, kind: str, expected: bytes | None, body: bytes
+    ) -> bool:
+        """Store something in the place of what was read, unless that has changed meanwhile."""
+        name = _name(owner, context_id, kind)
+        if self._states.get(name) not in (expected, body):
+            return False
+        self._states[name] = body
+        return True
+
     async def prune(self, before: float, most: int) -> int:  # noqa: ARG002 - it forgets by itself
         """Do nothing: the memory is bounded as it is."""
         return 0

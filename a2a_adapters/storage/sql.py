@@ -28,7 +28,7 @@ from a2a_adapters.storage.records import AcceptMessage, ForgetMessage, TakeOver
 from a2a_adapters.storage.retention import prune_agent
 from a2a_adapters.storage.schema import states
 from a2a_adapters.storage.sql_push import SqlPushStore
-from a2a_adapters.storage.state_rows import SaveState
+from a2a_adapters.storage.state_rows import SaveState, SwapState
 from a2a_adapters.storage.tasks import SqlTaskStore
 
 if TYPE_CHECKING:
@@ -192,6 +192,14 @@ class SqlAgentStorage(AgentStorage):
     async def write_state(self, owner: str, context_id: str, kind: str, body: bytes | None) -> None:
         """Store something for a conversation; None forgets it."""
         await self._database.write(SaveState(self._agent, owner, context_id, kind, body))
+
+    async def swap_state(
+        self, owner: str, context_id: str, kind: str, expected: bytes | None, body: bytes
+    ) -> bool:
+        """Store something in the place of what was read, unless that has changed meanwhile."""
+        swap = SwapState(self._agent, owner, context_id, kind, body, expected)
+        is_stored: bool = await self._database.write(swap)
+        return is_stored
 
     async def prune(self, before: float, most: int) -> int:
         """Forget what is old; return how many tasks."""

@@ -6,7 +6,7 @@ import time
 from functools import cache
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 
 from a2a_adapters.storage.bulk import Rows
 from a2a_adapters.storage.commit import Write
@@ -16,6 +16,7 @@ from a2a_adapters.storage.upsert import upsert
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sqlalchemy import Executable
     from sqlalchemy.dialects import sqlite
     from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -52,6 +53,46 @@ class SaveState(Write):
                 place = [states.c[name] == value for name, value in write.place.items()]
                 await connection.execute(delete(states).where(*place))
         return [None] * len(writes)
+
+
+class SwapState(Write):
+    """Stores something in the place of what was read; tells whether that was still there."""
+
+    def __init__(
+        self,
+        agent: str,
+        owner: str,
+        context_id: str,
+        kind: str,
+        body: bytes,
+        expected: bytes | None,
+    ) -> None:
+        save = SaveState(agent, owner, context_id, kind, body)
+        self.key, self._place, self._body = save.key, save.place, body
+        self._expected = expected
+
+    @classmethod
+    async def execute(
+        cls, connection: AsyncConnection, writes: Sequence[SwapState]
+    ) -> Sequence[object]:
+        """Write them one by one."""
+        return [await write._swap(connection) for write in writes]  # noqa: SLF001
+
+    async def _swap(self, connection: AsyncConnection) -> bool:
+        new = {"body": self._body, "changed": time.time_ns()}
+        swap: Executable
+        if self._expected is None:
+            statement = upsert(connection.dialect.name, states).values(**self._place, **new)
+            swap = statement.on_conflict_do_update(
+                index_elements=list(self._place),
+                set_=new,
+                where=states.c.body == self._body,
+            ).returning(states.c.kind)
+        else:
+            place = [states.c[name] == value for name, value in self._place.items()]
+            known = states.c.body.in_([self._expected, self._body])
+            swap = update(states).where(*place, known).values(new).returning(states.c.kind)
+        return (await connection.execute(swap)).first() is not None
 
 
 @cache

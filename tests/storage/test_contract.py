@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from contextlib import AsyncExitStack
 
 import pytest
 from a2a.auth.user import User
@@ -19,6 +21,7 @@ from google.protobuf.struct_pb2 import Value
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from a2a_adapters.storage.interface import UsedMessage
+from tests.storage.conftest import storage_at
 
 WORKING, COMPLETED = TaskState.TASK_STATE_WORKING, TaskState.TASK_STATE_COMPLETED
 CANCELED = TaskState.TASK_STATE_CANCELED
@@ -193,6 +196,43 @@ async def test_states_of_conversations_keep_apart(storage):
     await poet.write_state("ann", "c", "k", None)
     assert await poet.read_state("ann", "c", "k") is None
     assert await poet.read_state("bob", "c", "k") == b"1"
+
+
+async def test_a_state_is_swapped_for_what_was_read_only(storage):
+    agent, other = storage.of("poet"), storage.of("other")
+    place = ("ann", "c", "k")
+    assert await agent.swap_state(*place, None, b"1")
+    assert not await agent.swap_state(*place, None, b"2")
+    assert not await agent.swap_state(*place, b"0", b"2")
+    assert await agent.swap_state(*place, b"1", b"2")
+    assert await agent.swap_state(*place, b"1", b"2"), "a repeated one is stored already"
+    assert await agent.read_state(*place) == b"2"
+    assert await other.read_state(*place) is None
+    await agent.write_state(*place, None)
+    assert not await agent.swap_state(*place, b"2", b"3")
+    assert await agent.swap_state(*place, None, b"3")
+
+
+async def test_of_many_swaps_at_once_one_wins(url):
+    async with AsyncExitStack() as stack:
+        processes = 2 if url.startswith("postgresql") else 1
+        storages = [storage_at(url) for _ in range(processes)]
+        for each in storages:
+            await each.start()
+            stack.push_async_callback(each.aclose, 5)
+        agents = [each.of("poet") for each in storages]
+
+        async def add(number):
+            agent = agents[number % processes]
+            while True:
+                before = await agent.read_state("", "", "k")
+                numbers = [*json.loads(before or b"[]"), number]
+                if await agent.swap_state("", "", "k", before, json.dumps(numbers).encode()):
+                    return
+
+        await asyncio.gather(*map(add, range(20)))
+        found = json.loads(await agents[0].read_state("", "", "k"))
+    assert sorted(found) == list(range(20))
 
 
 async def test_a_state_is_replaced(storage):

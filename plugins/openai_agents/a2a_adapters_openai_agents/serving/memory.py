@@ -108,3 +108,12 @@ class ProcessStates(StateStorage):
             self._states.pop((owner, context_id, kind))
         else:
             self._states[owner, context_id, kind] = body
+
+    async def swap_state(
+        self, owner: str, context_id: str, kind: str, expected: bytes | None, body: bytes
+    ) -> bool:
+        """Keep something in the place of what was read, unless that has changed meanwhile."""
+        if self._states.get((owner, context_id, kind)) not in (expected, body):
+            return False
+        self._states[owner, context_id, kind] = body
+        return True
