@@ -27,6 +27,18 @@ _MOST = 500
 _PAUSES = (0.05, 0.2, 0.5, 1.0)
 """Seconds between attempts while the database is away; the last one goes on."""
 
+_LARGE_BYTES = 1 << 20
+"""What is larger is written apart."""
+
+_BYTES_PER_SECOND = 1 << 20
+"""What a database writes at least; one that takes longer gets more time with each attempt."""
+
+_MOST_DOUBLED = 10
+"""How often the time for a write is doubled."""
+
+_APART = 3
+"""How many writes are written apart at once."""
+
 _REFUSALS = (DataError, IntegrityError, ProgrammingError, StatementError)
 """What is wrong with a write itself, whenever it is tried."""
 
@@ -45,8 +57,14 @@ class Write(ABC):
     order = 0
     """Kinds of a lower order are written first."""
 
+    size = 0
+    """How many bytes it is at least, if these are many."""
+
     was_tried = False
     """Whether it may have been written, though nobody knows."""
+
+    attempts = 0
+    """How often it has taken too long by itself."""
 
     @classmethod
     def rows(cls, dialect: str, writes: Sequence[Any]) -> Sequence[Rows] | None:  # noqa: ARG003
@@ -89,6 +107,9 @@ class GroupCommit:
         self._worker: asyncio.Task[None] | None = None
         self._most = _MOST
         self._is_closed = False
+        self._apart: dict[tuple[str, ...], asyncio.Task[None]] = {}
+        """What is large or slow, by its key: it holds up no others."""
+        self._apart_at_once = asyncio.Semaphore(_APART)
         self.transactions = 0
 
     def start(self) -> None:
@@ -100,11 +121,13 @@ class GroupCommit:
         self._is_closed = True
         if self._worker is None:
             return
-        left = [future for _, future in self._waiting]
+        left = [*(future for _, future in self._waiting), *self._apart.values()]
         if left:
             await asyncio.wait(left, timeout=seconds)
-        self._worker.cancel()
-        await asyncio.wait([self._worker], timeout=1)
+        workers = [self._worker, *self._apart.values()]
+        for worker in workers:
+            worker.cancel()
+        await asyncio.wait(workers, timeout=1)
         if self._waiting:
             logger.error("%d writes were left behind: the database is away", len(self._waiting))
         for _, future in self._waiting:
@@ -116,7 +139,8 @@ class GroupCommit:
 
         Args:
             write: What to write.
-            patience: How many seconds to wait for that; None waits until the database is back.
+            patience: How many seconds to wait for that, and more for what is large; None waits
+                until the database is back.
 
         Raises:
             StorageUnavailableError: It could not be written in that time, and will not be.
@@ -130,7 +154,7 @@ class GroupCommit:
         if patience is None:
             return await future
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(patience + _seconds(write)):
                 return await future
         except TimeoutError as error:
             self._health.suspect("it takes too long")
@@ -153,10 +177,13 @@ class GroupCommit:
                 failures += 1
 
     def _take(self) -> list[tuple[Write, asyncio.Future[Any]]]:
-        """Return what goes into the next transaction: of one key, only the first."""
+        """Return what goes into the next transaction: of one key, only the first.
+
+        What is large or slow goes into one of its own.
+        """
         taken: list[tuple[Write, asyncio.Future[Any]]] = []
         later: list[tuple[Write, asyncio.Future[Any]]] = []
-        keys = set()
+        keys = set(self._apart)
         while self._waiting and len(taken) < self._most:
             write, future = self._waiting.popleft()
             if future.done():  # nobody waits for it any more
@@ -164,20 +191,46 @@ class GroupCommit:
                 if undo is None:
                     continue
                 write, future = undo, asyncio.get_running_loop().create_future()
-            (later if write.key in keys else taken).append((write, future))
+            if write.key in keys:
+                later.append((write, future))
+            elif write.attempts or write.size > _LARGE_BYTES:
+                self._apart[write.key] = asyncio.create_task(self._write_apart(write, future))
+            else:
+                taken.append((write, future))
             keys.add(write.key)
         self._waiting.extendleft(reversed(later))
         return taken
+
+    async def _write_apart(self, write: Write, future: asyncio.Future[Any]) -> None:
+        """Write something in a transaction of its own, beside the others."""
+        failures = 0
+        try:
+            async with self._apart_at_once:
+                while not future.done():
+                    if await self._commit([(write, future)]):
+                        return
+                    await asyncio.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
+                    failures += 1
+            self._waiting.appendleft((write, future))  # nobody waits for it: it is taken back
+        except asyncio.CancelledError:
+            self._waiting.appendleft((write, future))
+            raise
+        finally:
+            del self._apart[write.key]
+            self._wake.set()
 
     async def _commit(self, batch: list[tuple[Write, asyncio.Future[Any]]]) -> bool:
         """Commit a transaction; tell whether there is nothing to repeat of it."""
         for write, _ in batch:
             write.was_tried = True
+        writes = [write for write, _ in batch]
         try:
-            async with asyncio.timeout(STATEMENT_SECONDS):
-                results = await self._transaction([write for write, _ in batch])
+            async with asyncio.timeout(_limit(writes)):
+                results = await self._transaction(writes)
         except Exception as error:
             if is_away(error):
+                if isinstance(error, TimeoutError) and len(batch) == 1:
+                    writes[0].attempts += 1
                 self._health.failed(error)
                 return False
             if len(batch) == 1:
@@ -217,6 +270,16 @@ class GroupCommit:
             return await self.bulk.write(batch)
         except Exception:  # the long way meets the same, and tells what it is
             return False
+
+
+def _seconds(write: Write) -> float:
+    return write.size / _BYTES_PER_SECOND
+
+
+def _limit(writes: Sequence[Write]) -> float:
+    """Return how long a transaction may take: longer each time that was too short."""
+    seconds = STATEMENT_SECONDS + sum(map(_seconds, writes))
+    return seconds * 2.0 ** min(_MOST_DOUBLED, max(write.attempts for write in writes))
 
 
 def _tell(future: asyncio.Future[Any], result: object) -> None:

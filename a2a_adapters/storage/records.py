@@ -42,6 +42,7 @@ class AcceptMessage(Write):
         self.key = ("message", key(agent), key(owner), key(message_id))
         self._place = (agent, owner, message_id)
         self.task = task
+        self.size = task.size
         self.row = {
             "agent": agent,
             "owner": owner,
@@ -137,6 +138,7 @@ class ForgetMessage(Write):
         ]
         self.is_answered = is_answered
         self.states = states
+        self.size = sum(state.size for state in states)
 
     @classmethod
     async def execute(

@@ -30,6 +30,7 @@ class SaveState(Write):
         self.key = ("state", key(agent), key(owner), key(context_id), kind)
         self.place = {"agent": agent, "owner": owner, "context": context_id, "kind": kind}
         self.body = body
+        self.size = len(body or b"")
 
     @classmethod
     def rows(cls, dialect: str, writes: Sequence[SaveState]) -> Sequence[Rows] | None:

@@ -113,6 +113,7 @@ class SqlTaskStore(PatientTaskStore):
         """Store a task as it is now, however long that takes; return its new version."""
         write = self.write_of(task, owner, previous)
         write.states = [SaveState(self._agent, *state) for state in kept]
+        write.size += sum(state.size for state in write.states)
         if is_handed_over:
             write.row["process"] = HANDED_OVER
         write.owe(receivers, self._database.process_id)
@@ -245,6 +246,7 @@ class SaveTask(Write):
         self, agent: str, owner: str, task: Task, previous: TaskVersion, process: str | None
     ) -> None:
         number = _versions.next()
+        body = task.SerializeToString()
         self.key = (key(agent), key(owner), key(task.id))
         self.version = TaskVersion(number)
         self.is_new = previous.is_missing
@@ -261,11 +263,12 @@ class SaveTask(Write):
             "process": process,
             "epoch": 0,
             "owner_name": owner.encode(),
-            "body": task.SerializeToString(),
+            "body": body,
         }
         self.states: Sequence[SaveState] = ()
         """What is stored with the task."""
         self._owed: list[dict[str, object]] = []
+        self.size = len(body)
 
     def owe(self, receivers: Collection[str], process: str) -> None:
         """Note with the task that a process has to tell these receivers of it."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+import psycopg
 import pytest
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.storage import commit
 from a2a_adapters.storage.interface import UsedMessage
-from tests.storage.conftest import storage_at
-from tests.storage.test_contract import task
+from tests.storage.conftest import new_url, storage_at
+from tests.storage.test_contract import COMPLETED, caller, put, store_of, task
 
 
 @pytest.fixture
@@ -54,3 +55,45 @@ async def test_what_takes_too_long_together_is_written_apart(storage, monkeypatc
     async with asyncio.timeout(60):
         await asyncio.gather(*writing)
     assert await poet.read_state("ann", "c7", "kind") == b"x"
+
+
+async def test_a_write_that_is_held_up_holds_up_no_other(tmp_path, monkeypatch):
+    monkeypatch.setattr(commit, "STATEMENT_SECONDS", 1.0)
+    url = new_url("postgresql", tmp_path)
+    storage = storage_at(url)
+    await storage.start()
+    store = store_of(storage)
+    version = await put(store, task("held"))
+    with psycopg.connect(url) as other:
+        other.execute("SELECT 1 FROM a2a_tasks WHERE id = 'held' FOR UPDATE")
+        held = asyncio.ensure_future(store.put(task("held", COMPLETED), "ann", version))
+        for number in range(30):
+            await put(store, task(f"t{number}"))
+            await asyncio.sleep(0.1)
+        assert not held.done()
+    await held
+    assert (await store.get("held", caller())).task.status.state == COMPLETED
+    await storage.aclose(1)
+
+
+@pytest.mark.parametrize("size", [10, 3_000_000])
+async def test_a_write_that_takes_its_time_gets_it(storage, monkeypatch, size):
+    commits = storage.database.commits
+    transaction = commits._transaction
+    slow = ("state", "poet", "ann", "slow", "kind")
+
+    async def written(writes):
+        if any(write.key == slow for write in writes):
+            await asyncio.sleep(2)
+        return await transaction(writes)
+
+    monkeypatch.setattr(commits, "_transaction", written)
+    monkeypatch.setattr(commit, "STATEMENT_SECONDS", 0.5)
+    poet = storage.of("poet")
+    writing = asyncio.ensure_future(poet.write_state("ann", "slow", "kind", b"x" * size))
+    for number in range(20):
+        await put(poet.tasks, task(f"t{number}"))
+        await asyncio.sleep(0.1)
+    async with asyncio.timeout(60):
+        await writing
+    assert len(await poet.read_state("ann", "slow", "kind")) == size
