@@ -1,0 +1,30 @@
+"""A team that can wait in its process only: if that is killed, its task fails and says why."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.processes import launched
+from tests.storage.conftest import new_url
+from tests.storage.test_durable import asked, caller
+from tests.storage.test_resume import reason
+from tests.warm import warm
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.mark.parametrize("team", ["nested", "graph"])
+async def test_a_question_that_waited_in_the_process_fails_with_it(tmp_path, team):
+    command = warm("-m", "tests.plugins.autogen.served_waiting", new_url("sqlite", tmp_path))
+    with launched(command) as (process, url):
+        async with caller(url, team) as http:
+            waiting = await http.send("write", wait=True)
+            first = asked(waiting)
+            process.kill()
+    with launched(command) as (_, url):
+        async with caller(url, team) as http:
+            ended = await http.ended(waiting["id"])
+            again = await http.send("write", wait=True)
+    assert ended["status"]["state"] == "TASK_STATE_FAILED"
+    assert "waits for no answer any more" in reason(ended)
+    assert asked(again) == first, "the conversation is as it was before"
