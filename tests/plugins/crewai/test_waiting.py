@@ -1,0 +1,31 @@
+"""A crew waits for its caller in its process: if that is killed, its task fails and says why."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.processes import launched
+from tests.storage.conftest import new_url
+from tests.storage.test_durable import asked, caller
+from tests.storage.test_resume import reason
+
+pytestmark = pytest.mark.timeout(300)
+
+
+async def test_a_review_that_was_awaited_in_the_process_fails_with_it(tmp_path):
+    module = "tests.plugins.crewai.served_human"
+    command = [sys.executable, "-m", module, new_url("sqlite", tmp_path)]
+    with launched(command) as (process, url):
+        async with caller(url, "crew") as http:
+            waiting = await http.send("cats", wait=True)
+            assert asked(waiting).startswith("a draft")
+            process.kill()
+    with launched(command) as (_, url):
+        async with caller(url, "crew") as http:
+            ended = await http.ended(waiting["id"])
+            again = await http.send("cats", wait=True)
+    assert ended["status"]["state"] == "TASK_STATE_FAILED"
+    assert "waits for no answer any more" in reason(ended)
+    assert asked(again).startswith("a draft")
