@@ -12,6 +12,7 @@ from a2a_adapters.cli.exits import FAILED
 from a2a_adapters.cli.options import ConfigFile, Verbose
 from a2a_adapters.cli.reload import restart_on_change
 from a2a_adapters.cli.targets import parse_targets
+from a2a_adapters.cli.workers import Workers, check, inherited
 from a2a_adapters.concurrency.threads import busy_threads
 
 if TYPE_CHECKING:
@@ -65,6 +66,11 @@ def serve(
         str | None,
         typer.Option(help="Where all is kept: memory:, sqlite:///file.db or postgresql://..."),
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="So many processes at one port, with a storage in PostgreSQL."),
+    ] = None,
+    worker: Annotated[str | None, typer.Option(hidden=True)] = None,
     metrics: Annotated[bool, typer.Option("--metrics", help="Show figures at /metrics.")] = False,
     card_key: Annotated[
         Path | None, typer.Option(help="A PEM file: the private key that signs the card.")
@@ -111,6 +117,7 @@ def serve(
         "grpc_url": grpc_url,
         "push": {"allow_private": True} if push_private else push,
         "storage": storage,
+        "workers": workers,
         "metrics": metrics,
         "card_key": card_key,
         "log_format": log_format,
@@ -121,6 +128,9 @@ def serve(
     given = {key: value for key, value in said.items() if value is not None and value is not False}
     sources = gather(given, config)
     settings = sources.settings()
+    if settings.workers > 1 and worker is None:
+        check(settings)
+        raise typer.Exit(Workers(settings).run())
     server.serve(
         settings.load(sources.folder),
         host=settings.host,
@@ -131,6 +141,7 @@ def serve(
         options=settings.options(),
         dialects=settings.dialects,
         allow_unauthenticated=settings.allow_unauthenticated,
+        sockets=inherited(worker) if worker else None,
     )
     if busy_threads():
         os._exit(FAILED)  # Python itself would wait for threads that they have begun

@@ -82,6 +82,7 @@ class ServerSettings(Table):
     port: Port = 8000
     url: str | None = None
     storage: str = "memory:"
+    workers: Annotated[int, Field(ge=1)] = 1
     dialects: list[str] = Field(default_factory=list)
     bearer_token_file: Path | None = None
     api_key_file: Path | None = None

@@ -53,6 +53,7 @@ def serve(  # noqa: PLR0913 - a choice each
     storage: str | None = None,
     dialects: Sequence[object] = (),
     allow_unauthenticated: bool = False,
+    sockets: Sequence[socket.socket] | None = None,
 ) -> None:
     """Serve `target` as an A2A agent until interrupted.
 
@@ -68,6 +69,7 @@ def serve(  # noqa: PLR0913 - a choice each
         storage: Where everything is kept, in place of `ServerOptions.storage`.
         dialects: As for `build_app`.
         allow_unauthenticated: Let everyone who can reach `host` use the agent.
+        sockets: Those to listen at, if they were opened already; `port` says nothing then.
 
     Raises:
         NoAdapterError: No plugin can serve the target.
@@ -89,7 +91,7 @@ def serve(  # noqa: PLR0913 - a choice each
     )
     server = Server(app, host, port, options)
     with suppress(KeyboardInterrupt):  # uvicorn raises it once more when it has stopped
-        server.run()
+        server.run(list(sockets) if sockets else None)
     if left := busy_threads():
         logger.warning("left %d blocking call(s) behind", left)
 
@@ -113,7 +115,7 @@ async def aserve(  # noqa: PLR0913 - a choice each
 ) -> None:
     """Serve `target` in the running event loop, until interrupted or cancelled.
 
-    The arguments and errors are those of `serve`.
+    The arguments and errors are those of `serve`, but for `sockets`.
     """
     options = _options_for(host, options, storage, allow_unauthenticated=allow_unauthenticated)
     await check_storage(options)
