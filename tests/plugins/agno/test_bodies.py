@@ -1,0 +1,133 @@
+"""Bodies of requests, right, wrong and odd."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from a2a_adapters import Data, Output, build_app
+from tests.plugins.agno.recordings import AGENT
+from tests.plugins.agno.served import CALLS, ROOT, call, other, serving, streamed, task_of
+
+
+async def test_data_alone_is_told_as_text_as_well():
+    expected = [{"kind": "text", "text": '{"a":1}'}, {"kind": "data", "data": {"a": 1}}]
+    async with serving() as http:
+        answered = await task_of(http, call("DATA"))
+        found = await streamed(http, "DATA")
+        sent = await http.post("/a2a/message/send", json=call("DATA", agentId="my-agent"))
+    assert answered["history"][0]["parts"] == expected
+    assert found[-1][1]["history"][0]["parts"] == expected
+    assert [p for name, result in found if name == "Message" for p in result["parts"]] == expected
+    assert sent.json()["result"]["task"]["history"][-1]["parts"][0] == expected[0]
+
+
+async def test_files_and_data_go_both_ways():
+    parts = [
+        {"text": "SEEN"},
+        {"kind": "file", "file": {"uri": "https://x.example/i.png", "mimeType": "image/png"}},
+        {"kind": "file", "file": {"bytes": "YWJj", "name": "a.bin"}},
+        {"kind": "data", "data": {"a": 1}},
+    ]
+
+    async with serving() as http:
+        answered = await task_of(http, call("PARTS"))
+        found = await streamed(http, "PARTS")
+        seen = await task_of(
+            http, call("", parts=[parts[0], parts[3]]), headers={"X-User-ID": "u1"}
+        )
+    kinds = [part["kind"] for part in answered["history"][0]["parts"]]
+    assert kinds == ["text", "data", "file"]
+    assert answered["history"][0]["parts"][2]["file"] == {"uri": "https://x.example/i.png"}
+    assert [p["kind"] for p in found[-1][1]["history"][0]["parts"]] == kinds
+    streamed_kinds = [p["kind"] for n, result in found if n == "Message" for p in result["parts"]]
+    assert streamed_kinds == kinds
+    assert seen["history"][0]["parts"][0]["text"] == "['Text', 'Data'] u1"
+
+
+async def test_data_without_text_is_text_as_well():
+    async def tell(request):
+        yield Output([Data({"a": 1})])
+
+    async with serving(tell) as http:
+        task = await task_of(http, call("x"))
+        found = await streamed(http, "x")
+        sent = await http.post(ROOT["send"], json=call("x", agentId="my-agent"))
+    parts = [{"kind": "text", "text": '{"a":1}'}, {"kind": "data", "data": {"a": 1}}]
+    assert task["history"][0]["parts"] == parts
+    assert [p for name, each in found if name == "Message" for p in each["parts"]] == parts
+    assert found[-1][1]["history"][0]["parts"] == parts
+    assert sent.json()["result"]["task"]["history"][1]["parts"][0] == parts[0]
+
+
+@pytest.mark.parametrize("path", ["/a2a/message/send", "/a2a/agents/my-agent/v1/message:send"])
+async def test_a_body_that_is_not_labelled_as_json_is_refused(path):
+    async with serving() as http:
+        content = json.dumps(call("x", agentId="my-agent"))
+        response = await http.post(path, content=content, headers={"Content-Type": "text/plain"})
+    assert response.status_code == 400
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=12,
+)
+
+
+parts = st.lists(
+    st.dictionaries(st.sampled_from(["kind", "text", "file", "data"]), json_values, max_size=3)
+    | json_values,
+    max_size=3,
+)
+
+
+messages = st.fixed_dictionaries(
+    {"role": st.just("user") | json_values, "parts": parts | json_values},
+    optional={
+        "agentId": st.just("my-agent") | json_values,
+        "messageId": json_values,
+        "contextId": json_values,
+        "taskId": json_values,
+        "metadata": json_values,
+    },
+)
+
+
+calls = st.fixed_dictionaries(
+    {"jsonrpc": st.just("2.0") | json_values, "id": st.text() | json_values},
+    optional={
+        "method": st.sampled_from(["message/send", "message/stream", "tasks/get", "tasks/cancel"])
+        | json_values,
+        "params": st.fixed_dictionaries({"message": messages}) | json_values,
+    },
+)
+
+
+paths = st.sampled_from(
+    [*ROOT.values(), *CALLS.values(), f"{AGENT}/v1/tasks:get", f"{AGENT}/v1/tasks:cancel", AGENT]
+)
+
+
+def test_wrong_bodies_get_errors():
+    async def post_all(posts):
+        app = build_app(other, dialects=["agno"], name="My Agent")
+        transport = httpx.ASGITransport(app, raise_app_exceptions=True)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            for path, content in posts:
+                response = await http.post(path, content=content)
+                if not response.headers["content-type"].startswith("text/event-stream"):
+                    answer = response.json()
+                    assert answer.keys() & {"result", "error", "detail"}
+
+    @settings(deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.lists(st.tuples(paths, (json_values | calls).map(json.dumps) | st.binary())))
+    def check(posts):
+        asyncio.run(post_all([*posts, (CALLS["send"], "[" * 5000)]))
+
+    check()
