@@ -15,7 +15,6 @@ from a2a_adapters.calling.answer import Answer
 from a2a_adapters.calling.card import agent_url
 from a2a_adapters.calling.clients import HttpClients
 from a2a_adapters.calling.json_http import JsonHttp
-from a2a_adapters.calling.quoting import quote
 from a2a_adapters.calling.rpc import rpc_call, rpc_refusal
 from a2a_adapters.calling.sse import event_data
 from a2a_adapters.lazy import lazy_names
@@ -28,6 +27,7 @@ from a2a_adapters.protocol.messages import (
     status_response,
     user_message,
 )
+from a2a_adapters.protocol.shown import quote
 from a2a_adapters.protocol.wire import one_line
 
 if TYPE_CHECKING:

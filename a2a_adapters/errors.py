@@ -107,14 +107,14 @@ class InvalidInputError(A2AAdaptersError, ValueError):
     @classmethod
     def of(cls, error: ValidationError) -> Self:
         """Return what pydantic found wrong and where, but not what the server makes of it."""
-        found = error.errors(include_url=False, include_context=False, include_input=False)
-        places = (".".join(map(str, each["loc"])) for each in found)
-        return cls(
-            "; ".join(
-                f"{place}: {each['msg']}" if place else each["msg"]
-                for place, each in zip(places, found, strict=True)
-            )
-        )
+        found = violations(error)
+        return cls("; ".join(f"{place}: {what}" if place else what for place, what in found))
+
+
+def violations(error: ValidationError) -> list[tuple[str, str]]:
+    """Return the places at which pydantic found something wrong, and what that is."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return [(".".join(map(str, each["loc"])), each["msg"]) for each in found]
 
 
 class ResumeError(A2AAdaptersError):

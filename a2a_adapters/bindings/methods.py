@@ -14,6 +14,7 @@ from google.protobuf.json_format import ParseDict, ParseError
 from pydantic_core import ValidationError, to_json
 
 from a2a_adapters.bindings import operations
+from a2a_adapters.errors import violations
 from a2a_adapters.protocol.wire import message_to_dict, parse_send, task_to_dict, to_dict
 
 if TYPE_CHECKING:
@@ -57,14 +58,10 @@ def parsed(parse: Callable[[T], Message], params: T) -> Any:
     except ParseError as error:
         raise InvalidParamsError(str(error)) from error
     except ValidationError as error:
-        raise InvalidParamsError(data={"errors": _violations(error)}) from error
+        found = [{"field": place, "message": what} for place, what in violations(error)]
+        raise InvalidParamsError(data={"errors": found}) from error
     except Exception as error:
         raise InvalidParamsError from error
-
-
-def _violations(error: ValidationError) -> list[dict[str, str]]:
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    return [{"field": ".".join(map(str, entry["loc"])), "message": entry["msg"]} for entry in found]
 
 
 def _method(operation: Operation, encode: Callable[[Any], bytes] | None = None) -> Method:

@@ -15,7 +15,6 @@ from pydantic_core import from_json
 from a2a_adapters.adapter import AgentDescription, Skill
 from a2a_adapters.calling.failure import UNAUTHORIZED
 from a2a_adapters.calling.http import MAX_BYTES
-from a2a_adapters.calling.quoting import quote
 from a2a_adapters.errors import (
     ConfigurationError,
     RemoteAnswerError,
@@ -25,6 +24,7 @@ from a2a_adapters.errors import (
 )
 from a2a_adapters.plugins import installed_plugins
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
+from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

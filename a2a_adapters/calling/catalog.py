@@ -17,7 +17,6 @@ from pydantic_core import from_json
 
 from a2a_adapters.calling.card import agent_url
 from a2a_adapters.calling.http import MAX_BYTES, make_client
-from a2a_adapters.calling.quoting import quote
 from a2a_adapters.errors import (
     A2AAdaptersError,
     ConfigurationError,
@@ -26,6 +25,7 @@ from a2a_adapters.errors import (
     RemoteTimeoutError,
 )
 from a2a_adapters.protocol.catalog import CARD_TYPE, CATALOG_PATH, CATALOG_TYPE
+from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -21,7 +21,6 @@ from a2a_adapters.calling.answer import Answer
 from a2a_adapters.calling.failure import may_have_begun, translate
 from a2a_adapters.calling.http import back_off
 from a2a_adapters.calling.parsing import made
-from a2a_adapters.calling.quoting import quote
 from a2a_adapters.concurrency import in_background
 from a2a_adapters.errors import (
     RemoteAgentError,
@@ -36,6 +35,7 @@ from a2a_adapters.parts import join_text
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION
 from a2a_adapters.protocol.errors import SERVER_ERROR
+from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Mapping

@@ -8,7 +8,6 @@ import httpx
 from a2a.client.errors import A2AClientError
 from a2a.utils.errors import JSON_RPC_ERROR_CODE_MAP, A2AError
 
-from a2a_adapters.calling.quoting import quote
 from a2a_adapters.calling.schemes import wanted_credentials
 from a2a_adapters.errors import (
     ForbiddenUrlError,
@@ -18,6 +17,7 @@ from a2a_adapters.errors import (
     RemoteConnectionError,
     RemoteRefusedError,
 )
+from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     from a2a.types import AgentCard

@@ -25,13 +25,13 @@ from a2a_adapters.calling.channel import connect, open_channel
 from a2a_adapters.calling.counted import CountedChannel
 from a2a_adapters.calling.failure import NotBegunError, UnauthorizedError
 from a2a_adapters.calling.http import back_off
-from a2a_adapters.calling.quoting import quote
 from a2a_adapters.errors import (
     RemoteAnswerError,
     RemoteAuthError,
     RemoteConnectionError,
     RemoteRefusedError,
 )
+from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -10,9 +10,9 @@ from pydantic_core import from_json, to_json
 
 from a2a_adapters.calling.failure import BUSY, UNAUTHORIZED
 from a2a_adapters.calling.parsing import made
-from a2a_adapters.calling.quoting import quote
 from a2a_adapters.calling.sse import event_data
 from a2a_adapters.errors import RemoteAnswerError
+from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping

@@ -13,7 +13,7 @@ from typing import Any
 from a2a.types import StreamResponse
 
 from a2a_adapters.calling.json_http import parsed
-from a2a_adapters.calling.quoting import quote
+from a2a_adapters.protocol.shown import quote
 from a2a_adapters.protocol.wire import parse_text_chunk
 
 logger = logging.getLogger(__name__)

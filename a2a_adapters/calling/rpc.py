@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from a2a_adapters.calling.json_http import JsonHttp, headers_of
-from a2a_adapters.calling.quoting import quote
 from a2a_adapters.errors import RemoteAnswerError, RemoteRefusedError
 from a2a_adapters.protocol.ids import new_id
+from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from a2a_adapters.calling.quoting import quote
+from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     from a2a.types import AgentCard, SecurityScheme

@@ -10,10 +10,10 @@ from a2a.types import SendMessageResponse, StreamResponse
 from pydantic import BaseModel, ValidationError
 
 from a2a_adapters.calling import nearly
-from a2a_adapters.calling.quoting import quote
 from a2a_adapters.calling.rpc import Rpc
-from a2a_adapters.errors import RemoteAnswerError
+from a2a_adapters.errors import RemoteAnswerError, violations
 from a2a_adapters.protocol.conversion import whole_numbers
+from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -133,8 +133,7 @@ def _model(kind: type[Any], result: dict[str, Any]) -> Any:
     try:
         return kind.model_validate(nearly.dated(result))
     except ValidationError as error:
-        wrong = error.errors(include_url=False)[0]
-        field = ".".join(map(str, wrong["loc"]))
+        place, what = violations(error)[0]
         raise RemoteAnswerError(
-            f"the agent's answer is not A2A: {quote(wrong['msg'])} at {quote(field)}"
+            f"the agent's answer is not A2A: {quote(what)} at {quote(place)}"
         ) from error

@@ -20,7 +20,7 @@ def discover(
 ) -> None:
     """List the agents of a host: those of its AI Catalog, or the only one."""
     from a2a_adapters.calling import RemoteAgent  # noqa: PLC0415 - as in `call`
-    from a2a_adapters.calling.quoting import quote  # noqa: PLC0415
+    from a2a_adapters.protocol.shown import quote  # noqa: PLC0415
 
     url = as_url(host)
     try:

@@ -10,8 +10,8 @@ import httpx
 from a2a_adapters.calling.card import agent_url
 from a2a_adapters.calling.http import MAX_BYTES, make_client
 from a2a_adapters.calling.options import RemoteOptions
-from a2a_adapters.calling.quoting import quote
 from a2a_adapters.errors import A2AAdaptersError
+from a2a_adapters.protocol.shown import quote
 
 _SECONDS = 10.0
 

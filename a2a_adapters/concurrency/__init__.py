@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from a2a_adapters.concurrency.background import in_background
+from a2a_adapters.concurrency.background import Background, in_background
 from a2a_adapters.concurrency.bounded import BoundedMap
 from a2a_adapters.concurrency.threads import run_in_thread
 
-__all__ = ["BoundedMap", "in_background", "run_in_thread"]
+__all__ = ["Background", "BoundedMap", "in_background", "run_in_thread"]

@@ -5,15 +5,34 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 
-_running: set[asyncio.Task[None]] = set()
+
+class Background:
+    """Work that is held until it is done: event loops keep weak references only."""
+
+    def __init__(self) -> None:
+        self._running: set[asyncio.Task[None]] = set()
+
+    def begin(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+        """Begin something."""
+        task = asyncio.ensure_future(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
+
+    def cancel(self) -> None:
+        """Cancel what is not done."""
+        for task in self._running:
+            task.cancel()
+
+    async def wait(self, seconds: float | None = None) -> int:
+        """Wait for what was begun, at most so long; return how much of it goes on."""
+        if self._running:
+            await asyncio.wait(self._running, timeout=seconds)
+        return len(self._running)
 
 
-def in_background(work: Coroutine[object, object, None]) -> asyncio.Task[None]:
-    """Begin `work` and hold on to it until it is done: event loops keep weak references only."""
-    task = asyncio.ensure_future(work)
-    _running.add(task)
-    task.add_done_callback(_running.discard)
-    return task
+in_background = Background().begin
+"""Begin something that is held for as long as the process lives."""
 
 
 def runs_now(task: asyncio.Task[object] | None) -> bool:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import httpx
 
 from a2a_adapters.errors import ForbiddenUrlError, InvalidInputError
-from a2a_adapters.observability.clip import clipped
 from a2a_adapters.parts import File
+from a2a_adapters.protocol.shown import clipped
 
 if TYPE_CHECKING:
     import ssl

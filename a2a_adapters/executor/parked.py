@@ -7,6 +7,8 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from a2a_adapters.concurrency import Background
+
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Coroutine
 
@@ -40,7 +42,7 @@ class ParkedRuns:
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._by_task: dict[str, ParkedRun] = {}
-        self._background: set[asyncio.Task[None]] = set()
+        self._background = Background()
 
     def park(
         self, task_id: str, events: AdapterEvents, cancelled: CancelFlag, calls: TaskCalls
@@ -61,25 +63,21 @@ class ParkedRuns:
             parked.cancelled.set()
             self.in_background(_close(parked))
 
-    def in_background(self, work: Coroutine[None, None, None]) -> None:
+    def in_background(self, work: Coroutine[object, object, None]) -> None:
         """Do something that nobody waits for; its failure is logged."""
-        task = asyncio.ensure_future(work)
-        self._background.add(task)
-        task.add_done_callback(self._finished)
-
-    def _finished(self, task: asyncio.Task[None]) -> None:
-        self._background.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            logger.error("a waiting run did not end as it should", exc_info=error)
+        self._background.begin(work).add_done_callback(_tell)
 
     async def aclose(self, timeout: float) -> None:  # noqa: ASYNC109 - a bound, not a deadline
         """Close every run, and wait for that so long."""
         for task_id in list(self._by_task):
             self.drop(task_id)
-        if self._background:
-            _, left = await asyncio.wait(self._background, timeout=timeout)
-            if left:
-                logger.error("%d waiting run(s) do not end, left behind", len(left))
+        if left := await self._background.wait(timeout):
+            logger.error("%d waiting run(s) do not end, left behind", left)
+
+
+def _tell(ended: asyncio.Task[None]) -> None:
+    if not ended.cancelled() and (error := ended.exception()) is not None:
+        logger.error("a waiting run did not end as it should", exc_info=error)
 
 
 async def _close(parked: ParkedRun) -> None:

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from a2a_adapters.observability.clip import clipped
 from a2a_adapters.observability.tracing import (
     IS_INSTALLED,
     find_tracer,
@@ -18,6 +17,7 @@ from a2a_adapters.observability.tracing import (
     request_span,
     trace_id,
 )
+from a2a_adapters.protocol.shown import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,6 +11,7 @@ from a2a.server.context import ServerCallContext
 from a2a.types import Task
 from a2a.utils.errors import TaskNotFoundError
 
+from a2a_adapters.concurrency import Background
 from a2a_adapters.observability.requests import CURRENT
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.ids import new_uuid
@@ -21,7 +22,7 @@ from a2a_adapters.runtime.room import Room
 from a2a_adapters.runtime.weight import weight
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from a2a.server.cluster.task_store import StoredTask
     from a2a.types import Message
@@ -78,7 +79,7 @@ class LiveTasks:
         self._waiting: dict[str, tuple[str, int]] = {}
         self._by_id: dict[str, LiveTask] = {}
         self._expiries: dict[str, asyncio.TimerHandle] = {}
-        self._background: set[asyncio.Task[None]] = set()
+        self._background = Background()
         self._loading: dict[tuple[str, str], asyncio.Task[LiveTask | None]] = {}
 
     def begin(self, message: Message, context: ServerCallContext) -> LiveTask:
@@ -241,7 +242,7 @@ class LiveTasks:
         if live.subscribers:
             live.close_subscribers()
         if live.is_over and live.page.is_dirty:
-            self._in_background(self._save_again(live))
+            self._background.begin(self._save_again(live))
         else:
             self._by_id.pop(live.task_id, None)
 
@@ -273,8 +274,7 @@ class LiveTasks:
             live.close_subscribers()
         for expiry in self._expiries.values():
             expiry.cancel()
-        for task in self._background:
-            task.cancel()
+        self._background.cancel()
         self._by_id.clear()
         self._expiries.clear()
 
@@ -309,12 +309,7 @@ class LiveTasks:
             self.room.take(owner, -size)
 
     def _expire(self, live: LiveTask) -> None:
-        self._in_background(self._end_waiting(live))
-
-    def _in_background(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        self._background.begin(self._end_waiting(live))
 
     async def _end_waiting(self, live: LiveTask) -> None:
         self._expiries.pop(live.task_id, None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from a2a_adapters.net.addresses import is_loopback
-from a2a_adapters.observability.clip import clipped
+from a2a_adapters.protocol.shown import clipped
 from a2a_adapters.security.refusals import Refusal
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from autogen_agentchat.base import ChatAgent
 from autogen_core.tools import Workbench
 
+from a2a_adapters.concurrency import Background
 from a2a_adapters_autogen.serving.runners import Runner, end_bench, family, resources
 
 if TYPE_CHECKING:
@@ -23,18 +24,16 @@ class Closer:
     """Closes in the background: no answer waits for it, and no cancel cuts it short."""
 
     def __init__(self) -> None:
-        self._closing: set[asyncio.Task[None]] = set()
+        self._closing = Background()
 
     def close(self, runner: Runner, example: Runner) -> None:
         """Close a runner, but for what it shares with `example`."""
-        task = asyncio.create_task(_close(runner, example))
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
+        self._closing.begin(_close(runner, example))
 
     async def wait(self) -> None:
         """Wait until everything is closed."""
-        while self._closing:
-            await asyncio.wait(self._closing)
+        while await self._closing.wait():
+            pass
 
 
 async def _close(runner: Runner, example: Runner) -> None:

@@ -1,8 +1,14 @@
-"""What a remote agent wrote, fit to be shown."""
+"""What strangers wrote, fit to be shown."""
 
 from __future__ import annotations
 
+_CLIPPED_LENGTH = 200
 _QUOTE_LENGTH = 500
+
+
+def clipped(text: str) -> str:
+    """Return a text in the length that is fit for a log or an error message."""
+    return text if len(text) <= _CLIPPED_LENGTH else f"{text[: _CLIPPED_LENGTH - 1]}…"
 
 
 def quote(text: str, length: int = _QUOTE_LENGTH) -> str:
