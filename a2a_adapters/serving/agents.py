@@ -37,6 +37,7 @@ from a2a_adapters.storage import open_storage
 if TYPE_CHECKING:
     from a2a.types import AgentCard
     from starlette.routing import BaseRoute
+    from starlette.types import ASGIApp
 
     from a2a_adapters.bindings.grpc import GrpcServer
     from a2a_adapters.storage import Storage
@@ -108,6 +109,8 @@ class ServedAgent:
             storage=self._storage,
         )
         self.grpc = _grpc_server(self.runtime, options)
+        self.rpc: ASGIApp
+        """What answers JSON-RPC, which most requests are; made with the routes."""
 
     def routes(self, protection: Protection, *public: BaseRoute) -> list[BaseRoute]:
         """Return the agent's routes: the card and `public` for everybody, the rest is protected."""
@@ -123,9 +126,10 @@ class ServedAgent:
             ],
             default=nothing_here,
         )
+        self.rpc = protection.of(rpc)
         return [
             # Most requests are for it: here it is found before the others are looked through.
-            Route("/", protection.of(rpc), methods=["POST"]),
+            Route("/", self.rpc, methods=["POST"]),
             *public,
             *card.routes(),
             Mount("", protection.of(every)),
@@ -225,6 +229,10 @@ class ServedAgents:
             place(agent.address.path, agent.routes(self._protection)) for agent in self._agents
         ]
         return [*self._dialects.routes(), *public, *lists, *chain(*places)]
+
+    def calls(self) -> dict[str, ASGIApp]:
+        """Return what answers most requests, by path, once there are routes."""
+        return {"/": self._agents[0].rpc} if self.is_single else {}
 
     def _as_dialect_server(self) -> DialectServer:
         agents = {

@@ -70,11 +70,14 @@ def build_app(
         MissingExtraError: The options ask for gRPC or metrics, which are not installed.
     """
     options = options or ServerOptions()
+    calls: dict[str, ASGIApp] = {}
 
     def serve(app: Starlette, ready: object) -> None:
         agents = ServedAgents(ready, name, description, url, options, dialects)
         app.state.agents = agents
         app.router.routes = agents.routes(Route("/healthz", _health), *_metrics(agents, options))
+        if not options.cors_origins:  # which are answered between the entrance and the routes
+            calls.update(agents.calls())
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
@@ -90,7 +93,7 @@ def build_app(
             finally:
                 await agents.aclose()
 
-    app = Starlette(middleware=_middleware(url, options), lifespan=lifespan)
+    app = Starlette(middleware=_middleware(url, options, calls), lifespan=lifespan)
     if not is_closed(target):
         serve(app, target)
     return app
@@ -119,13 +122,15 @@ def _metrics(agents: ServedAgents, options: ServerOptions) -> list[Route]:
     return [Route("/metrics", endpoint, methods=["GET"])]
 
 
-def _middleware(url: str | None, options: ServerOptions) -> list[Middleware]:
+def _middleware(
+    url: str | None, options: ServerOptions, calls: Mapping[str, ASGIApp]
+) -> list[Middleware]:
     browsers = None
     if options.authentication is None:
         own = urlsplit(url or "").hostname
         hosts = [*options.allowed_hosts, *([own] if own else [])]
         browsers = BrowserGuard(hosts, options.cors_origins)
-    entrance = Middleware(Entrance, options.limits.header_bytes, browsers)
+    entrance = Middleware(Entrance, options.limits.header_bytes, browsers, calls)
     return [entrance, _cors(options.cors_origins)] if options.cors_origins else [entrance]
 
 

@@ -28,10 +28,18 @@ class Entrance:
         head_limit: How many bytes the address and the headers of a request may have; each header
             counts `FIELD_BYTES` more than it is.
         browsers: Tells which pages are kept out; None if everybody has to authenticate.
+        calls: What answers a POST to one of these paths, without looking through the routes.
     """
 
-    def __init__(self, app: ASGIApp, head_limit: int, browsers: BrowserGuard | None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        head_limit: int,
+        browsers: BrowserGuard | None,
+        calls: Mapping[str, ASGIApp],
+    ) -> None:
         self._app = app
+        self._calls = calls
         self._head_limit = head_limit
         self._browsers = browsers
         self._observer = Observer()
@@ -51,7 +59,11 @@ class Entrance:
             return
         headers = scope[HEADERS] = read_headers(scope)
         refusal = self._browsers.refusal(scope, headers) if self._browsers else None
-        app = self._app if refusal is None else partial(refuse, refusal)
+        app = self._app
+        if refusal is not None:
+            app = partial(refuse, refusal)
+        elif scope["method"] == "POST":
+            app = self._calls.get(scope["path"], app)
         if self._observer.is_needed(headers):
             await self._observe(app, headers, scope, receive, send)
         else:

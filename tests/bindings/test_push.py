@@ -67,7 +67,7 @@ async def http(runtime):
     routes = [Route("/", rpc), *rest_routes(runtime, callers, intake, answers)]
     limits = Limits()
     middleware = [
-        Middleware(Entrance, limits.header_bytes, None),
+        Middleware(Entrance, limits.header_bytes, None, {}),
         Middleware(BodyLimit, Bodies(limits)),
     ]
     async with (

@@ -1,0 +1,62 @@
+"""The straight way of most requests: it answers as the routes do."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from a2a_adapters import BearerTokens, ServerOptions, build_app
+from tests.bindings.support import V1, rpc, say
+
+TOKEN = {"Authorization": "Bearer secret"}
+REQUESTS = {
+    "a message": ("POST", {}, rpc("SendMessage", say("hello"))),
+    "a stream": ("POST", {}, rpc("SendStreamingMessage", say("hello"))),
+    "an old client": ("POST", {"A2A-Version": "0.3"}, rpc("message/send", say("hello"))),
+    "no such method": ("POST", {}, rpc("Sing", {})),
+    "no JSON": ("POST", {"Content-Type": "application/json"}, None),
+    "a form": ("POST", {"Content-Type": "text/plain"}, None),
+    "a page": ("POST", {"Origin": "http://evil.example"}, rpc("SendMessage", say("hello"))),
+    "another host": ("POST", {"Host": "evil.example"}, rpc("SendMessage", say("hello"))),
+    "a stranger": ("POST", {"Authorization": ""}, rpc("SendMessage", say("hello"))),
+    "too many headers": ("POST", {"X": "x" * 70_000}, rpc("SendMessage", say("hello"))),
+    "another verb": ("PUT", {}, rpc("SendMessage", say("hello"))),
+    "nothing to see": ("GET", {}, None),
+}
+
+
+async def echo(text):
+    return text
+
+
+def client(app):
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1")
+
+
+@pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
+@pytest.mark.parametrize("tokens", [None, BearerTokens({"secret": "ann"})], ids=["open", "tokens"])
+async def test_it_answers_as_the_routes_do(request_, tokens):
+    verb, headers, body = request_
+    app = build_app(echo, options=ServerOptions(authentication=tokens))
+    async with client(app) as straight, client(Starlette(routes=[Mount("/sub", app)])) as routed:
+        answers = [
+            await http.request(verb, path, headers=V1 | TOKEN | headers, json=body)
+            for http, path in ((straight, "/"), (routed, "/sub/"))
+        ]
+    one, other = ((a.status_code, _shape(a.headers), len(a.content)) for a in answers)
+    assert one == other
+
+
+async def test_pages_of_other_origins_may_read_what_they_are_allowed_to():
+    options = ServerOptions(cors_origins=["https://app.example"])
+    async with client(build_app(echo, options=options)) as http:
+        headers = V1 | {"Origin": "https://app.example"}
+        answer = await http.post("/", headers=headers, json=rpc("SendMessage", say("hello")))
+    assert answer.status_code == 200
+    assert answer.headers["access-control-allow-origin"] == "https://app.example"
+
+
+def _shape(headers):
+    return {name: value for name, value in headers.items() if name != "date"}
