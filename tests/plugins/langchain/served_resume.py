@@ -49,6 +49,9 @@ class Words(BaseChatModel):
             if self.halts and position == middle:
                 await until_it_may_go_on()
             yield ChatGenerationChunk(message=AIMessageChunk(content=letter))
+        usage = {"input_tokens": 1, "output_tokens": len(self.text)}
+        usage["total_tokens"] = sum(usage.values())
+        yield ChatGenerationChunk(message=AIMessageChunk(content="", usage_metadata=usage))
 
 
 def says(name, text, *, halts=False):

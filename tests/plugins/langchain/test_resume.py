@@ -56,6 +56,8 @@ async def test_finished_nodes_are_not_run_again_and_all_is_said_once(command, tm
     for task in (*done, again):
         assert task["status"]["state"] == "TASK_STATE_COMPLETED"
         assert texts(task) == ["The first.\n\nThe second.\n\nThe third."]
+        assert task["metadata"]["usage"]["output_tokens"] == len("The first.The second.The third.")
+        assert task["metadata"]["usage"]["input_tokens"] == 3
     assert Counter(log(tmp_path)) == {"one": 3, "two": 5, "three": 3}
 
 

@@ -13,6 +13,7 @@ from langgraph.types import StateSnapshot
 from a2a_adapters import without_reasoning
 
 if TYPE_CHECKING:
+    from langchain_core.messages.ai import UsageMetadata
     from langchain_core.runnables import RunnableConfig
     from langgraph.types import PregelTask
 
@@ -47,6 +48,15 @@ class CutOffRun:
         """Return the keys of the state that they wrote."""
         results = (task.result for task in self.finished)
         return {key for result in results if isinstance(result, Mapping) for key in result}
+
+    def usages(self) -> list[UsageMetadata]:
+        """Return the token usage of the model calls whose messages they wrote."""
+        messages = (item for task in self.finished for item in _items(task.result))
+        return [
+            message.usage_metadata
+            for message in messages
+            if isinstance(message, AIMessage) and message.usage_metadata
+        ]
 
     def said(self, stored: str, may_speak: MaySpeak) -> list[str]:
         """Return the messages that they said, by what was stored of the run's text.
@@ -128,16 +138,21 @@ async def _answers_taken(saver: Any, state: StateSnapshot) -> int:
 
 def _texts(result: object) -> Iterator[tuple[str, bool]]:
     """Yield the texts in a node's result; whether a model made them, which streams them."""
+    for item in _items(result):
+        if isinstance(item, AIMessage):
+            text, is_streamed = str(item.text), _is_of_model(item)
+        elif isinstance(item, str):
+            text, is_streamed = item, False
+        else:
+            continue
+        if text := without_reasoning(text).strip():
+            yield text, is_streamed
+
+
+def _items(result: object) -> Iterator[object]:
+    """Yield what a node has written."""
     for value in result.values() if isinstance(result, Mapping) else [result]:
-        for item in value if isinstance(value, list) else [value]:
-            if isinstance(item, AIMessage):
-                text, is_streamed = str(item.text), _is_of_model(item)
-            elif isinstance(item, str):
-                text, is_streamed = item, False
-            else:
-                continue
-            if text := without_reasoning(text).strip():
-                yield text, is_streamed
+        yield from value if isinstance(value, list) else [value]
 
 
 def _is_of_model(message: AIMessage) -> bool:

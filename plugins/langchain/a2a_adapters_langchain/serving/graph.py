@@ -188,6 +188,7 @@ class GraphAdapter(Adapter):
             thread = self._thread(config)
             cut_off = await self._cut_off(request, thread) if is_resumed else None
             said = cut_off.said(request.said, self._may_speak or _nobody) if cut_off else []
+            watch.count(cut_off.usages() if cut_off else ())
             if said:
                 yield TextDelta(BETWEEN.join(said))
             begin = cut_off.begin if cut_off else await self._begin(value, request, thread)

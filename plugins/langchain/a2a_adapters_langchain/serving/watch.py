@@ -12,7 +12,7 @@ from langchain_core.outputs import ChatGeneration
 from a2a_adapters import JSON, AgentEvent, CancelFlag, TaskMetadata
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from langchain_core.outputs import LLMResult
 
@@ -38,6 +38,10 @@ class RunWatch(BaseCallbackHandler):
         for usage in self._usages:
             total = add_usage(total, usage)
         return total
+
+    def count(self, usages: Iterable[UsageMetadata]) -> None:
+        """Take the usage of model calls that another process has made for this run."""
+        self._usages += usages
 
     def metadata(self) -> list[AgentEvent]:
         """Return the usage as an event, if there is any."""
