@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
 
 __all__ = ["StateStorage"]
+
+ELSEWHERE = "elsewhere:"
+"""Begins the name of what only tells where something else is kept."""
 
 
 class StateStorage(ABC):
@@ -50,4 +57,16 @@ class StateStorage(ABC):
 
         Returns:
             Whether it is stored.
+        """
+
+    async def keep_elsewhere(self, owner: str, context_id: str, kind: str, name: str) -> None:
+        """Note that more of a conversation is kept elsewhere, under a name; say so at each use."""
+        await self.write_state(owner, context_id, ELSEWHERE + kind, name.encode())
+
+    def forget_elsewhere(  # noqa: B027 - who forgets nothing for its age has nobody to tell
+        self, kind: str, forget: Callable[[str], Awaitable[None]]
+    ) -> None:
+        """Have `forget` called with names of this kind once their conversations are too old.
+
+        It may be called again with the same name.
         """

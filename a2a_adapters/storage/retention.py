@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Text, and_, bindparam, delete, func, select, tuple_
+from sqlalchemy import Text, and_, bindparam, delete, func, or_, select, tuple_
 
 from a2a_adapters.protocol import states as task_states
+from a2a_adapters.states import ELSEWHERE
 from a2a_adapters.storage.commit import Write
 from a2a_adapters.storage.health import PATIENCE_SECONDS
 from a2a_adapters.storage.schema import messages, push_configs, push_outbox, states, tasks
@@ -26,10 +27,13 @@ _LOCK = 0x613262
 """The number of the lock that PostgreSQL's servers take turns by."""
 
 
-async def prune_agent(database: Database, agent: str, before: int, most: int) -> int:
+async def prune_agent(
+    database: Database, agent: str, before: int, most: int, kinds: Sequence[str] = ()
+) -> int:
     """Forget what an agent has kept since before a time, and finished tasks beyond a number.
 
-    One process does so at a time: the others have nothing to do meanwhile.
+    Of states that tell where something is kept elsewhere those of these kinds go. One process does
+    so at a time: the others have nothing to do meanwhile.
 
     Returns:
         How many tasks were forgotten.
@@ -37,18 +41,29 @@ async def prune_agent(database: Database, agent: str, before: int, most: int) ->
     newest = select(tasks.c.changed).where(tasks.c.agent == agent).order_by(tasks.c.changed.desc())
     surplus = await database.read(newest.offset(most).limit(1))
     ended = max(before, surplus[0].changed + 1) if surplus else before
-    return await _prune(database, agent, ended, before)
+    return await _prune(database, Prune(agent, ended, before, kinds))
 
 
 async def prune_all(database: Database, before: int) -> int:
-    """Forget what all agents have kept since before a time; return how many tasks."""
-    return await _prune(database, None, before, before)
+    """Forget what all agents have kept since before a time; return how many tasks.
+
+    Not what is kept elsewhere: the agents' servers do that.
+    """
+    return await _prune(database, Prune(None, before, before))
 
 
-async def _prune(database: Database, agent: str | None, ended: int, used: int) -> int:
+async def names_elsewhere(database: Database, agent: str, kind: str, before: int) -> Sequence[str]:
+    """Return under which names things were kept elsewhere, and not used since before a time."""
+    column = states.c
+    old = column.agent == agent, column.kind == kind, column.changed < before
+    rows = await database.read(select(column.body).where(*old).order_by(column.changed))
+    return [row.body.decode() for row in rows]
+
+
+async def _prune(database: Database, prune: Prune) -> int:
     forgotten = 0
     while True:
-        done: Pruned = await database.write(Prune(agent, ended, used), PATIENCE_SECONDS)
+        done: Pruned = await database.write(prune, PATIENCE_SECONDS)
         forgotten += done.tasks
         if not done.has_more:
             return forgotten
@@ -69,15 +84,17 @@ class Prune(Write):
         agent: Whose; None is everybody's.
         ended: Before when tasks ended, in nanoseconds since 1970.
         used: Before when conversations were last used.
+        kinds: Which of the states go that tell where something is kept elsewhere.
     """
 
     order = 4
 
-    def __init__(self, agent: str | None, ended: int, used: int) -> None:
+    def __init__(self, agent: str | None, ended: int, used: int, kinds: Sequence[str] = ()) -> None:
         self.key = ("prune", agent or "")
         self._agent = agent
         self._before = ended
         self._used = used
+        self._kinds = kinds
 
     @classmethod
     async def execute(
@@ -101,10 +118,11 @@ class Prune(Write):
         accepted = messages.c.accepted
         useless = and_(accepted < self._before, ~is_known.exists())
         used = states.c.changed
+        is_here = or_(states.c.kind.not_like(f"{ELSEWHERE}%"), states.c.kind.in_(self._kinds))
         rows = [
             gone,
             await self._forget(connection, messages, accepted, useless),
-            await self._forget(connection, states, used, used < self._used),
+            await self._forget(connection, states, used, and_(used < self._used, is_here)),
         ]
         return Pruned(len(gone), has_more=any(len(found) == _ROWS for found in rows))
 

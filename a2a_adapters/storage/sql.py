@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from a2a.server.cluster.version import TaskVersion
 from sqlalchemy import select
 
+from a2a_adapters.states import ELSEWHERE
 from a2a_adapters.storage.database import Database
 from a2a_adapters.storage.deliveries import Delivered, TakeDeliveries
 from a2a_adapters.storage.health import PATIENCE_SECONDS
@@ -25,14 +26,14 @@ from a2a_adapters.storage.lease import LEASE_SECONDS
 from a2a_adapters.storage.outlasting import OutlastingWrite
 from a2a_adapters.storage.places import Places
 from a2a_adapters.storage.records import AcceptMessage, ForgetMessage, TakeOver
-from a2a_adapters.storage.retention import prune_agent
+from a2a_adapters.storage.retention import names_elsewhere, prune_agent
 from a2a_adapters.storage.schema import states
 from a2a_adapters.storage.sql_push import SqlPushStore
 from a2a_adapters.storage.state_rows import SaveState, SwapState
 from a2a_adapters.storage.tasks import SqlTaskStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Sequence
 
     from a2a.types import Task
 
@@ -102,6 +103,7 @@ class SqlAgentStorage(AgentStorage):
         self.tasks = SqlTaskStore(database, agent)
         self._places = Places(database, agent)
         self.push_configs = SqlPushStore(database, agent)
+        self._elsewhere: dict[str, Callable[[str], Awaitable[None]]] = {}
         place = agent, database.process_id
         self._take_over = OutlastingWrite(
             database, partial(TakeOver, *place, is_shared=database.is_shared)
@@ -201,6 +203,14 @@ class SqlAgentStorage(AgentStorage):
         is_stored: bool = await self._database.write(swap)
         return is_stored
 
+    def forget_elsewhere(self, kind: str, forget: Callable[[str], Awaitable[None]]) -> None:
+        """Have `forget` called with names of this kind once their conversations are too old."""
+        self._elsewhere[ELSEWHERE + kind] = forget
+
     async def prune(self, before: float, most: int) -> int:
         """Forget what is old; return how many tasks."""
-        return await prune_agent(self._database, self._agent, int(before * 1e9), most)
+        old, kinds = int(before * 1e9), tuple(self._elsewhere)
+        for kind, forget in self._elsewhere.items():
+            for name in await names_elsewhere(self._database, self._agent, kind, old):
+                await forget(name)
+        return await prune_agent(self._database, self._agent, old, most, kinds)

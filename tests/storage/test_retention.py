@@ -124,7 +124,7 @@ async def test_a_server_prunes_by_itself(database_url, monkeypatch):
     async with asyncio.timeout(60):
         while True:
             listed = await runtime.on_list_tasks(ListTasksRequest(), me)
-            if listed.total_size == 2:
+            if listed.total_size == len(listed.tasks) == 2:
                 break
             await asyncio.sleep(0.05)
     assert [found.id for found in listed.tasks] == [done[5].id, done[4].id]
@@ -167,3 +167,22 @@ async def test_a_refused_message_leaves_nothing_of_anybody(storage, owner):
     listed = await poet.tasks.list(ListTasksRequest(), context)
     assert not listed.tasks
     assert not await poet.push_configs.get_info("refused", context)
+
+
+async def test_what_is_kept_elsewhere_is_forgotten_by_who_can(storage):
+    poet, forgotten = storage.of("poet"), []
+
+    async def forget(name):
+        forgotten.append(name)
+
+    for number in range(3):
+        await poet.keep_elsewhere("ann", f"c{number}", "threads", f"thread-{number}")
+    await prune_all(storage.database, time.time_ns())
+    await poet.prune(time.time(), NO_END)
+    assert await poet.read_state("ann", "c0", "elsewhere:threads") == b"thread-0"
+    poet.forget_elsewhere("threads", forget)
+    await poet.prune(0, NO_END)
+    assert forgotten == []
+    await poet.prune(time.time(), NO_END)
+    assert forgotten == ["thread-0", "thread-1", "thread-2"]
+    assert await poet.read_state("ann", "c0", "elsewhere:threads") is None

@@ -8,11 +8,12 @@ from contextlib import asynccontextmanager
 
 import httpx
 from langchain_core.messages import AIMessage
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
-from a2a_adapters import ApiKeys, ServerOptions, build_app
+from a2a_adapters import ApiKeys, Limits, ServerOptions, build_app
 from tests.storage.conftest import new_url
 
 V1 = {"A2A-Version": "1.0"}
@@ -154,3 +155,27 @@ async def test_many_servers_make_the_tables_at_once(tmp_path):
             assert [item async for item in saver.alist(None)] == []
 
     await asyncio.gather(*(open_it() for _ in range(5)))
+
+
+async def test_threads_of_old_conversations_are_forgotten(url, monkeypatch):
+    from a2a_adapters_langchain.serving.checkpointer import open_checkpointer
+
+    async with serving(counting().compile(), url) as http:
+        for context in ("c", "d"):
+            await send(http, "hi", context_id=context)
+        async with open_checkpointer(url) as saver:
+            theirs = {"configurable": {"thread_id": "theirs", "checkpoint_ns": ""}}
+            await saver.aput(theirs, empty_checkpoint(), {}, {})
+    monkeypatch.setattr("a2a_adapters.runtime.handler.PRUNE_SECONDS", 0.05)
+    async with (
+        serving(counting().compile(), url, limits=Limits(stored_seconds=0)),
+        open_checkpointer(url) as saver,
+        asyncio.timeout(60),
+    ):
+        while True:
+            found = {c.config["configurable"]["thread_id"] async for c in saver.alist(None)}
+            if found == {"theirs"}:
+                break
+            await asyncio.sleep(0.05)
+    async with serving(counting().compile(), url) as http:
+        assert spoken(await send(http, "ho")) == "1"

@@ -184,6 +184,7 @@ class GraphAdapter(Adapter):
         ids = {**caller(request), "thread_id": key}
         config = run_config(request, watch, ids, self._make_config)
         context = self._make_context(request) if self._make_context else None
+        await self._threads.used(request)
         with self._threads.held(key):
             thread = self._thread(config)
             cut_off = await self._cut_off(request, thread) if is_resumed else None

@@ -18,6 +18,8 @@ from a2a_adapters_langchain.serving.speakers import has_remote
 if TYPE_CHECKING:
     from a2a_adapters import AgentRequest, Limits, StateStorage
 
+_KIND = "langgraph"
+
 logger = logging.getLogger(__name__)
 
 
@@ -41,6 +43,7 @@ class Threads:
         self._saver: BaseCheckpointSaver[str] | None = self._memory
         self._own = graph.checkpointer
         self._agent: tuple[str, ...] = ()
+        self._storage: StateStorage | None = None
         self._opened = AsyncExitStack()
 
     @property
@@ -91,11 +94,18 @@ class Threads:
                 storage.url.partition(":")[0],
             )
             return
-        self._saver = saver
+        self._saver, self._storage = saver, storage
+        storage.forget_elsewhere(_KIND, saver.adelete_thread)
+
+    async def used(self, request: AgentRequest) -> None:
+        """Note that a thread in the server's database is in use, so that it is not forgotten."""
+        if self._storage is not None:
+            place = request.owner, request.context_id
+            await self._storage.keep_elsewhere(*place, _KIND, self.key(request))
 
     async def aclose(self) -> None:
         """Disconnect, and forget all that only this process remembers."""
-        self._saver, self._agent = self._memory, ()
+        self._saver, self._agent, self._storage = self._memory, (), None
         await self._opened.aclose()
         if self._memory is not None:
             self._memory.clear()
