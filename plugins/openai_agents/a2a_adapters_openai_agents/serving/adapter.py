@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from agents import (
     Agent,
+    AgentUpdatedStreamEvent,
     MaxTurnsExceeded,
     RunConfig,
     RunContextWrapper,
@@ -33,6 +34,12 @@ from a2a_adapters import (
 )
 from a2a_adapters_openai_agents.serving.approvals import decide, question
 from a2a_adapters_openai_agents.serving.card import describe_agent
+from a2a_adapters_openai_agents.serving.checkpoints import (
+    StoredSession,
+    agent_named,
+    finished,
+    said,
+)
 from a2a_adapters_openai_agents.serving.events import Telling
 from a2a_adapters_openai_agents.serving.failures import rejection
 from a2a_adapters_openai_agents.serving.input import as_message
@@ -63,11 +70,13 @@ _CHANGED = Rejected("The agent has changed since it asked; please start a new ta
 
 @dataclass(frozen=True, slots=True)
 class _Begin:
-    """Where a run begins, and what is known of its conversation."""
+    """Where a run begins, what is known of its conversation, and what it has said before."""
 
     start: list[TResponseInputItem] | RunState[Any]
     known: Remembered
     session: RunSession
+    agent: Agent[Any]
+    said: Iterable[str] = ()
 
 
 class OpenAIAgentsAdapter(Adapter):
@@ -84,6 +93,8 @@ class OpenAIAgentsAdapter(Adapter):
         run_config: How runs are made. Its `tracing_disabled` does not count, but `tracing` does.
         tracing: Whether the SDK traces runs. Unless you have set its trace processors, it sends
             them to OpenAI.
+        durable: Whether a run whose process is gone goes on after its last finished turn, on a
+            server with a storage. Tools of the turn that was cut off may then run twice.
         limits: Bounds of the memory that is used where the server has no storage.
         fetch: From where files that callers name by their addresses are fetched; without it such
             files are refused.
@@ -100,12 +111,14 @@ class OpenAIAgentsAdapter(Adapter):
         max_turns: int | None = _MAX_TURNS,
         run_config: RunConfig | None = None,
         tracing: bool = False,
+        durable: bool = False,
         limits: Limits | None = None,
         fetch: OutboundPolicy | None = None,
     ) -> None:
         if not isinstance(agent, Agent):
             raise TargetError(f"{type(agent).__name__} is no Agent")
         self.fetch = fetch
+        self.resumes = durable
         self._agent = agent
         self._context = context
         self._max_turns = max_turns
@@ -127,7 +140,15 @@ class OpenAIAgentsAdapter(Adapter):
         Raises:
             InvalidInputError: The message is empty, or names a file by its address.
         """
-        return self._answer(request, as_message(request))
+        return self._answering(request, self._begin(request, as_message(request)))
+
+    def resume(self, request: AgentRequest) -> _Events:
+        """Go on after the last turn that was finished.
+
+        Raises:
+            ResumeError: It is not known what came of tools that were approved.
+        """
+        return self._answering(request, self._begin_again(request))
 
     async def abandon(self, request: AgentRequest) -> None:
         """Go back to what was known before the task that asked."""
@@ -136,8 +157,10 @@ class OpenAIAgentsAdapter(Adapter):
         if known.question and known.question.task_id == request.task_id:
             await self._memory.keep(key, Remembered(known.items))
 
-    async def _answer(self, request: AgentRequest, message: TResponseInputItem) -> _Events:
-        begin = await self._begin(request, message)
+    async def _answering(
+        self, request: AgentRequest, beginning: Awaitable[_Begin | Rejected | InputRequired]
+    ) -> _Events:
+        begin = await beginning
         if not isinstance(begin, _Begin):
             yield begin
             return
@@ -165,7 +188,8 @@ class OpenAIAgentsAdapter(Adapter):
             return await self._resumed(request, key, known)
         if known.question:
             return _STILL_WAITING
-        return _Begin([message], known, RunSession(key, known.items))
+        session = self._session(request, known, self._agent, known.items)
+        return _Begin([message], known, session, self._agent)
 
     async def _resumed(
         self, request: AgentRequest, key: ConversationKey, known: Remembered
@@ -186,11 +210,34 @@ class OpenAIAgentsAdapter(Adapter):
         except InvalidInputError as complaint:
             return question(state.get_interruptions(), str(complaint))
         await self._memory.keep(key, known)  # it is answered now, even if this run fails
-        return _Begin(state, known, RunSession(key, asked.items))
+        session = self._session(request, known, self._agent, asked.items)
+        return _Begin(state, known, session, self._agent)
+
+    async def _begin_again(self, request: AgentRequest) -> _Begin | Rejected | InputRequired:
+        known = await self._memory.recall(ConversationKey(request.owner, request.context_id))
+        begun = known.begun
+        if begun is None or begun.task_id != request.task_id:
+            if request.resuming and known.question is None:
+                raise ResumeError("The server was stopped; please start a new task.")
+            return await self._begin(request, as_message(request))  # nothing was done yet
+        agent, items = agent_named(self._agent, begun.agent), finished(begun.items)
+        session = self._session(request, known, agent, items)
+        return _Begin([], known, session, agent, said(items[len(known.items) :]))
+
+    def _session(
+        self,
+        request: AgentRequest,
+        known: Remembered,
+        agent: Agent[Any],
+        items: Sequence[TResponseInputItem],
+    ) -> RunSession:
+        if self.resumes:
+            return StoredSession(request, self._memory, known.items, agent, items)
+        return RunSession(ConversationKey(request.owner, request.context_id), items)
 
     async def _run(self, request: AgentRequest, begin: _Begin) -> _Events:
         result = Runner.run_streamed(
-            self._agent,
+            begin.agent,
             begin.start,
             context=self._context(request) if self._context else None,
             max_turns=self._max_turns,
@@ -204,7 +251,11 @@ class OpenAIAgentsAdapter(Adapter):
         )
         events = cast("AsyncGenerator[StreamEvent]", result.stream_events())
         try:
+            for news in telling.again(begin.said):
+                yield news
             async for event in events:
+                if isinstance(event, AgentUpdatedStreamEvent):
+                    await _note_turn(begin.session, event.new_agent)
                 for news in telling.take(event):
                     yield news
         finally:
@@ -230,3 +281,8 @@ class OpenAIAgentsAdapter(Adapter):
         for news in telling.pause(result):
             yield news
         yield question(result.interruptions)
+
+
+async def _note_turn(session: RunSession, agent: Agent[Any]) -> None:
+    if isinstance(session, StoredSession):
+        await session.turn_of(agent)

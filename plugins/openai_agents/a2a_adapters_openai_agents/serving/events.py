@@ -27,7 +27,7 @@ from a2a_adapters_openai_agents.serving.progress import News
 from a2a_adapters_openai_agents.serving.speech import MessageName, Speech
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from agents import RunItem, RunResultStreaming, StreamEvent
 
@@ -51,6 +51,12 @@ class Telling:
         self._withheld = self._whole = ""
         self._ends_with_message = False
         self._turn_of(agent)
+
+    def again(self, texts: Iterable[str]) -> Iterator[AgentEvent]:
+        """Yield what was said before the run was cut off."""
+        for text in texts:
+            if self._is_text:
+                yield from self._say(self._speech.message(text))
 
     def take(self, event: StreamEvent) -> Iterator[AgentEvent]:
         """Yield what an event tells."""

@@ -43,11 +43,27 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Begun:
+    """A run that goes on if its process is gone.
+
+    Attributes:
+        task_id: Its task.
+        agent: The name of the agent whose turn it is.
+        items: The conversation as far as the run has come.
+    """
+
+    task_id: str
+    agent: str
+    items: Sequence[TResponseInputItem]
+
+
+@dataclass(frozen=True, slots=True)
 class Remembered:
     """One conversation."""
 
     items: Sequence[TResponseInputItem] = ()
     question: Question | None = None
+    begun: Begun | None = None
 
 
 class Memory:
@@ -66,8 +82,12 @@ class Memory:
         if body is None:
             return Remembered()
         value: dict[str, Any] = from_json(body)
-        question = value["question"]
-        return Remembered(value["items"], Question(**question) if question else None)
+        question, begun = value["question"], value["begun"]
+        return Remembered(
+            value["items"],
+            Question(**question) if question else None,
+            Begun(**begun) if begun else None,
+        )
 
     async def keep(self, key: ConversationKey, known: Remembered) -> None:
         """Replace what is known of a conversation.
@@ -75,7 +95,7 @@ class Memory:
         Raises:
             InvalidInputError: It is over 32 MiB; the text is told to the caller.
         """
-        body = to_json(asdict(known)) if known.items or known.question else None
+        body = to_json(asdict(known)) if known != Remembered() else None
         if body is not None and len(body) > _MAX_STORED_BYTES:
             raise InvalidInputError("this conversation has become too long; start a new one")
         await self._storage.write_state(*key, _KIND, body)

@@ -1,0 +1,98 @@
+"""Runs that go on, after their last finished turn, when their process is gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agents import Agent
+
+from a2a_adapters_openai_agents.serving.memory import (
+    Begun,
+    ConversationKey,
+    Memory,
+    Remembered,
+)
+from a2a_adapters_openai_agents.serving.session import RunSession
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from agents import TResponseInputItem
+
+    from a2a_adapters import AgentRequest
+
+
+class StoredSession(RunSession):
+    """A session that is stored after every turn, beside what was said before its task.
+
+    Args:
+        request: What is answered.
+        memory: Where it is stored.
+        before: What was said before the task.
+        agent: Whose turn it is.
+        items: What was said before the run.
+    """
+
+    def __init__(
+        self,
+        request: AgentRequest,
+        memory: Memory,
+        before: Sequence[TResponseInputItem],
+        agent: Agent[Any],
+        items: Sequence[TResponseInputItem],
+    ) -> None:
+        self._key = ConversationKey(request.owner, request.context_id)
+        super().__init__(self._key, items)
+        self._request = request
+        self._memory = memory
+        self._before = before
+        self._agent = agent.name
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Add to it, and store it."""
+        await super().add_items(items)
+        await self._store()
+
+    async def turn_of(self, agent: Agent[Any]) -> None:
+        """Note whose turn it is."""
+        if agent.name != self._agent:
+            self._agent = agent.name
+            await self._store()
+
+    async def _store(self) -> None:
+        if self._request.cancelled.left_behind:  # the conversation is another run's now
+            return
+        begun = Begun(self._request.task_id, self._agent, self.items)
+        await self._memory.keep(self._key, Remembered(self._before, begun=begun))
+
+
+def finished(items: Sequence[TResponseInputItem]) -> Sequence[TResponseInputItem]:
+    """Return the items up to where a model is called next: after a user, or after tools."""
+    end = len(items)
+    while end and not _calls_for_a_model(items[end - 1]):
+        end -= 1
+    return items[:end]
+
+
+def said(items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the texts that agents have said."""
+    for item in items:
+        if item.get("role") == "assistant":
+            yield "".join(each.get("text", "") for each in item["content"])
+
+
+def agent_named(root: Agent[Any], name: str) -> Agent[Any]:
+    """Return the agent of this name among those that are handed over to, or where all begins."""
+    known, waiting = [root], [root]
+    while waiting:
+        agent = waiting.pop()
+        if agent.name == name:
+            return agent
+        found = [each for each in agent.handoffs if isinstance(each, Agent) and each not in known]
+        known += found
+        waiting += found
+    return root
+
+
+def _calls_for_a_model(item: Mapping[str, Any]) -> bool:
+    return item.get("role") == "user" or str(item.get("type")).endswith("_output")
