@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 
 import pytest
-from a2a_adapters_openai_agents import adapt
+from a2a_adapters_openai_agents import OpenAIAgentsAdapter, adapt
 from agents import Agent, function_tool
 
 from tests.plugins.openai_agents.support import Fake, answer, ask, calling, delta, request, script
@@ -98,3 +99,13 @@ async def test_a_conversation_is_as_it_was_after_a_cancel():
     adapter = adapt(Agent(name="helper", model=Fake(first)))
     await cancelled_while(adapter, begun)
     assert answer(await ask(adapter, "ho")) == "1"
+
+
+async def test_a_request_that_is_never_answered_leaves_nothing():
+    model = script("never")
+    for answer_it in (OpenAIAgentsAdapter.stream, OpenAIAgentsAdapter.resume):
+        events = answer_it(adapt(Agent(name="helper", model=model)), request("hi"))
+        await events.aclose()
+    del events
+    gc.collect()  # what was never awaited would be told now
+    assert model.calls == 0

@@ -140,7 +140,8 @@ class OpenAIAgentsAdapter(Adapter):
         Raises:
             InvalidInputError: The message is empty, or names a file by its address.
         """
-        return self._answering(request, self._begin(request, as_message(request)))
+        message = as_message(request)
+        return self._answering(request, lambda: self._begin(request, message))
 
     def resume(self, request: AgentRequest) -> _Events:
         """Go on after the last turn that was finished.
@@ -148,7 +149,7 @@ class OpenAIAgentsAdapter(Adapter):
         Raises:
             ResumeError: It is not known what came of tools that were approved.
         """
-        return self._answering(request, self._begin_again(request))
+        return self._answering(request, lambda: self._begin_again(request))
 
     async def abandon(self, request: AgentRequest) -> None:
         """Go back to what was known before the task that asked."""
@@ -158,9 +159,11 @@ class OpenAIAgentsAdapter(Adapter):
             await self._memory.keep(key, Remembered(known.items))
 
     async def _answering(
-        self, request: AgentRequest, beginning: Awaitable[_Begin | Rejected | InputRequired]
+        self,
+        request: AgentRequest,
+        beginning: Callable[[], Awaitable[_Begin | Rejected | InputRequired]],
     ) -> _Events:
-        begin = await beginning
+        begin = await beginning()
         if not isinstance(begin, _Begin):
             yield begin
             return
