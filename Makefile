@@ -5,7 +5,7 @@ LOWEST := .venv-lowest
 CREWAI := .venv-crewai
 BENCH := .venv-bench
 OPENAI := .venv-openai
-EXTRAS := autogen,grpc,jwt,langgraph-postgresql,langgraph-sqlite,mcp,metrics,reload,router,signing
+EXTRAS := autogen,chat,grpc,jwt,langgraph-postgresql,langgraph-sqlite,mcp,metrics,reload,router,signing
 SEEDS := 20
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 # What no version of a dependency can break, or what other tests say of the same version.

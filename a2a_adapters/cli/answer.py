@@ -44,17 +44,20 @@ class AnswerPrinter:
                     reply = event
                 case TextDelta():
                     if self._stream:
-                        self._is_within_line = True
-                        typer.echo(_printable(event.text), nl=False)
+                        self._write(_printable(event.text))
                 case _:
                     typer.secho(f"· {_printable(_line(event))}", err=True, dim=True)
         if self._as_json:
-            typer.echo(to_json(_as_dict(reply), indent=2))
+            typer.echo(to_json(as_dict(reply), indent=2))
         else:
             self._show_rest(reply)
         if self._folder is not None:
             _save(reply, self._folder)
         return reply
+
+    def _write(self, text: str) -> None:
+        self._is_within_line = True
+        typer.echo(text, nl=False)
 
     def end_line(self) -> None:
         """End the line of an answer that broke off."""
@@ -88,7 +91,8 @@ def _printable(text: str) -> str:
     return "".join(c for c in text if c.isprintable() or c in "\n\t")
 
 
-def _as_dict(reply: AgentReply) -> dict[str, object]:
+def as_dict(reply: AgentReply) -> dict[str, object]:
+    """Return a reply as `--json` shows it."""
     return {
         "state": reply.state,
         "text": reply.text,

@@ -51,7 +51,7 @@ def call(
     from a2a_adapters.cli.conversation import converse, make_agent  # noqa: PLC0415
 
     converse(
-        make_agent(as_url(url), _headers(header or []), timeout),
+        make_agent(as_url(url), read_headers(header or []), timeout),
         _parts(text, file or [], data or []),
         AnswerPrinter(stream=stream, as_json=as_json, folder=save),
         context_id=context,
@@ -64,19 +64,7 @@ def _parts(text: str, files: Sequence[Path], data: Sequence[str]) -> list[Part]:
     is_piped = not (text or files or data) and not sys.stdin.isatty()
     if said := _standard_input() if is_piped or text == "-" else text:
         parts.append(Text(said))
-    for path in files:
-        media_type, _ = mimetypes.guess_type(path.name)
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from error
-        parts.append(
-            File(
-                content=content,
-                media_type=media_type or "application/octet-stream",
-                filename=path.name,
-            )
-        )
+    parts.extend(map(read_file, files))
     for value in data:
         try:
             parts.append(Data(json.loads(value)))
@@ -89,6 +77,21 @@ def _parts(text: str, files: Sequence[Path], data: Sequence[str]) -> list[Part]:
     return parts
 
 
+def read_file(path: Path) -> File:
+    """Return a file to send.
+
+    Raises:
+        ConfigurationError: It cannot be read.
+    """
+    media_type, _ = mimetypes.guess_type(path.name)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from error
+    media_type = media_type or "application/octet-stream"
+    return File(content=content, media_type=media_type, filename=path.name)
+
+
 def _standard_input() -> str:
     try:
         return sys.stdin.read()
@@ -96,7 +99,12 @@ def _standard_input() -> str:
         raise ConfigurationError("standard input is not text; send it by --file") from error
 
 
-def _headers(lines: Sequence[str]) -> dict[str, str]:
+def read_headers(lines: Sequence[str]) -> dict[str, str]:
+    """Return headers from lines as in HTTP.
+
+    Raises:
+        ConfigurationError: A line is none.
+    """
     headers = {}
     for line in lines:
         name, separator, value = line.partition(":")

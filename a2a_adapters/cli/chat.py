@@ -1,0 +1,41 @@
+"""`a2a-adapters chat`: a conversation with an agent in the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from a2a_adapters.cli.addresses import as_url
+from a2a_adapters.cli.call import read_headers
+from a2a_adapters.cli.options import Verbose
+
+
+def chat(
+    agent: Annotated[str, typer.Argument(metavar="URL|MODULE:ATTRIBUTE", show_default=False)],
+    header: Annotated[
+        list[str] | None, typer.Option(help="A header to send, as in 'X-API-Key: secret'.")
+    ] = None,
+    context: Annotated[str, typer.Option(help="The conversation to go on with.")] = "",
+    save: Annotated[
+        Path | None, typer.Option(help="The folder to save files of the answers in.")
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="How many seconds an answer may take.")
+    ] = 900,
+    _verbose: Verbose = False,
+) -> None:
+    """Talk with an agent, or with a target that is served for as long as that lasts."""
+    # The client costs a second that --help need not wait.
+    from a2a_adapters.cli.chatting import Chat, make_printer, make_reader  # noqa: PLC0415
+    from a2a_adapters.cli.conversation import make_agent  # noqa: PLC0415
+    from a2a_adapters.cli.local import served  # noqa: PLC0415
+
+    url = as_url(agent)
+    with nullcontext(url) if "://" in url else served(agent) as address:
+        remote = make_agent(address, read_headers(header or []), timeout)
+        chat = Chat(remote, make_reader(), make_printer(save), context)
+        asyncio.run(chat.run())

@@ -1,0 +1,41 @@
+"""A target that is served to this process alone."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import contextmanager
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from a2a_adapters.cli.targets import load_target
+from a2a_adapters.net.listening import listen
+from a2a_adapters.serving.app import build_app
+from a2a_adapters.serving.options import ServerOptions
+from a2a_adapters.serving.server import Server
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+
+@contextmanager
+def served(path: str) -> Generator[str]:
+    """Serve `module:attribute` on a free port, in a thread, and yield its address.
+
+    Raises:
+        ConfigurationError: It cannot be imported or served.
+    """
+    options = ServerOptions(storage="memory:")
+    server = Server(build_app(load_target(path), options=options), "127.0.0.1", 0, options)
+    for logger in ("uvicorn.error", "a2a_adapters"):
+        logging.getLogger(logger).setLevel(logging.WARNING)
+    sockets = listen("127.0.0.1", 0)
+    # In a thread nobody takes Ctrl-C away from the conversation.
+    thread = Thread(target=asyncio.run, args=(server.serve(sockets),), daemon=True)
+    host, port = sockets[0].getsockname()[:2]
+    thread.start()
+    try:
+        yield f"http://{host}:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()

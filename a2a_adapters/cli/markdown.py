@@ -1,0 +1,61 @@
+"""Shows an answer in Markdown while it comes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.live import Live
+from rich.markdown import Markdown
+
+from a2a_adapters.cli.answer import AnswerPrinter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
+
+
+class MarkdownPrinter(AnswerPrinter):
+    """Formats each paragraph as it grows, and leaves it alone when the next begins.
+
+    Args:
+        folder: Where files are saved; None does not save them.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        super().__init__(stream=True, as_json=False, folder=folder)
+        self._console = Console()
+        self._live: Live | None = None
+        self._growing = ""
+
+    def _write(self, text: str) -> None:
+        if self._live is None:
+            self._live = Live(console=self._console, transient=True, vertical_overflow="visible")
+            self._live.start()
+        complete, self._growing = _split(self._growing + text)
+        if complete.strip():
+            self._live.console.print(_formatted(complete))
+        self._live.update(_formatted(self._growing))
+
+    def end_line(self) -> None:
+        """Print what is left, as it stays."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+            if self._growing.strip():
+                self._console.print(_formatted(self._growing))
+            self._growing = ""
+
+
+def _formatted(text: str) -> Markdown:
+    return Markdown(text, hyperlinks=False)  # so that one sees where a link leads
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Split at the last empty line that is within no block of code."""
+    end = text.rfind("\n\n")
+    while end >= 0 and len(_FENCE.findall(text, 0, end)) % 2:
+        end = text.rfind("\n\n", 0, end)
+    return (text[: end + 2], text[end + 2 :]) if end >= 0 else ("", text)
