@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
@@ -162,6 +163,26 @@ FILES = [*CORE.values(), *(path for plugin in PLUGINS.values() for path in plugi
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_file_is_named_as_private(path):
     assert path.stem in {"__init__", "__main__"} or not path.stem.startswith("_")
+
+
+GUIDE = (ROOT / "CONTRIBUTING.md").read_text()
+
+
+def test_the_guide_has_a_place_for_every_room():
+    table = GUIDE.partition("## Where does my line go?")[2].partition("`tests/test_imports.py`")[0]
+    named = set(re.findall(r"`(\w+)/`", table))
+    folders = {path.parent.name for path in (ROOT / "a2a_adapters").glob("*/__init__.py")}
+    assert named - {"a2a_adapters"} == folders
+
+
+@pytest.mark.parametrize(
+    ("path", "name"), re.findall(r"\| `([\w/.]+\.py)`, `([\w.]+)` \|", GUIDE), ids="/".join
+)
+def test_the_guide_tells_where_things_are(path, name):
+    before, _, after = path.rpartition("/.../")
+    files = list((ROOT / before).rglob(after)) if before else [ROOT / "a2a_adapters" / path]
+    text = "".join(file.read_text() for file in files)
+    assert all(re.search(rf"(def|class) {each}\b", text) for each in name.split("."))
 
 
 def test_to_call_an_agent_loads_no_server():
