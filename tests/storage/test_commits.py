@@ -11,7 +11,7 @@ from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.storage import commit
 from a2a_adapters.storage.interface import UsedMessage
 from tests.storage.conftest import new_url, storage_at
-from tests.storage.test_contract import COMPLETED, caller, put, store_of, task
+from tests.storage.test_contract import COMPLETED, MISSING, caller, put, store_of, task
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ async def test_a_write_that_is_held_up_holds_up_no_other(tmp_path, monkeypatch):
         other.execute("SELECT 1 FROM a2a_tasks WHERE id = 'held' FOR UPDATE")
         held = asyncio.ensure_future(store.put(task("held", COMPLETED), "ann", version))
         for number in range(30):
-            await put(store, task(f"t{number}"))
+            await store.put(task(f"t{number}"), "ann", MISSING)
             await asyncio.sleep(0.1)
         assert not held.done()
     await held
@@ -92,7 +92,7 @@ async def test_a_write_that_takes_its_time_gets_it(storage, monkeypatch, size):
     poet = storage.of("poet")
     writing = asyncio.ensure_future(poet.write_state("ann", "slow", "kind", b"x" * size))
     for number in range(20):
-        await put(poet.tasks, task(f"t{number}"))
+        await poet.tasks.put(task(f"t{number}"), "ann", MISSING)
         await asyncio.sleep(0.1)
     async with asyncio.timeout(60):
         await writing
