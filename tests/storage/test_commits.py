@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-import psycopg
 import pytest
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.storage import commit
 from a2a_adapters.storage.interface import UsedMessage
-from tests.storage.conftest import new_url, storage_at
+from tests.storage.conftest import storage_at
 from tests.storage.test_contract import COMPLETED, MISSING, caller, put, store_of, task
 
 
@@ -57,23 +56,27 @@ async def test_what_takes_too_long_together_is_written_apart(storage, monkeypatc
     assert await poet.read_state("ann", "c7", "kind") == b"x"
 
 
-async def test_a_write_that_is_held_up_holds_up_no_other(tmp_path, monkeypatch):
-    monkeypatch.setattr(commit, "STATEMENT_SECONDS", 1.0)
-    url = new_url("postgresql", tmp_path)
-    storage = storage_at(url)
-    await storage.start()
+async def test_a_write_that_is_held_up_holds_up_no_other(storage, monkeypatch):
+    commits = storage.database.commits
+    transaction, may_go_on = commits._transaction, asyncio.Event()
+
+    async def written(writes):
+        if any(write.key[-1] == "held" for write in writes):
+            await may_go_on.wait()
+        return await transaction(writes)
+
     store = store_of(storage)
     version = await put(store, task("held"))
-    with psycopg.connect(url) as other:
-        other.execute("SELECT 1 FROM a2a_tasks WHERE id = 'held' FOR UPDATE")
-        held = asyncio.ensure_future(store.put(task("held", COMPLETED), "ann", version))
-        for number in range(30):
+    monkeypatch.setattr(commits, "_transaction", written)
+    monkeypatch.setattr(commit, "STATEMENT_SECONDS", 0.5)
+    held = asyncio.ensure_future(store.put(task("held", COMPLETED), "ann", version))
+    async with asyncio.timeout(60):
+        for number in range(10):
             await store.put(task(f"t{number}"), "ann", MISSING)
-            await asyncio.sleep(0.1)
         assert not held.done()
-    await held
+        may_go_on.set()
+        await held
     assert (await store.get("held", caller())).task.status.state == COMPLETED
-    await storage.aclose(1)
 
 
 @pytest.mark.parametrize("size", [10, 3_000_000])
