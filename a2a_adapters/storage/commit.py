@@ -251,7 +251,10 @@ class GroupCommit:
             kinds.setdefault(type(write), []).append(write)
         ordered = sorted(kinds, key=lambda kind: kind.order)
         results: dict[int, object] = {}
-        if not await self._in_bulk([kind.rows(self._dialect, kinds[kind]) for kind in ordered]):
+        # There is one bulk: what is written apart, beside the others, has to go the long way.
+        is_apart = any(write.key in self._apart for write in writes)
+        rows = [None if is_apart else kind.rows(self._dialect, kinds[kind]) for kind in ordered]
+        if not await self._in_bulk(rows):
             async with self._engine.begin() as connection:
                 for kind in ordered:
                     told = await kind.execute(connection, kinds[kind])
