@@ -28,6 +28,7 @@ NEEDED = {
     "a2a_adapters.calling.channel": "grpc",
     "a2a_adapters.calling.counted": "grpc",
     "a2a_adapters.calling.grpc": "grpc",
+    "a2a_adapters.cli.prompt": "prompt_toolkit",
     "a2a_adapters.observability.metrics": "prometheus_client",
     "a2a_adapters.security.jwks": "jwt",
     "a2a_adapters.storage.migrate": "alembic",
