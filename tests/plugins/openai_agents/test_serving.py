@@ -26,6 +26,7 @@ from pydantic import BaseModel
 from a2a_adapters import (
     Data,
     File,
+    InputRequired,
     InvalidInputError,
     Output,
     Progress,
@@ -47,6 +48,7 @@ from tests.plugins.openai_agents.support import (
     calling,
     deltas,
     only,
+    reply,
     request,
     script,
 )
@@ -81,6 +83,12 @@ def breaks() -> str:
 def who(wrapper: RunContextWrapper[str]) -> str:
     """Say who asks."""
     return wrapper.context
+
+
+@function_tool(needs_approval=True)
+def book(city: str) -> str:
+    """Book a trip."""
+    return f"A trip to {city} is booked."
 
 
 def about(events):
@@ -264,6 +272,44 @@ async def test_an_output_guardrail_sees_the_answer_before_the_caller(where, trip
         assert events == [Rejected("A guardrail of this agent withheld its answer.")]
     else:
         assert deltas(events) == ["the secret is 42"]
+
+
+@output_guardrail
+async def no_secret(context, agent, output):
+    return GuardrailFunctionOutput(output_info=None, tripwire_triggered="secret" in output)
+
+
+async def test_what_output_guardrails_did_not_see_is_not_told():
+    turn = ["the secret is 42", calling("look_up", city="Rome")]
+    made = agent(turn, "It rains.", tools=[look_up], output_guardrails=[no_secret])
+    assert deltas(await ask(adapt(made), "hi")) == ["It rains."]
+
+
+async def test_a_guarded_agent_that_asks_says_nothing_before_it():
+    turn = ["the secret is 42", calling("book", city="Rome")]
+    made = agent(turn, "Booked.", tools=[book], output_guardrails=[no_secret])
+    adapter = adapt(made)
+    asked = await ask(adapter, "hi")
+    assert deltas(asked) == []
+    assert only(asked, InputRequired)
+    assert deltas(await reply(adapter, "yes")) == ["Booked."]
+
+
+@pytest.mark.parametrize(("final", "shown"), [("the secret is 42", 0), ("Here it is.", 1)])
+async def test_images_wait_for_output_guardrails(final, shown):
+    drawn = ImageGenerationCall(
+        id="i", result="AAAA", status="completed", type="image_generation_call"
+    )
+    made = agent([drawn, final], output_guardrails=[no_secret])
+    events = await ask(adapt(made), "hi")
+    assert sum(isinstance(event, Output) for event in events) == shown
+
+
+async def test_what_a_guarded_agent_says_as_it_hands_over_is_not_told():
+    expert = agent("It rains.", name="expert")
+    turn = ["the secret is 42", calling("transfer_to_expert")]
+    made = agent(turn, handoffs=[expert], output_guardrails=[no_secret])
+    assert answer(await ask(adapt(made), "hi")) == "It rains."
 
 
 async def test_a_model_that_refuses_rejects():

@@ -281,8 +281,7 @@ class OpenAIAgentsAdapter(Adapter):
         state = result.to_state().to_string(context_serializer=lambda _: {})
         asked = Question(request.task_id, state, items)
         await self._memory.keep(key, Remembered(begin.known.items, asked))
-        for news in telling.pause(result):
-            yield news
+        yield telling.pause(result)
         yield question(result.interruptions)
 
 

@@ -15,7 +15,7 @@ from agents import (
 )
 from openai.types.responses import ResponseTextDeltaEvent
 
-from a2a_adapters import AgentEvent, TextDelta
+from a2a_adapters import AgentEvent, Output, TaskMetadata, TextDelta
 from a2a_adapters_openai_agents.serving.output import (
     about,
     final_data,
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 class Telling:
     """Tells one run.
 
-    Everything that agents say is the answer, token by token. Of an agent with output guardrails
-    it is sent when they have passed, of one with an output type only the data it ends with.
+    Everything that agents say is the answer, token by token. Of an agent with an output type it is
+    only the data it ends with. Of one with output guardrails it is the final message, which is all
+    they see, and the images beside it, when they have passed.
 
     Args:
         agent: Where the run begins.
@@ -48,65 +49,63 @@ class Telling:
         self._all_guarded = guarded
         self._news = News() if wants_progress else None
         self._speech = Speech()
-        self._withheld = self._whole = ""
+        self._whole = ""
         self._ends_with_message = False
         self._turn_of(agent)
 
     def again(self, texts: Iterable[str]) -> Iterator[AgentEvent]:
         """Yield what was said before the run was cut off."""
         for text in texts:
-            if self._is_text:
-                yield from self._say(self._speech.message(text))
+            if self._is_said:
+                yield from _delta(self._speech.message(text))
 
     def take(self, event: StreamEvent) -> Iterator[AgentEvent]:
         """Yield what an event tells."""
         match event:
             case RawResponsesStreamEvent(data=ResponseTextDeltaEvent() as piece):
-                if self._is_text:
+                if self._is_said:
                     name = MessageName(piece.item_id, piece.output_index)
-                    yield from self._say(self._speech.chunk(name, piece.delta))
+                    yield from _delta(self._speech.chunk(name, piece.delta))
             case RunItemStreamEvent(item=item):
                 yield from self._item(item)
             case AgentUpdatedStreamEvent(new_agent=agent):
                 self._turn_of(agent)
 
-    def pause(self, result: RunResultStreaming) -> Iterator[AgentEvent]:
-        """Yield the rest of what a run has said that waits now, and what is known of it."""
-        withheld, self._withheld = self._withheld, ""
-        yield from _delta(withheld)
-        yield about(result.context_wrapper.usage, result.last_agent)
+    def pause(self, result: RunResultStreaming) -> TaskMetadata:
+        """Return what is known of a run that waits now."""
+        return about(result.context_wrapper.usage, result.last_agent)
 
     def end(self, result: RunResultStreaming) -> Iterator[AgentEvent]:
         """Yield the rest of the answer of a run that has ended, and what is known of it."""
         final, agent = result.final_output, result.last_agent
+        yield from self._unchecked
         is_text = isinstance(final, str) and (self._is_text or not self._ends_with_message)
-        if is_text and final != self._whole:  # a tool's result, or an error handler's
-            self._withheld += self._speech.message(final_text(final))
+        if is_text and final != self._whole:  # checked, a tool's result, or an error handler's
+            yield from _delta(self._speech.message(final_text(final)))
         if not is_text and final is not None:
             yield final_data(final, agent, is_tools=not self._ends_with_message)
-        yield from self.pause(result)
+        yield self.pause(result)
 
     def _turn_of(self, agent: Agent[Any]) -> None:
         self._is_text = speaks_text(agent)
         self._is_guarded = self._all_guarded or bool(agent.output_guardrails)
+        self._is_said = self._is_text and not self._is_guarded
+        self._unchecked: list[Output] = []  # those of who handed over will never be checked
 
     def _item(self, item: RunItem) -> Iterator[AgentEvent]:
         self._ends_with_message = isinstance(item, MessageOutputItem)
         if isinstance(item, MessageOutputItem):
-            if self._is_text:
+            if self._is_said:
                 self._whole = ItemHelpers.text_message_output(item)
-                yield from self._say(self._speech.message(self._whole))
+                yield from _delta(self._speech.message(self._whole))
             return
         if isinstance(item, ToolCallItem) and (image := image_of(item)):
-            yield image
+            if self._is_guarded:
+                self._unchecked.append(image)
+            else:
+                yield image
         if self._news and (news := self._news.of(item)):
             yield news
-
-    def _say(self, text: str) -> Iterator[TextDelta]:
-        if self._is_guarded:
-            self._withheld += text
-        else:
-            yield from _delta(text)
 
 
 def _delta(text: str) -> Iterator[TextDelta]:
