@@ -7,7 +7,7 @@ from contextlib import aclosing, asynccontextmanager
 
 import pytest
 from a2a_adapters_openai_agents import adapt
-from agents import Agent, function_tool
+from agents import Agent, function_tool, handoff
 
 from a2a_adapters import ResumeError
 from a2a_adapters.testing import ResumeContract
@@ -80,11 +80,12 @@ async def test_finished_turns_are_told_again_and_not_done_again(url):
         assert len(model.heard[1]) == 6
 
 
-async def test_who_was_handed_over_to_goes_on(url):
+@pytest.mark.parametrize("handed", [lambda expert: expert, handoff])
+async def test_who_was_handed_over_to_goes_on(url, handed):
     halting = Halting(calling("look", call_id="c2"))
     expert = Agent(name="expert", model=halting, tools=[look])
-    front = agent(calling("transfer_to_expert"), name="front", handoffs=[expert])
-    same = agent(name="front", handoffs=[agent("It rains.", name="expert", tools=[look])])
+    front = agent(calling("transfer_to_expert"), name="front", handoffs=[handed(expert)])
+    same = agent(name="front", handoffs=[handed(agent("It rains.", name="expert", tools=[look]))])
     async with cut_off(url, front, halting), process(url, same) as adapter:
         assert answer(await resumed(adapter)) == "It rains."
 

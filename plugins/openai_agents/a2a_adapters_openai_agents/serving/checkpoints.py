@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agents import Agent
+from agents import Agent, Handoff
 
 from a2a_adapters_openai_agents.serving.memory import (
     Begun,
@@ -88,10 +88,19 @@ def agent_named(root: Agent[Any], name: str) -> Agent[Any]:
         agent = waiting.pop()
         if agent.name == name:
             return agent
-        found = [each for each in agent.handoffs if isinstance(each, Agent) and each not in known]
+        found = [each for each in map(_target, agent.handoffs) if each and each not in known]
         known += found
         waiting += found
     return root
+
+
+def _target(handoff: Agent[Any] | Handoff[Any, Any]) -> Agent[Any] | None:
+    """Return who is handed over to; None if only the handoff's own function knows."""
+    if isinstance(handoff, Agent):
+        return handoff
+    reference = handoff._agent_ref  # noqa: SLF001 - nothing public tells, and `RunState` reads it
+    target = reference() if reference else None
+    return target if isinstance(target, Agent) else None
 
 
 def _calls_for_a_model(item: Mapping[str, Any]) -> bool:
