@@ -51,7 +51,7 @@ class AcceptedMessages:
     def __init__(self, storage: AgentStorage, *, may_reply: bool = False) -> None:
         self._storage = storage
         self._first_state = states.UNSPECIFIED if may_reply else states.SUBMITTED
-        self._beginning: dict[tuple[str, str], tuple[bytes, asyncio.Future[Run]]] = {}
+        self._beginning: dict[tuple[str, str], tuple[bytes, asyncio.Future[Run | Repeated]]] = {}
 
     async def begin(self, message: Message, live: LiveTask, make: Make) -> Run | Repeated:
         """Return the run that `make` makes of a new message, or what the message began before.
@@ -71,26 +71,39 @@ class AcceptedMessages:
             return await _made(make, Accepted(self._storage, live, ""))
         accepted = Accepted(self._storage, live, message.message_id)
         key, digest = (live.owner, accepted.name), _digest(message)
-        if (found := self._beginning.get(key)) is not None:
+        while (found := self._beginning.get(key)) is not None:
             _check(found[0], digest)
-            run = await asyncio.shield(found[1])
-            return Repeated(run.live.task_id, run)
-        future: asyncio.Future[Run] = asyncio.get_running_loop().create_future()
+            await asyncio.wait([found[1]])
+            if not found[1].cancelled():
+                begun = found[1].result()
+                return begun if isinstance(begun, Repeated) else Repeated(begun.live.task_id, begun)
+        future: asyncio.Future[Run | Repeated] = asyncio.get_running_loop().create_future()
         self._beginning[key] = digest, future
         try:
-            if live.draft is not None:
-                if (used := await self._store(live.draft, accepted, digest)) is not None:
-                    _check(used.digest, digest)
-                    return Repeated(used.task_id, None)
-            elif has_message(live, message):
-                return Repeated(live.task_id, None)
-            run = await _made(make, accepted)
-            future.set_result(run)
+            begun = await self._begin(accepted, message, digest, make)
+        except Exception as error:
+            future.set_exception(error)
+            future.exception()  # perhaps nobody waits for it
+            raise
+        else:
+            future.set_result(begun)
+            return begun
         finally:
-            if not future.done() or future.cancelled():
-                self._beginning.pop(key)
-                future.cancel()
-        return run
+            future.cancel()  # if the caller has gone: the next one begins
+            if future.cancelled() or future.exception() or isinstance(future.result(), Repeated):
+                self._beginning.pop(key, None)
+
+    async def _begin(
+        self, accepted: Accepted, message: Message, digest: bytes, make: Make
+    ) -> Run | Repeated:
+        live = accepted.live
+        if live.draft is not None:
+            if (used := await self._store(live.draft, accepted, digest)) is not None:
+                _check(used.digest, digest)
+                return Repeated(used.task_id, None)
+        elif has_message(live, message):
+            return Repeated(live.task_id, None)
+        return await _made(make, accepted)
 
     async def _store(self, task: Task, accepted: Accepted, digest: bytes) -> UsedMessage | None:
         """Store a new task together with the message that begins it, unless one has begun one."""
@@ -111,7 +124,7 @@ class AcceptedMessages:
     def runs_again(self, message: Message, run: Run) -> None:
         """Note that such a message is being answered once more."""
         if run.accepted.name:
-            future: asyncio.Future[Run] = asyncio.get_running_loop().create_future()
+            future: asyncio.Future[Run | Repeated] = asyncio.get_running_loop().create_future()
             future.set_result(run)
             self._beginning[run.live.owner, run.accepted.name] = _digest(message), future
 

@@ -11,6 +11,7 @@ from a2a.utils.errors import InvalidParamsError
 
 from a2a_adapters import AgentRequest, InputRequired, Reply, Text, as_executor
 from a2a_adapters.protocol.card import build_card
+from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime import Runtime
 from tests.storage.conftest import storage_at
 from tests.storage.test_contract import Named
@@ -72,6 +73,32 @@ async def test_it_is_while_the_task_runs(storage):
     assert {task.status.state for task in tasks} == {COMPLETED}
     *_, last = [event async for event in stream]
     assert last.status.state == COMPLETED
+
+
+async def test_one_that_was_answered_may_come_any_number_of_times_at_once(storage):
+    shout, calls = counter()
+    runtime = runtime_of(shout, storage)
+    first = await runtime.on_message_send(message(), CALLER)
+    again = await asyncio.gather(*(runtime.on_message_send(message(), CALLER) for _ in range(4)))
+    assert {task.id for task in again} == {first.id}
+    assert calls == ["go"]
+
+
+async def test_all_that_come_at_once_are_refused_for_the_same_reason(storage, monkeypatch):
+    shout, calls = counter()
+    runtime = runtime_of(shout, storage)
+
+    async def refuse(*_):
+        await asyncio.sleep(0)
+        raise StorageUnavailableError
+
+    monkeypatch.setattr(runtime._messages._storage, "accept", refuse)
+    sends = (runtime.on_message_send(message(), CALLER) for _ in range(4))
+    told = await asyncio.gather(*sends, return_exceptions=True)
+    assert [type(error) for error in told] == [StorageUnavailableError] * 4
+    monkeypatch.undo()
+    assert (await runtime.on_message_send(message(), CALLER)).status.state == COMPLETED
+    assert calls == ["go"]
 
 
 async def test_another_content_is_refused(storage):
