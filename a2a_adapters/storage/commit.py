@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from abc import ABC, abstractmethod
 from collections import deque
@@ -60,6 +61,9 @@ class Write(ABC):
     size = 0
     """How many bytes it is at least, if these are many."""
 
+    is_urgent = False
+    """Whether it is never written apart, where it would wait for what is large."""
+
     was_tried = False
     """Whether it may have been written, though nobody knows."""
 
@@ -116,14 +120,23 @@ class GroupCommit:
         """Begin to write what comes."""
         self._worker = asyncio.create_task(self._run())
 
+    async def drain(self, seconds: float) -> None:
+        """Wait until nothing is left to write, so many seconds long at most."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while left := self._left():
+                    await asyncio.wait(left)
+
+    def _left(self) -> list[asyncio.Future[Any]]:
+        waiting = [future for _, future in self._waiting if not future.done()]
+        return [*waiting, *self._apart.values()]
+
     async def aclose(self, seconds: float) -> None:
         """Write what is left, so many seconds long at most."""
         self._is_closed = True
         if self._worker is None:
             return
-        left = [*(future for _, future in self._waiting), *self._apart.values()]
-        if left:
-            await asyncio.wait(left, timeout=seconds)
+        await self.drain(seconds)
         workers = [self._worker, *self._apart.values()]
         for worker in workers:
             worker.cancel()
@@ -230,7 +243,7 @@ class GroupCommit:
         except Exception as error:
             if is_away(error):
                 if isinstance(error, TimeoutError) and len(batch) == 1:
-                    writes[0].attempts += 1
+                    writes[0].attempts += not writes[0].is_urgent
                 self._health.failed(error)
                 return False
             if len(batch) == 1:

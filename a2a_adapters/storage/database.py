@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -164,8 +165,10 @@ class Database:
 
     async def aclose(self, seconds: float) -> None:
         """Write what is left, so many seconds long at most, and disconnect."""
+        until = time.monotonic() + seconds
+        await self.commits.drain(seconds)  # before others may have what it writes
         await self.lease.give_back()
-        await self.commits.aclose(seconds)
+        await self.commits.aclose(max(0, until - time.monotonic()))
         await self.release()
 
     async def release(self) -> None:

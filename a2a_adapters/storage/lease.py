@@ -87,7 +87,7 @@ class Lease:
     def __init__(self, commits: GroupCommit, process_id: str, seconds: float) -> None:
         self._commits = commits
         self._seconds = seconds
-        self._entry = RenewLease(process_id, f"{socket.gethostname()}:{os.getpid()}", seconds)
+        self._process_id = process_id
         self._renewal: asyncio.Task[None] | None = None
         self._listeners: list[Callable[[], None]] = []
 
@@ -98,15 +98,19 @@ class Lease:
     async def take(self) -> None:
         """Enter this process, and keep the entry as long as it lives."""
         began = time.monotonic()
-        await self._commits.write(self._entry, patience=LEASE_SECONDS)
+        await self._commits.write(self._entry(), patience=LEASE_SECONDS)
         self._renewal = asyncio.create_task(self._renew(began))
+
+    def _entry(self) -> RenewLease:
+        name = f"{socket.gethostname()}:{os.getpid()}"
+        return RenewLease(self._process_id, name, self._seconds)
 
     async def _renew(self, last: float) -> None:
         while True:
             await asyncio.sleep(self._seconds / 4)
             began = time.monotonic()
             with contextlib.suppress(Exception):  # the log knows
-                await self._commits.write(self._entry, patience=self._seconds / 4)
+                await self._commits.write(self._entry(), patience=self._seconds / 4)
                 if began - last > self._seconds:
                     self._tell_of_lapse(began - last)
                 last = began
@@ -123,11 +127,14 @@ class Lease:
         self._renewal.cancel()
         await asyncio.wait([self._renewal], timeout=1)
         with contextlib.suppress(Exception):  # it ends by itself
-            await self._commits.write(EndLease(self._entry.row["id"]), patience=1)
+            await self._commits.write(EndLease(self._process_id), patience=1)
 
 
 class RenewLease(Write):
     """Says that a process lives, by the database's own clock."""
+
+    is_urgent = True
+    """Without it all tasks of this process are taken over."""
 
     def __init__(self, process_id: str, name: str, seconds: float) -> None:
         self.key = ("process", process_id)

@@ -6,9 +6,11 @@ import asyncio
 
 import pytest
 
+from a2a_adapters import Limits
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.storage import commit
 from a2a_adapters.storage.interface import UsedMessage
+from a2a_adapters.storage.lease import RenewLease
 from tests.storage.conftest import storage_at
 from tests.storage.test_contract import COMPLETED, MISSING, caller, put, store_of, task
 
@@ -77,6 +79,64 @@ async def test_a_write_that_is_held_up_holds_up_no_other(storage, monkeypatch):
         may_go_on.set()
         await held
     assert (await store.get("held", caller())).task.status.state == COMPLETED
+
+
+async def test_a_lease_is_renewed_beside_large_writes_after_a_hiccup(database_url, monkeypatch):
+    storage = storage_at(database_url, Limits(lease_seconds=1))
+    await storage.start()
+    commits = storage.database.commits
+    transaction, may_go_on = commits._transaction, asyncio.Event()
+    held, renewed, hiccups = [], asyncio.Event(), []
+
+    async def written(writes):
+        if any(write.size > 1_000_000 for write in writes):
+            held.append(writes)
+            await may_go_on.wait()
+        result = await transaction(writes)
+        if isinstance(writes[0], RenewLease) and len(held) == 3:
+            if not hiccups:
+                hiccups.append(writes)
+                raise TimeoutError
+            renewed.set()
+        return result
+
+    monkeypatch.setattr(commits, "_transaction", written)
+    monkeypatch.setattr(commit, "STATEMENT_SECONDS", 100)
+    poet = storage.of("poet")
+    large = [poet.write_state("ann", f"c{n}", "kind", b"x" * 3_000_000) for n in range(3)]
+    writing = asyncio.gather(*large)
+    async with asyncio.timeout(60):
+        await renewed.wait()
+        may_go_on.set()
+        await writing
+        await storage.aclose(60)
+
+
+async def test_a_process_lives_until_what_it_leaves_is_written(database_url, monkeypatch):
+    storage = storage_at(database_url)
+    await storage.start()
+    commits = storage.database.commits
+    transaction, order = commits._transaction, []
+    may_go_on, has_begun = asyncio.Event(), asyncio.Event()
+
+    async def written(writes):
+        if any(write.size > 1_000_000 for write in writes):
+            has_begun.set()
+            await may_go_on.wait()
+        result = await transaction(writes)
+        order.extend(type(write).__name__ for write in writes)
+        return result
+
+    monkeypatch.setattr(commits, "_transaction", written)
+    poet = storage.of("poet")
+    writing = asyncio.gather(poet.write_state("ann", "c1", "kind", b"x" * 3_000_000))
+    async with asyncio.timeout(60):
+        await has_begun.wait()
+        closing = asyncio.ensure_future(storage.aclose(60))
+        await poet.write_state("ann", "c2", "kind", b"x")
+        may_go_on.set()
+        await asyncio.gather(writing, closing)
+    assert order[-2:] == ["SaveState", "EndLease"]
 
 
 @pytest.mark.parametrize("size", [10, 3_000_000])
