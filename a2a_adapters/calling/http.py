@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 MAX_BYTES = "a2a_adapters.max_bytes"
 """Request extension: how large the response may be, in place of `RemoteOptions.answer_bytes`."""
 
+_IDLE_SECONDS = 3.0
+"""How long an idle connection is kept; uvicorn closes it after 5, perhaps as a request is sent."""
+
 _FIRST_DELAY = 0.25
 _LONGEST_DELAY = 30.0
 
@@ -32,7 +35,9 @@ def make_client(
     origin: httpx.URL | None, options: RemoteOptions, auth: httpx.Auth | None
 ) -> httpx.AsyncClient:
     """Return a client for the agent at `origin`; None trusts every host that a card names."""
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+    limits = httpx.Limits(
+        max_connections=None, max_keepalive_connections=20, keepalive_expiry=_IDLE_SECONDS
+    )
     transport: httpx.AsyncBaseTransport = httpx.AsyncHTTPTransport(
         verify=_ssl_context(), limits=limits
     )

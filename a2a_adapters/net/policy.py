@@ -24,7 +24,7 @@ Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 _PORTS = {"http": 80, "https": 443}
 _ALL_PORTS = range(1, 1 << 16)
 _TIMEOUT = httpx.Timeout(30, connect=10)
-_CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=5)
+_CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
