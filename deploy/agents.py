@@ -1,0 +1,8 @@
+"""What is deployed here; put yours in its place."""
+
+from __future__ import annotations
+
+
+def greet(text: str) -> str:
+    """Greet whoever writes."""
+    return f"Hello, {text}!"

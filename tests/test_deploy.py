@@ -1,0 +1,79 @@
+"""What `deploy/` holds fits the schemas of its readers, and the commands and settings there are."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import kubernetes_validate
+import pytest
+import yaml
+
+from a2a_adapters.cli.settings import ServerSettings
+from tests.processes import PATIENCE, started
+from tests.warm import warm
+
+pytestmark = pytest.mark.timeout(5 * 60)
+
+DEPLOY = Path(__file__).parents[1] / "deploy"
+MANIFESTS = list(yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text()))
+
+
+def run(*command):
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=PATIENCE, cwd=DEPLOY
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_composition_is_one():
+    compose = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
+    run(*compose, "compose.yaml")
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda manifest: manifest["kind"])
+def test_the_manifests_are_some(manifest):
+    kubernetes_validate.validate(manifest, "1.31", strict=True)
+
+
+def test_every_variable_is_a_setting():
+    text = "\n".join(path.read_text() for path in DEPLOY.iterdir() if path.is_file())
+    named = {each.lower() for each in re.findall(r"A2A_ADAPTERS_([A-Z_]+)", text)}
+    assert "storage" in named
+    assert named - ServerSettings.model_fields.keys() == {"bearer_tokens"}
+
+
+def test_the_unit_runs_the_command_that_there_is():
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str
+    unit.read(DEPLOY / "a2a-adapters.service")
+    command, *arguments = unit["Service"]["ExecStart"].split()
+    assert Path(command).name == "a2a-adapters"
+    assert run(*warm("-m", "a2a_adapters", *arguments, "--help")).startswith("Usage:")
+
+
+def test_what_is_deployed_answers_and_shows_what_it_is_scaled_by():
+    environment = {**os.environ, "A2A_ADAPTERS_BEARER_TOKENS": "ann: secret"}
+    arguments = [
+        "--config",
+        str(DEPLOY / "a2a-adapters.toml"),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+    ]
+    with started(warm("-m", "a2a_adapters", "serve", *arguments), environment) as url:
+        token = "Authorization: Bearer secret"
+        said = run(*warm("-m", "a2a_adapters", "call", url, "Ann", "--header", token))
+        assert said == "Hello, Ann!\n"
+        base = url.partition("/agents")[0]
+        shown = httpx.get(f"{base}/metrics", headers={"Authorization": "Bearer secret"}, timeout=60)
+        assert httpx.get(f"{base}/healthz", timeout=60).json() == {"status": "ready"}
+    metric = MANIFESTS[-1]["spec"]["metrics"][0]["pods"]["metric"]["name"]
+    assert f"\n{metric}{{" in shown.text
