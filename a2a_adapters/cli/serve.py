@@ -12,7 +12,6 @@ from a2a_adapters.cli.exits import FAILED
 from a2a_adapters.cli.options import ConfigFile, Verbose
 from a2a_adapters.cli.reload import restart_on_change
 from a2a_adapters.cli.targets import parse_targets
-from a2a_adapters.cli.workers import Workers, check, inherited
 from a2a_adapters.concurrency.threads import busy_threads
 
 if TYPE_CHECKING:
@@ -99,6 +98,7 @@ def serve(
         return
     # These cost a second that --help need not wait.
     from a2a_adapters.cli.sources import gather  # noqa: PLC0415
+    from a2a_adapters.cli.workers import Workers, check, inherited  # noqa: PLC0415
     from a2a_adapters.serving import server  # noqa: PLC0415
 
     said = {
