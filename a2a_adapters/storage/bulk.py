@@ -116,6 +116,7 @@ class PostgresqlBulk(Bulk):
         """Break off the connection."""
         connection, self._connection = self._connection, None
         if connection is not None:
+            await self._driver.close()  # first, as nothing can come between
             await connection.invalidate()
             await connection.close()
 

@@ -16,7 +16,14 @@ from a2a_adapters.errors import ConfigurationError
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.protocol.ids import new_uuid
 from a2a_adapters.storage.commit import GroupCommit, Write
-from a2a_adapters.storage.engine import is_away, make_bulk, make_engine, parse_url, shown
+from a2a_adapters.storage.engine import (
+    connections_of,
+    is_away,
+    make_bulk,
+    make_engine,
+    parse_url,
+    shown,
+)
 from a2a_adapters.storage.health import PATIENCE_SECONDS, Health
 from a2a_adapters.storage.lease import LEASE_SECONDS, FileLock, Lease
 from a2a_adapters.storage.migrate import upgrade
@@ -66,6 +73,7 @@ class Database:
         self._file_lock = (
             FileLock(Path(self._url.database or "")) if self._url.drivername[0] == "s" else None
         )
+        self._connections = () if self._file_lock else connections_of(self.engine)
         self.bus = None if self._file_lock else _bus(self.engine, self.process_id)
         self.lease = Lease(self.commits, self.process_id, lease_seconds)
 
@@ -179,5 +187,7 @@ class Database:
         with contextlib.suppress(Exception):  # a connection that hangs is left behind
             async with asyncio.timeout(1):
                 await self.engine.dispose()
+        for connection in list(self._connections):
+            await connection.close()  # which waits for nothing
         if self._file_lock is not None:
             self._file_lock.release()
