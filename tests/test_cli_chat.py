@@ -151,9 +151,12 @@ async def test_a_task_that_waits_is_given_up(url):
 
 
 async def test_what_goes_wrong_does_not_end_the_conversation(url):
-    done = await typed("fail", "/file nowhere", "/nonsense", "count", arguments=[url])
+    lines = ["fail", "/file nowhere", "/file ~nobody-here/x", "/nonsense", "count"]
+    done = await typed(*lines, arguments=[url])
     assert done.stdout == "0 before, 1 parts\n"
-    failed, unread, unknown = done.stderr.splitlines()
+    assert done.returncode == 1
+    failed, unread, unnamed, unknown = done.stderr.splitlines()
+    assert "nobody has that name" in unnamed
     assert "task failed" in failed
     assert "nowhere cannot be read" in unread
     assert unknown == "there is no /nonsense; /help tells what there is"
@@ -173,6 +176,21 @@ async def test_a_target_is_served_for_the_conversation(tmp_path, monkeypatch):
     assert (done.stdout, done.stderr) == ("HELLO\n", "")
     wrong = await typed("hello", arguments=["app:nothing"])
     assert wrong.returncode == 2
+    (tmp_path / "late.py").write_text("async def made():\n    raise OSError('no database')\n")
+    late = await typed("hello", arguments=["late:made"])
+    assert (late.returncode, "no database" in late.stderr) == (2, True)
+    assert "Traceback" not in late.stderr
+    away = await typed("hello", arguments=["http://127.0.0.1:9"])
+    assert away.returncode == 3
+
+
+async def test_what_an_agent_says_as_data_steers_no_terminal():
+    async def steers(text: str):
+        yield {"word": "\x9b2Jclear\u202e"}
+
+    async with running(build_app(steers)) as address:
+        done = await typed("go", "/raw", "go", arguments=[address])
+    assert done.stdout.count('"word": "\\u009b2Jclear\\u202e"') == 3
 
 
 async def test_a_terminal_shows_markdown_and_completes_choices(url):

@@ -145,7 +145,10 @@ def test_mistakes_of_the_environment_are_told_as_well(folder):
     done = run("config", "show", A2A_ADAPTERS_PUSH="perhaps")
     assert "A2A_ADAPTERS_PUSH is true or false" in done.stderr
     assert shown(A2A_ADAPTERS_PUSH="yes")[0]["push"]["attempts"] == 5
-    assert "push" not in shown(A2A_ADAPTERS_PUSH="no")[0]
+    assert "push" not in shown(A2A_ADAPTERS_PUSH="no", A2A_ADAPTERS_PUSH_ATTEMPTS="3")[0]
+    assert (
+        shown(A2A_ADAPTERS_PUSH="yes", A2A_ADAPTERS_PUSH_ATTEMPTS="3")[0]["push"]["attempts"] == 3
+    )
 
 
 @pytest.mark.parametrize(
@@ -166,9 +169,39 @@ def test_files_that_say_nothing(folder, file, content, told):
     assert told in done.stderr
 
 
+def test_what_is_no_table_is_told(folder):
+    (folder / "pyproject.toml").write_text("[tool]\na2a-adapters = 1\n")
+    assert "tool.a2a-adapters is no table" in run("config", "show").stderr
+
+
 def test_a_password_is_not_shown(folder):
     settings, _ = shown(A2A_ADAPTERS_STORAGE="postgresql://me:hunter2@host/agents")
     assert settings["storage"] == "postgresql://me:***@host/agents"
+    settings, _ = shown(A2A_ADAPTERS_STORAGE="postgresql://host/agents?password=hunter2&x=1")
+    assert settings["storage"] == "postgresql://host/agents?password=***&x=1"
+
+
+def test_the_command_line_can_take_back_what_a_file_allows(folder):
+    (folder / "a2a-adapters.toml").write_text("host = '0.0.0.0'\nallow_unauthenticated = true\n")
+    done = run("serve", "app:shout", "--port", "0", "--no-allow-unauthenticated")
+    assert done.returncode == 2
+    assert "--allow-unauthenticated" in done.stderr
+
+
+def test_what_is_shown_is_toml_whatever_the_names(folder):
+    (folder / "a2a-adapters.toml").write_text(
+        "[agents.'my.graph']\ntarget = 'app:shout'\n[limits]\nrun_seconds = inf\n"
+    )
+    settings, _ = shown()
+    assert settings["agents"]["my.graph"]["target"] == "app:shout"
+    assert settings["limits"]["run_seconds"] == float("inf")
+
+
+def test_the_environment_names_what_the_command_line_serves(folder):
+    command = warm("-m", "a2a_adapters", "serve", "app:shout", "--port", "0")
+    with started(command, os.environ | {"A2A_ADAPTERS_NAME": "Shouter"}) as url:
+        card = httpx.get(f"{url}/.well-known/agent-card.json").json()
+    assert card["name"] == "Shouter"
 
 
 def test_agents_have_the_names_and_words_of_the_file(folder):
@@ -191,12 +224,13 @@ def test_targets_of_the_command_line_replace_those_of_the_file(folder):
     assert card["name"] == "shout"
 
 
-def test_files_are_found_where_the_settings_are(folder):
+@pytest.mark.parametrize("target", ["agent:shout", "agent.py:shout"])
+def test_files_are_found_where_the_settings_are(folder, target):
     (folder / "inner" / "agent.py").write_text(APP)
     (folder / "inner" / "tokens").write_text("ann: token\n")
     (folder / "inner" / "tokens").chmod(0o600)
     (folder / "inner" / "set.toml").write_text(
-        "port = 0\ntarget = 'agent:shout'\nbearer_token_file = 'tokens'\n"
+        f"port = 0\ntarget = '{target}'\nbearer_token_file = 'tokens'\n"
     )
     with started(warm("-m", "a2a_adapters", "serve", "--config", "inner/set.toml")) as url:
         assert httpx.post(url, json={}).status_code == 401

@@ -81,12 +81,13 @@ async def read_catalog(
         RemoteAnswerError: What it answers is no catalog.
     """
     url = agent_url(host)
-    if not url.path.endswith(".json"):
+    is_named = url.path.endswith(".json")
+    if not is_named:
         base = str(url.copy_with(query=None, fragment=None)).rstrip("/")
         url = httpx.URL(base + CATALOG_PATH)
     try:
         async with asyncio.timeout(_SECONDS), make_client(url, options, auth) as client:
-            content = await _fetch(client, url, options.card_bytes)
+            content = await _first(client, url, options.card_bytes, is_named=is_named)
             if content is None:
                 return None
             return [each async for each in _Reader(client, options.card_bytes).read(content, url)]
@@ -137,6 +138,18 @@ class _Reader:
         return await _fetch(self._client, address, self._max_bytes), address
 
 
+async def _first(
+    client: httpx.AsyncClient, url: httpx.URL, max_bytes: int, *, is_named: bool
+) -> object | None:
+    """Return a catalog, None if what a host answers where one might be is something else."""
+    try:
+        return await _fetch(client, url, max_bytes)
+    except RemoteAnswerError:
+        if is_named:
+            raise
+        return None
+
+
 async def _fetch(client: httpx.AsyncClient, url: httpx.URL, max_bytes: int) -> object | None:
     """Return the JSON at an address, None if there is nothing."""
     request = client.build_request("GET", url, extensions={MAX_BYTES: max_bytes})
@@ -170,7 +183,9 @@ def _listed(entry: dict[str, Any], catalog: httpx.URL) -> Listed | None:
         if isinstance(content := entry.get("data"), dict):
             card = parse_agent_card(content)
             return Listed(name, description, card.supported_interfaces[0].url, card)
-        return Listed(name, description, str(_joined(catalog, str(entry["url"]))))
+        if not isinstance(url := entry["url"], str):
+            return None
+        return Listed(name, description, str(_joined(catalog, url)))
     except (ParseError, ValueError, LookupError):
         return None
 

@@ -11,6 +11,7 @@ import typer
 from pydantic_core import to_json
 
 from a2a_adapters.calling import AgentReply
+from a2a_adapters.errors import ConfigurationError
 from a2a_adapters.events import Progress, ProgressEvent, TextDelta, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class AnswerPrinter:
                 case _:
                     typer.secho(f"· {_printable(_line(event))}", err=True, dim=True)
         if self._as_json:
-            typer.echo(to_json(as_dict(reply), indent=2))
+            print_json(reply)
         else:
             self._show_rest(reply)
         if self._folder is not None:
@@ -70,7 +71,7 @@ class AnswerPrinter:
         if reply.text and not self._stream:
             typer.echo(_printable(reply.text))
         for value in reply.data:
-            typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+            typer.echo(_escaped(json.dumps(value, indent=2, ensure_ascii=False)))
         for file in reply.files:
             about = file.url or f"{file.filename or 'no name'}, {len(file.content or b'')} bytes"
             typer.echo(f"[file: {_printable(about)}]")
@@ -91,8 +92,17 @@ def _printable(text: str) -> str:
     return "".join(c for c in text if c.isprintable() or c in "\n\t")
 
 
-def as_dict(reply: AgentReply) -> dict[str, object]:
-    """Return a reply as `--json` shows it."""
+def print_json(reply: AgentReply) -> None:
+    """Print a whole answer as JSON."""
+    typer.echo(_escaped(to_json(_as_dict(reply), indent=2).decode()))
+
+
+def _escaped(text: str) -> str:
+    """Return JSON with what could steer the terminal as escapes."""
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+
+
+def _as_dict(reply: AgentReply) -> dict[str, object]:
     return {
         "state": reply.state,
         "text": reply.text,
@@ -109,12 +119,15 @@ def as_dict(reply: AgentReply) -> dict[str, object]:
 
 def _save(reply: AgentReply, folder: Path) -> None:
     """Write the files of an answer, never over one that exists."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for file in reply.files:
-        if file.content is not None:
-            path = _free_path(folder, file)
-            path.write_bytes(file.content)
-            typer.echo(f"saved {path}", err=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in reply.files:
+            if file.content is not None:
+                path = _free_path(folder, file)
+                path.write_bytes(file.content)
+                typer.echo(f"saved {path}", err=True)
+    except OSError as error:
+        raise ConfigurationError(f"{folder} cannot be written: {error.strerror}") from error
 
 
 def _free_path(folder: Path, file: File) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -39,3 +40,5 @@ def chat(
         remote = make_agent(address, read_headers(header or []), timeout)
         chat = Chat(remote, make_reader(), make_printer(save), context)
         asyncio.run(chat.run())
+    if not sys.stdin.isatty():
+        raise typer.Exit(chat.exit_code)

@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import typer
-from pydantic_core import to_json
 
-from a2a_adapters.cli.answer import AnswerPrinter, as_dict
+from a2a_adapters.cli.answer import AnswerPrinter, print_json
 from a2a_adapters.cli.call import read_file
-from a2a_adapters.errors import A2AAdaptersError, MissingExtraError
+from a2a_adapters.cli.exits import FAILED, UNREACHABLE
+from a2a_adapters.errors import (
+    A2AAdaptersError,
+    ConfigurationError,
+    MissingExtraError,
+    RemoteConnectionError,
+)
 from a2a_adapters.parts import Data, Part, Text
 
 if TYPE_CHECKING:
@@ -59,6 +64,8 @@ class Chat:
         self._files: list[Part] = []
         self._reply: AgentReply | None = None
         self._shows_raw = False
+        self.exit_code = 0
+        """What a program is told that types: of the last thing that went wrong."""
 
     async def run(self) -> None:
         """Read and answer lines until there are no more."""
@@ -70,6 +77,8 @@ class Chat:
                 except A2AAdaptersError as error:
                     self._printer.end_line()
                     typer.secho(str(error), err=True, fg="red")
+                    is_away = isinstance(error, RemoteConnectionError)
+                    self.exit_code = UNREACHABLE if is_away else FAILED
 
     async def _do(self, line: str) -> bool:
         """Do what a line says; tell whether the conversation goes on."""
@@ -112,10 +121,14 @@ class Chat:
         finally:
             loop.remove_signal_handler(signal.SIGINT)
         if self._shows_raw:
-            typer.echo(to_json(as_dict(self._reply), indent=2))
+            print_json(self._reply)
 
     def _attach(self, path: str) -> None:
-        self._files.append(read_file(Path(path).expanduser()))
+        try:
+            file = Path(path).expanduser()
+        except RuntimeError as error:
+            raise ConfigurationError(f"{path}: nobody has that name here") from error
+        self._files.append(read_file(file))
         typer.echo("it is sent with the next message")
 
     def _show_task(self) -> None:

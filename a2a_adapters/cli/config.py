@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -35,25 +37,36 @@ def show(config: ConfigFile = None, _verbose: Verbose = False) -> None:
         typer.echo(f"{line:{width}}  # {origin}" if origin else line)
 
 
-def _lines(table: dict[str, Any], sources: Sources, path: str = "") -> Iterator[tuple[str, str]]:
+def _lines(
+    table: dict[str, Any], sources: Sources, path: tuple[str, ...] = ()
+) -> Iterator[tuple[str, str]]:
     """Yield the lines of a table, its own keys before its tables; what is not set is left out."""
     tables = {key: value for key, value in table.items() if isinstance(value, dict)}
     for key, value in table.items():
         if value is not None and key not in tables:
-            yield f"{key} = {_shown(value)}", sources.origin(f"{path}{key}")
+            yield f"{key} = {_shown(value)}", sources.origin(".".join((*path, key)))
     for key, value in tables.items():
         if not all(isinstance(each, dict) for each in value.values()):
             yield "", ""
-            yield f"[{path}{key}]", ""
-        yield from _lines(value, sources, f"{path}{key}.")
+            yield f"[{'.'.join(map(_quoted, (*path, key)))}]", ""
+        yield from _lines(value, sources, (*path, key))
+
+
+def _quoted(key: str) -> str:
+    """Return a key as TOML writes it."""
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)
 
 
 def _shown(value: object) -> str:
     """Return a value as TOML writes it; strings, numbers and lists are as in JSON."""
     if isinstance(value, PurePath):
         value = str(value)
+    if isinstance(value, float) and math.isinf(value):
+        return "inf"
     if isinstance(value, str) and (password := _password(value)):
         value = value.replace(f":{password}@", ":***@")
+    if isinstance(value, str):
+        value = re.sub(r"(?i)(password=)[^&]*", r"\1***", value)
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -58,13 +58,36 @@ def _read_toml(file: Path) -> Content:
 
 def _read_pyproject(file: Path) -> Content:
     content = tomllib.loads(file.read_text("utf-8"))
-    return _beside(file, content.get("tool", {}).get("a2a-adapters", {}))
+    tools = content.get("tool", {})
+    said = tools.get("a2a-adapters", {}) if isinstance(tools, dict) else {}
+    if not isinstance(said, dict):
+        raise ConfigurationError(f"{file}: tool.a2a-adapters is no table")
+    return _beside(file, said)
 
 
 def _beside(file: Path, content: Content) -> Content:
     """Find the files that a file names where it is itself."""
     paths = {key: content[key] for key in _PATHS if isinstance(content.get(key), str)}
-    return content | {key: str(file.parent / path) for key, path in paths.items()}
+    found = content | {key: str(file.parent / path) for key, path in paths.items()}
+    if "target" in found:
+        found["target"] = _placed(found["target"], file)
+    if isinstance(agents := found.get("agents"), dict):
+        found["agents"] = {name: _placed_agent(agent, file) for name, agent in agents.items()}
+    return found
+
+
+def _placed_agent(agent: object, file: Path) -> object:
+    if isinstance(agent, dict) and "target" in agent:
+        return agent | {"target": _placed(agent["target"], file)}
+    return _placed(agent, file)
+
+
+def _placed(target: object, file: Path) -> object:
+    """Return `FILE.py:ATTRIBUTE` as seen from here; modules are looked for there anyway."""
+    if not isinstance(target, str):
+        return target
+    source, _, attribute = target.rpartition(":")
+    return f"{file.parent / source}:{attribute}" if source.endswith(".py") else target
 
 
 def _read_langgraph(file: Path) -> Content:
@@ -85,9 +108,7 @@ def _agent(graph: object, file: Path) -> Content:
     path = about.get("path")
     if not isinstance(path, str):
         raise ConfigurationError(f"{file}: a graph is a path, as in ./agent.py:graph")
-    source, _, attribute = path.rpartition(":")
-    target = f"{file.parent / source}:{attribute}" if source.endswith(".py") else path
-    said = {"target": target, "description": about.get("description")}
+    said = {"target": _placed(path, file), "description": about.get("description")}
     return {key: value for key, value in said.items() if value is not None}
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Thread
 from typing import TYPE_CHECKING
 
 from a2a_adapters.cli.targets import load_target
@@ -16,6 +17,9 @@ from a2a_adapters.serving.server import Server
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+
+
+_LOOK_SECONDS = 0.01
 
 
 @contextmanager
@@ -30,12 +34,15 @@ def served(path: str) -> Generator[str]:
     for logger in ("uvicorn.error", "a2a_adapters"):
         logging.getLogger(logger).setLevel(logging.WARNING)
     sockets = listen("127.0.0.1", 0)
-    # In a thread nobody takes Ctrl-C away from the conversation.
-    thread = Thread(target=asyncio.run, args=(server.serve(sockets),), daemon=True)
     host, port = sockets[0].getsockname()[:2]
-    thread.start()
-    try:
-        yield f"http://{host}:{port}"
-    finally:
-        server.should_exit = True
-        thread.join()
+    # In a thread nobody takes Ctrl-C away from the conversation.
+    with ThreadPoolExecutor(1) as thread:
+        serving = thread.submit(asyncio.run, server.serve(sockets))
+        while not (server.started or serving.done()):
+            time.sleep(_LOOK_SECONDS)
+        if serving.done():
+            serving.result()  # which raises what went wrong
+        try:
+            yield f"http://{host}:{port}"
+        finally:
+            server.should_exit = True

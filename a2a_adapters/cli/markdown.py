@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.markdown import Markdown
+from rich.segment import Segment
 
 from a2a_adapters.cli.answer import AnswerPrinter
 
@@ -32,12 +33,12 @@ class MarkdownPrinter(AnswerPrinter):
 
     def _write(self, text: str) -> None:
         if self._live is None:
-            self._live = Live(console=self._console, transient=True, vertical_overflow="visible")
+            self._live = Live(console=self._console, transient=True)
             self._live.start()
         complete, self._growing = _split(self._growing + text)
         if complete.strip():
             self._live.console.print(_formatted(complete))
-        self._live.update(_formatted(self._growing))
+        self._live.update(_End(_formatted(self._growing)))
 
     def end_line(self) -> None:
         """Print what is left, as it stays."""
@@ -47,6 +48,20 @@ class MarkdownPrinter(AnswerPrinter):
             if self._growing.strip():
                 self._console.print(_formatted(self._growing))
             self._growing = ""
+
+
+class _End:
+    """As much of something's end as fits: what has scrolled away cannot be written anew."""
+
+    def __init__(self, inner: Markdown) -> None:
+        self._inner = inner
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the last lines (rich's protocol)."""
+        lines = console.render_lines(self._inner, options, pad=False)
+        for line in lines[-max(1, console.height - 2) :]:
+            yield from line
+            yield Segment.line()
 
 
 def _formatted(text: str) -> Markdown:

@@ -48,16 +48,17 @@ def serve(
         typer.Option(metavar="ORIGIN", help="Let web pages of this origin use the agent."),
     ] = None,
     trust_forwarded: Annotated[
-        bool, typer.Option(help="Believe X-Forwarded-* headers, behind a proxy that sets them.")
-    ] = False,
+        bool | None,
+        typer.Option(help="Believe X-Forwarded-* headers, behind a proxy that sets them."),
+    ] = None,
     grpc_port: Annotated[
         int | None,
         typer.Option(min=0, max=65535, help="Listen for gRPC as well; 0 takes a free port."),
     ] = None,
     grpc_url: Annotated[str | None, typer.Option(help="Its public address in the card.")] = None,
     push: Annotated[
-        bool, typer.Option("--push", help="Offer push notifications to public web servers.")
-    ] = False,
+        bool | None, typer.Option(help="Offer push notifications to public web servers.")
+    ] = None,
     push_private: Annotated[
         bool, typer.Option("--push-private", help="Offer them to private networks too.")
     ] = False,
@@ -70,7 +71,7 @@ def serve(
         typer.Option(min=1, help="So many processes at one port, with a storage in PostgreSQL."),
     ] = None,
     worker: Annotated[str | None, typer.Option(hidden=True)] = None,
-    metrics: Annotated[bool, typer.Option("--metrics", help="Show figures at /metrics.")] = False,
+    metrics: Annotated[bool | None, typer.Option(help="Show figures at /metrics.")] = None,
     card_key: Annotated[
         Path | None, typer.Option(help="A PEM file: the private key that signs the card.")
     ] = None,
@@ -82,8 +83,8 @@ def serve(
         list[str] | None, typer.Option(help="A dialect of A2A to speak as well, by its name.")
     ] = None,
     allow_unauthenticated: Annotated[
-        bool, typer.Option(help="Serve other machines too, without asking who they are.")
-    ] = False,
+        bool | None, typer.Option(help="Serve other machines too, without asking who they are.")
+    ] = None,
     reload: Annotated[
         bool, typer.Option("--reload", help="Start again whenever a file in this folder changes.")
     ] = False,
@@ -124,9 +125,7 @@ def serve(
         "dialects": dialect,
         "allow_unauthenticated": allow_unauthenticated,
     }
-    # What nobody said is None, an option without a value False; 0 is a port.
-    given = {key: value for key, value in said.items() if value is not None and value is not False}
-    sources = gather(given, config)
+    sources = gather({key: value for key, value in said.items() if value is not None}, config)
     settings = sources.settings()
     if settings.workers > 1 and worker is None:
         check(settings)

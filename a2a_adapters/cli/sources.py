@@ -24,8 +24,9 @@ DEFAULT = "default"
 
 _PREFIX = "A2A_ADAPTERS_"
 _TABLES: dict[str, Any] = {"limits": LimitsTable, "push": PushTable}
-_WHAT = {"target", "agents", "name", "description"}
-"""These belong together: who says what is served says it all."""
+_WHAT = {"target", "agents"}
+_WORDS = {"name", "description"}
+"""What a file says of its only target."""
 
 
 @dataclass
@@ -44,9 +45,6 @@ class Sources:
 
     def add(self, said: Content, origin: str | None = None) -> None:
         """Let somebody say what holds from now on; without `origin` it says who each key is by."""
-        if said.keys() & {"target", "agents"}:
-            self.content = {k: v for k, v in self.content.items() if k not in _WHAT}
-            self.origins = {k: v for k, v in self.origins.items() if k.split(".")[0] not in _WHAT}
         self.content = _merged(self.content, said)
         self.origins |= {key: origin or _variable(key) for key in _keys(said)}
 
@@ -94,14 +92,23 @@ def gather(
         ConfigurationError: The file cannot be read, or a variable names no limit.
     """
     sources = Sources()
-    found = read_file(file, needs_target=not given.keys() & {"target", "agents"})
+    variables = _from(environment)
+    if given.keys() & _WHAT:
+        variables = _without(variables, _WHAT)
+    is_said = (given | variables).keys() & _WHAT
+    found = read_file(file, needs_target=not is_said)
     if found is not None:
         path, content = found
         sources.folder = path.parent
+        content = _without(content, _WHAT | _WORDS) if is_said else content
         sources.add(content, path.name if path.parent == Path.cwd() else str(path))
-    sources.add(_from(environment))
+    sources.add(variables)
     sources.add(given, COMMAND_LINE)
     return sources
+
+
+def _without(content: Content, keys: set[str]) -> Content:
+    return {key: value for key, value in content.items() if key not in keys}
 
 
 def _from(environment: Mapping[str, str]) -> Content:
@@ -119,8 +126,8 @@ def _from(environment: Mapping[str, str]) -> Content:
         }
         if content:
             said[table] = content
-    if "push" not in said and environment.get(_variable("push")):
-        said["push"] = _is_on(environment[_variable("push")])
+    if push := environment.get(_variable("push")):
+        said["push"] = _is_on(push) and said.get("push", True)
     return said
 
 

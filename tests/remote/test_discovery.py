@@ -9,7 +9,7 @@ import httpx
 import pytest
 from a2a.server.request_handlers.response_helpers import agent_card_to_dict
 from starlette.applications import Starlette
-from starlette.responses import JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from a2a_adapters import (
@@ -77,13 +77,17 @@ async def test_what_is_listed_can_be_called():
             assert (await agent.send("hi")).text == "HI"
 
 
-async def test_a_host_without_a_catalog_is_its_only_agent():
+@pytest.mark.parametrize(
+    "instead",
+    [Response(status_code=404), Response(status_code=405), HTMLResponse("<p>a page</p>")],
+    ids=["not found", "not allowed", "a page"],
+)
+async def test_a_host_without_a_catalog_is_its_only_agent(instead):
     served = build_app(shout)
 
     async def without_catalog(scope, receive, send):
-        if scope.get("path") == PATH:
-            scope = {**scope, "path": "/nothing"}
-        await served(scope, receive, send)
+        app = instead if scope.get("path") == PATH else served
+        await app(scope, receive, send)
 
     async with running(without_catalog) as url:
         [only] = await RemoteAgent.discover(url)
@@ -115,6 +119,7 @@ async def test_what_is_no_agent_is_left_out():
         "text",
         entry("https://mcp.example/card.json", kind="application/mcp-server-card+json"),
         {"displayName": "nowhere", "mediaType": CARD},
+        {"displayName": "five", "mediaType": CARD, "url": 5},
         entry("ftp://files.example/card.json"),
         {"displayName": "no card", "mediaType": CARD, "data": {"name": 1}},
         entry("https://a.example/card.json", "wide\u202e\n" + "n" * 300),
