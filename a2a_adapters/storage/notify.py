@@ -32,7 +32,13 @@ _BEAT_SECONDS = 2.0
 """How often a connection that hears nothing is looked after."""
 
 _ANSWER_SECONDS = 2.0
-"""How long the database may take."""
+"""How long the database may take, and more for what is large."""
+
+_BYTES_PER_SECOND = 1024 * 1024
+"""What it takes at least."""
+
+_STATEMENT_PIECES = _BATCH_BYTES // _PAYLOAD_BYTES
+"""How many notifications one statement sends."""
 
 _PAUSE_SECONDS = 0.5
 
@@ -60,10 +66,11 @@ class _Parts:
 
 
 class NotifyBus(Bus):
-    """Sends what waits in batches, each in one statement.
+    """Sends what waits in batches.
 
     A batch is JSON, cut into pieces of what a notification may hold; they are numbered for each
-    receiver, so that it notices a loss and drops what comes twice.
+    receiver, so that it notices a loss and drops what comes twice. What is large takes several
+    statements.
 
     Args:
         engine: The database, for its address.
@@ -105,7 +112,7 @@ class NotifyBus(Bus):
             worker.cancel()
         if self._workers:
             await asyncio.wait(self._workers, timeout=1)
-        for _, sent in self._waiting:
+        for _, sent in self._unsure + self._waiting:
             sent.cancel()
 
     async def send(self, letter: Letter) -> None:
@@ -136,20 +143,28 @@ class NotifyBus(Bus):
         try:
             channel = sql.Identifier(self._process_id)
             await connection.execute(sql.SQL("LISTEN {}").format(channel))
-            for listener in self._listeners.values():
-                listener.on_loss()  # meanwhile nobody has listened
+            for parts in self._heard.values():
+                parts.begun = []
+            self._tell_of_loss()  # meanwhile nobody has listened
             self._is_listening.set()
             while True:
                 async for notice in connection.notifies(timeout=_BEAT_SECONDS):
-                    self._take(notice.payload)
+                    self._hear(notice.payload)
                 async with asyncio.timeout(_ANSWER_SECONDS):
                     await connection.execute("SELECT 1")
         finally:
             self._is_listening.clear()
 
+    def _hear(self, payload: str) -> None:
+        try:
+            self._take(payload)
+        except Exception:  # the next one may be right
+            logger.exception("the bus dropped what it could not take")
+            self._tell_of_loss()
+
     def _take(self, payload: str) -> None:
         """Take one piece of a batch."""
-        sender, number, left, piece = payload.split(" ", 3)
+        sender, number, index, left, piece = payload.split(" ", 4)
         parts = self._heard.get(sender)
         if parts is None:
             parts = self._heard[sender] = _Parts(int(number) - 1)
@@ -157,6 +172,11 @@ class NotifyBus(Bus):
             return
         if int(number) > parts.number + 1:
             self._lose(parts, int(number) - 1)
+        if index == "0":
+            parts.begun = []  # what has come of it is sent again
+        elif int(index) != len(parts.begun):
+            self._lose(parts, int(number))
+            return
         parts.begun.append(piece)
         if left != "0":
             return
@@ -167,6 +187,9 @@ class NotifyBus(Bus):
 
     def _lose(self, parts: _Parts, number: int) -> None:
         parts.begun, parts.number = [], number
+        self._tell_of_loss()
+
+    def _tell_of_loss(self) -> None:
         for listener in self._listeners.values():
             listener.on_loss()
 
@@ -178,23 +201,28 @@ class NotifyBus(Bus):
             await self._wake.wait()
             self._wake.clear()
             while self._waiting or self._unsure:
-                # One that may have arrived is sent again as it was.
-                batch = self._unsure = self._unsure or self._next_batch()
-                await self._notify(connection, [letter for letter, _ in batch])
-                self._unsure = []
-                del self._waiting[: len(batch)]
-                for _, sent in batch:
+                self._unsure = self._next_batch()
+                await self._notify(connection, [letter for letter, _ in self._unsure])
+                for _, sent in self._unsure:
                     if not sent.done():
                         sent.set_result(None)
+                self._unsure = []
 
     def _next_batch(self) -> list[tuple[Letter, asyncio.Future[None]]]:
-        size = 0
+        """Return what is sent next; what nobody waits for any more is dropped."""
+        if any(not sent.done() for _, sent in self._unsure):
+            return self._unsure  # it may have arrived, and is sent again as it was
+        self._sent.update({letter.process for letter, _ in self._unsure})  # noticed as a loss
+        size = taken = 0
         batch: list[tuple[Letter, asyncio.Future[None]]] = []
-        for item in self._waiting:
-            if batch and size > _BATCH_BYTES:
+        for letter, sent in self._waiting:
+            if size > _BATCH_BYTES:
                 break
-            size += len(item[0].body)
-            batch.append(item)
+            taken += 1
+            if not sent.done():
+                size += len(letter.body)
+                batch.append((letter, sent))
+        del self._waiting[:taken]
         return batch
 
     async def _notify(self, connection: _Connection, letters: list[Letter]) -> None:
@@ -206,12 +234,15 @@ class NotifyBus(Bus):
         channels, payloads = [], []
         for process, entries in bodies.items():
             pieces = _pieces(json.dumps(entries))
+            head = f"{self._process_id} {self._sent[process] + 1}"
             for index, piece in enumerate(pieces):
                 channels.append(process)
-                left = len(pieces) - 1 - index
-                payloads.append(f"{self._process_id} {self._sent[process] + 1} {left} {piece}")
-        async with asyncio.timeout(_ANSWER_SECONDS):
-            await connection.execute(_NOTIFY, (channels, payloads))
+                payloads.append(f"{head} {index} {len(pieces) - 1 - index} {piece}")
+        for start in range(0, len(channels), _STATEMENT_PIECES):
+            end = start + _STATEMENT_PIECES
+            size = sum(map(len, payloads[start:end]))
+            async with asyncio.timeout(_ANSWER_SECONDS + size / _BYTES_PER_SECOND):
+                await connection.execute(_NOTIFY, (channels[start:end], payloads[start:end]))
         self._sent.update(bodies.keys())
 
 

@@ -112,3 +112,76 @@ async def test_nobody_listens_to_letters_for_the_dead(ends):
     one, _ = ends
     await one.bus.send(Letter("nobody", "poet", b"hello"))
     assert one.losses == 1  # since it began to listen
+
+
+def notify(url, to, payload):
+    """Send something past the bus."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SELECT pg_notify(%s, %s)", [to.id, payload])
+
+
+async def test_a_batch_that_is_begun_again_comes_once(ends, url):
+    one, other = ends
+    await one.send(other, b"one")
+    assert await other.received() == b"one"
+    notify(url, other, f"{one.id} 2 0 1 [[")  # and its sender does not know
+    await one.send(other, b"two")
+    assert await other.received() == b"two"
+
+
+async def test_a_batch_whose_beginning_was_missed_is_a_loss(ends, url):
+    one, other = ends
+    await one.send(other, b"one")
+    assert await other.received() == b"one"
+    before = other.losses
+    notify(url, other, f"{one.id} 2 1 0 ]]")
+    one.bus._sent[other.id] += 1
+    await one.send(other, b"three")
+    assert await other.received() == b"three"
+    assert other.losses == before + 1
+
+
+async def test_what_cannot_be_read_is_a_loss_and_ends_nothing(ends, url, caplog):
+    one, other = ends
+    before = other.losses
+    notify(url, other, "nonsense")
+    notify(url, other, f"{one.id} 1 0 0 [[")
+    one.bus._sent[other.id] += 1
+    await one.send(other, b"hello")
+    assert await other.received() == b"hello"
+    assert other.losses == before + 2
+    assert "the bus dropped" in caplog.text
+
+
+async def test_a_large_letter_is_sent_in_many_statements(ends, monkeypatch):
+    one, other = ends
+    execute, sizes = psycopg.AsyncConnection.execute, []
+
+    async def executed(connection, query, params=None, **options):
+        if "pg_notify" in str(query):
+            sizes.append(sum(map(len, params[1])))
+        return await execute(connection, query, params, **options)
+
+    monkeypatch.setattr(psycopg.AsyncConnection, "execute", executed)
+    await one.send(other, b"x" * 5_000_000)
+    assert await other.received() == b"x" * 5_000_000
+    assert max(sizes) <= 1024 * 1024
+
+
+async def test_a_letter_whose_sender_has_given_up_holds_up_no_other(ends, monkeypatch):
+    one, other = ends
+    execute, has_failed = psycopg.AsyncConnection.execute, asyncio.Event()
+
+    async def executed(connection, query, params=None, **options):
+        if params and len(params[0]) > 1:
+            has_failed.set()
+            raise psycopg.OperationalError("it takes too long")
+        return await execute(connection, query, params, **options)
+
+    monkeypatch.setattr(psycopg.AsyncConnection, "execute", executed)
+    sending = asyncio.ensure_future(one.send(other, b"x" * 20_000))
+    async with asyncio.timeout(60):
+        await has_failed.wait()
+        sending.cancel()
+        await one.send(other, b"hello")
+    assert await other.received() == b"hello"
