@@ -68,6 +68,8 @@ if TYPE_CHECKING:
     from a2a_adapters.runtime.push.options import PushOptions
     from a2a_adapters.storage.interface import AgentStorage
 
+_LEFT_BEHIND = "The process that worked on this task is gone; another goes on with it: try again"
+
 
 class Runtime(OptionalOperations):
     """Runs any a2a-sdk `AgentExecutor` and keeps its tasks.
@@ -317,10 +319,17 @@ class Runtime(OptionalOperations):
             raise over_error(live)
         if message.context_id and message.context_id != live.context_id:
             raise InvalidParamsError(f"Task {live.task_id} belongs to another context")
+        if self._is_left_behind(live) and not has_message(live, message):
+            raise StorageUnavailableError(_LEFT_BEHIND)  # else what it was doing would be lost
         if is_deaf and live.unanswered:
             raise busy_error(live)
         self._live.hold(live)
         return live
+
+    def _is_left_behind(self, live: LiveTask) -> bool:
+        """Tell whether a task is yet to be taken over from a process that is gone."""
+        has_begun = live.state in states.ACTIVE and not live.runs
+        return has_begun and self._journal.knows_owners
 
     def _subscriber(
         self, context: ServerCallContext, asked: SendMessageConfiguration | None = None

@@ -40,7 +40,6 @@ SAVE_INTERVAL = 1.0
 _PAUSES = (0.1, 0.4, 1.0)
 """Seconds between attempts to save a task in a store that is in trouble."""
 
-_ACTIVE = frozenset({states.SUBMITTED, states.WORKING})
 
 logger = logging.getLogger(__name__)
 
@@ -333,7 +332,7 @@ class PatientPage(StoredPage):
         """Tell whether the stored task would say something else of who has to act next."""
         if isinstance(event, TaskArtifactUpdateEvent):
             return False
-        return state in states.SETTLED or self._stored_state not in _ACTIVE
+        return state in states.SETTLED or self._stored_state not in states.ACTIVE
 
     def _owes(self, task: Task, event: Event | None) -> bool:
         return event is not None and task.status.state in states.SETTLED

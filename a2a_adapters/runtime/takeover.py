@@ -120,7 +120,7 @@ class Takeover:
     def _is_resumable(self, task: Task) -> bool:
         if self._executor is None or not self._executor.adapter.resumes:
             return False
-        if task.status.state not in _BEGUN:
+        if task.status.state not in states.ACTIVE:
             return False
         question = answered_question(task)
         return question is None or is_durable(question)
@@ -151,9 +151,6 @@ class Takeover:
         if left.stored.task.status.state in states.INTERRUPTED:
             return _NOBODY_WAITS
         return _STOPPED_AGAIN if left.takeovers > _MOST_TAKEOVERS else _STOPPED
-
-
-_BEGUN = frozenset({states.SUBMITTED, states.WORKING})
 
 
 def _order(left: LeftTask) -> tuple[bool, int]:

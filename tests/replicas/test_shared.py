@@ -30,6 +30,7 @@ from a2a_adapters import (
     as_executor,
 )
 from a2a_adapters.protocol.card import build_card
+from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.journal import Caller
 from a2a_adapters.runtime.shared import SharedRuntime
 from tests.push.support import OPEN, inbox
@@ -343,3 +344,30 @@ async def test_a_refusal_is_that_of_the_process_that_has_the_task(replicas):
     )
     with pytest.raises(InvalidParamsError, match="belongs to another context"):
         await anext(stream)
+
+
+async def left_behind(one, other):
+    """Return a task whose process is dead, and that no other takes over yet."""
+    task = await one.begin()
+    await until(lambda: other.get(task), lambda task: task.status.state == WORKING)
+    other.runtime._upkeep.close()
+    one.runtime._upkeep.close()
+    await one.storage.database.bus.aclose()
+    await end_lease(one.storage, only=True)
+    return task
+
+
+async def test_a_message_to_a_task_that_nobody_has_comes_after_its_takeover(replicas):
+    one, other = replicas
+    task = await left_behind(one, other)
+    with pytest.raises(StorageUnavailableError, match="try again"):
+        await other.send("more", task, message_id="message-2")
+    request = message("more", message_id="message-2", task_id=task.id)
+    with pytest.raises(StorageUnavailableError, match="try again"):
+        await anext(other.runtime.on_message_send_stream(request, ANN))
+    assert other.agent.calls == []
+    await other.runtime._sweep()
+    other.say("first ", "end")
+    done = await until(lambda: other.get(task), lambda task: task.status.state == COMPLETED)
+    assert text_of(done) == "first "
+    assert other.agent.calls == ["go"]
