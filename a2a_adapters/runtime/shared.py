@@ -205,7 +205,7 @@ class SharedRuntime(Runtime):
         told: TaskState | None = None
         while True:
             place = await self._place(task_id, context)
-            if place == Place():
+            if place == Place() and call is None:
                 task = (await self._live.find(task_id, context)).shown
                 state = task.status.state if task else None
                 has_settled = state in states.SETTLED and state != told
@@ -235,13 +235,17 @@ class SharedRuntime(Runtime):
     ) -> AsyncGenerator[Sequence[Event]]:
         """Yield a task's events as long as it stays where it is."""
         subscribe = SubscribeToTaskRequest(id=task_id)
+        sent = None if call is None else SendMessageRequest.FromString(call.params)
         if place.process is not None:
             call = call or Call.of("SubscribeToTask", subscribe, context)
             async with aclosing(self._peers.read(place.process, call)) as parts:
                 async for part in parts:
                     yield list(unpack(part))
         else:
-            subscription = await super().open_subscription(subscribe, context)
+            if sent is not None:  # whom it was for is gone, and has not heard it
+                subscription = await super().open_stream(sent, context)
+            else:
+                subscription = await super().open_subscription(subscribe, context)
             async with aclosing(subscription.events()) as events:
                 async for event in events:
                     yield [event]

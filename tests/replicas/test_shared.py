@@ -371,3 +371,20 @@ async def test_a_message_to_a_task_that_nobody_has_comes_after_its_takeover(repl
     done = await until(lambda: other.get(task), lambda task: task.status.state == COMPLETED)
     assert text_of(done) == "first "
     assert other.agent.calls == ["go"]
+
+
+async def test_a_streamed_message_that_a_dead_process_never_heard_is_not_lost(replicas):
+    one, other = replicas
+    task = await one.begin()
+    await until(lambda: other.get(task), lambda task: task.status.state == WORKING)
+    other.runtime._upkeep.close()
+    one.runtime._upkeep.close()
+    await one.storage.database.bus.aclose()
+    request = message("more", message_id="message-2", task_id=task.id)
+    stream = other.runtime.on_message_send_stream(request, ANN)
+    beginning = asyncio.ensure_future(anext(stream))
+    await asyncio.sleep(0.1)
+    assert not beginning.done()
+    await end_lease(one.storage, only=True)
+    with pytest.raises(StorageUnavailableError, match="try again"):
+        await beginning
