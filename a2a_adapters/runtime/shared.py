@@ -229,6 +229,7 @@ class SharedRuntime(Runtime):
             except UnsupportedOperationError:  # it has just ended
                 if told is None:
                     raise
+            await asyncio.sleep(_PAUSE_SECONDS)  # until it is clear whose the task is now
 
     async def _events_at(
         self, place: Place, task_id: str, context: ServerCallContext, call: Call | None
