@@ -6,12 +6,33 @@ import asyncio
 from contextlib import aclosing, asynccontextmanager
 
 import pytest
+from a2a.types import Message
 from a2a_adapters_openai_agents import adapt
-from agents import Agent, function_tool, handoff
+from agents import Agent, GuardrailFunctionOutput, function_tool, handoff, output_guardrail
+from openai.types.responses.response_output_item import ImageGenerationCall
+from pydantic import BaseModel
 
-from a2a_adapters import ResumeError
+from a2a_adapters import (
+    Data,
+    InputRequired,
+    Output,
+    Rejected,
+    ResumeError,
+    TaskMetadata,
+    as_json,
+)
 from a2a_adapters.testing import ResumeContract
-from tests.plugins.openai_agents.support import Fake, agent, answer, ask, calling, request, script
+from tests.plugins.openai_agents.support import (
+    Fake,
+    agent,
+    answer,
+    ask,
+    calling,
+    only,
+    reply,
+    request,
+    script,
+)
 from tests.plugins.restarts import Process
 from tests.warm import warm
 
@@ -33,6 +54,28 @@ def process(url, agent):
 async def look() -> str:
     """Look."""
     return "rain"
+
+
+@function_tool(needs_approval=True)
+async def book() -> str:
+    """Book."""
+    return "booked"
+
+
+class Place(BaseModel):
+    city: str
+
+
+@output_guardrail
+async def passes(context, agent, output):
+    return GuardrailFunctionOutput(output_info=None, tripwire_triggered=False)
+
+
+def drawn():
+    """Return an image that a hosted tool has made."""
+    return ImageGenerationCall(
+        id="i", result="AAAA", status="completed", type="image_generation_call"
+    )
 
 
 class Halting(Fake):
@@ -61,9 +104,24 @@ async def cut_off(url, agent, model):
     running.cancel()
 
 
-async def resumed(adapter, **fields):
-    async with aclosing(adapter.resume(request("weather?", **fields))) as events:
+async def events_of(stream):
+    async with aclosing(stream) as events:
         return [event async for event in events]
+
+
+async def resumed(adapter, **fields):
+    return await events_of(adapter.resume(request("weather?", **fields)))
+
+
+def rest(events):
+    """Return what was told beside text."""
+    parts = [
+        (as_json(part.value), part.schema) if isinstance(part, Data) else part
+        for event in events
+        if isinstance(event, Output)
+        for part in event.parts
+    ]
+    return parts, only(events, TaskMetadata)
 
 
 async def test_finished_turns_are_told_again_and_not_done_again(url):
@@ -103,3 +161,77 @@ async def test_of_an_approval_that_was_cut_off_nobody_knows_what_came(url):
     async with process(url, agent("unused")) as adapter:
         with pytest.raises(ResumeError, match="start a new task"):
             await resumed(adapter, resuming=True)
+
+
+async def test_what_was_said_before_a_question_is_not_told_again(url):
+    turn = ["Let me see.", calling("book")]
+    clerk = agent(turn, name="clerk", tools=[book])
+    async with process(url, clerk) as adapter:
+        assert answer(await ask(adapter, "trip?")) == "Let me see."
+    halting = Halting(["Booked.", calling("look", call_id="c2")])
+    stopped = Agent(name="clerk", model=halting, tools=[book, look])
+    async with process(url, stopped) as adapter:
+        running = asyncio.create_task(reply(adapter, "yes"))
+        await halting.halts.wait()
+    for _ in range(2):  # the next process is killed, too
+        halting = Halting()
+        async with process(url, Agent(name="clerk", model=halting, tools=[look])) as adapter:
+            again = asyncio.create_task(resumed(adapter, resuming=True))
+            await halting.halts.wait()
+        again.cancel()
+    running.cancel()
+    async with process(url, agent("Done.", name="clerk", tools=[book, look])) as adapter:
+        assert answer(await resumed(adapter, resuming=True)) == "Booked.\n\nDone."
+
+
+@pytest.mark.parametrize(
+    ("answers", "options"),
+    [
+        (["It rains."], {}),
+        ([["Let me see.", calling("look")], "It rains."], {"output_guardrails": [passes]}),
+        (['{"city": "Rome"}'], {"output_type": Place}),
+        ([["Let me see.", calling("look")]], {"tool_use_behavior": "stop_on_first_tool"}),
+        ([[drawn(), "There."]], {"output_guardrails": [passes]}),
+    ],
+)
+async def test_a_run_that_has_ended_is_told_again_and_not_run_again(url, answers, options):
+    made = agent(*answers, tools=[look], **options)
+    async with process(url, made) as adapter:
+        told = await ask(adapter, "weather?")
+    model = Halting()
+    async with process(url, Agent(name="helper", model=model, tools=[look], **options)) as adapter:
+        again = await resumed(adapter)
+        assert answer(again) == answer(told)
+        assert rest(again) == rest(told)
+    assert model.calls == 0
+
+
+async def test_a_question_that_was_asked_is_asked_again(url):
+    turn = [["Let me see.", calling("look")], ["Shall I?", calling("book", call_id="c2")]]
+    first = request("trip?", message=Message(message_id="first"))
+    async with process(url, agent(*turn, tools=[look, book])) as adapter:
+        told = await events_of(adapter.stream(first))
+    async with process(url, agent("Booked.", tools=[look, book])) as adapter:
+        again = await events_of(adapter.resume(first))
+        assert answer(again) == answer(told) == "Let me see.\n\nShall I?"
+        assert only(again, InputRequired) == only(told, InputRequired)
+        yes = request("yes", message=Message(message_id="second"), resuming=True)
+        assert answer(await events_of(adapter.resume(yes))) == "Booked."
+
+
+async def test_a_question_of_an_agent_that_has_changed_is_not_asked_again(url):
+    async with process(url, agent(calling("book"), tools=[book])) as adapter:
+        await ask(adapter, "trip?")
+    async with process(url, agent("hello", name="somebody else")) as adapter:
+        assert "has changed" in only(await resumed(adapter), Rejected).reason
+
+
+async def test_what_guardrails_did_not_see_is_not_told_again(url):
+    halting = Halting()
+    guarded = {"output_guardrails": [passes]}
+    expert = Agent(name="expert", model=halting)
+    turn = ["the secret is 42", calling("transfer_to_expert")]
+    front = agent(turn, name="front", handoffs=[expert], **guarded)
+    same = agent(name="front", handoffs=[agent("It rains.", name="expert")], **guarded)
+    async with cut_off(url, front, halting), process(url, same) as adapter:
+        assert answer(await resumed(adapter)) == "It rains."

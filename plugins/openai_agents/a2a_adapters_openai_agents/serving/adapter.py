@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -25,7 +25,6 @@ from a2a_adapters import (
     AgentDescription,
     AgentEvent,
     AgentRequest,
-    InputRequired,
     InvalidInputError,
     Limits,
     Rejected,
@@ -38,13 +37,16 @@ from a2a_adapters_openai_agents.serving.checkpoints import (
     StoredSession,
     agent_named,
     finished,
+    reachable,
     said,
 )
+from a2a_adapters_openai_agents.serving.endings import restored, stored
 from a2a_adapters_openai_agents.serving.events import Telling
 from a2a_adapters_openai_agents.serving.failures import rejection
 from a2a_adapters_openai_agents.serving.input import as_message
 from a2a_adapters_openai_agents.serving.memory import (
     ConversationKey,
+    Ended,
     Memory,
     ProcessStates,
     Question,
@@ -70,12 +72,16 @@ _CHANGED = Rejected("The agent has changed since it asked; please start a new ta
 
 @dataclass(frozen=True, slots=True)
 class _Begin:
-    """Where a run begins, what is known of its conversation, and what it has said before."""
+    """Where a run begins, what is known of its conversation, and what it has said before.
+
+    `begins` is how many items of the conversation are from before the message.
+    """
 
     start: list[TResponseInputItem] | RunState[Any]
     known: Remembered
     session: RunSession
     agent: Agent[Any]
+    begins: int
     said: Iterable[str] = ()
 
 
@@ -161,11 +167,12 @@ class OpenAIAgentsAdapter(Adapter):
     async def _answering(
         self,
         request: AgentRequest,
-        beginning: Callable[[], Awaitable[_Begin | Rejected | InputRequired]],
+        beginning: Callable[[], Awaitable[_Begin | Sequence[AgentEvent]]],
     ) -> _Events:
         begin = await beginning()
         if not isinstance(begin, _Begin):
-            yield begin
+            for event in begin:
+                yield event
             return
         try:
             async with aclosing(self._run(request, begin)) as events:
@@ -181,8 +188,8 @@ class OpenAIAgentsAdapter(Adapter):
 
     async def _begin(
         self, request: AgentRequest, message: TResponseInputItem
-    ) -> _Begin | Rejected | InputRequired:
-        """Return where a run begins, or the event that is the answer because it cannot."""
+    ) -> _Begin | Sequence[AgentEvent]:
+        """Return where a run begins, or the events that are the answer because it cannot."""
         key = ConversationKey(request.owner, request.context_id)
         known = await self._memory.recall(key)
         if known.question and not request.resuming and not await request.others_wait():
@@ -190,42 +197,72 @@ class OpenAIAgentsAdapter(Adapter):
         if request.resuming:
             return await self._resumed(request, key, known)
         if known.question:
-            return _STILL_WAITING
-        session = self._session(request, known, self._agent, known.items)
-        return _Begin([message], known, session, self._agent)
+            return [_STILL_WAITING]
+        begins = len(known.items)
+        session = self._session(request, known, self._agent, known.items, begins)
+        return _Begin([message], known, session, self._agent, begins)
 
     async def _resumed(
         self, request: AgentRequest, key: ConversationKey, known: Remembered
-    ) -> _Begin | Rejected | InputRequired:
+    ) -> _Begin | Sequence[AgentEvent]:
         asked = known.question
         if asked is None or asked.task_id != request.task_id:
-            return _NO_LONGER_OPEN
+            return [_NO_LONGER_OPEN]
         known = Remembered(known.items)
         try:
-            state: RunState[Any] = await RunState.from_string(
-                self._agent, asked.state, context_override=RunContextWrapper(None)
-            )
+            state = await self._state(asked)
         except UserError:
             await self._memory.keep(key, known)
-            return _CHANGED
+            return [_CHANGED]
         try:
             decide(state, request.parts)
         except InvalidInputError as complaint:
-            return question(state.get_interruptions(), str(complaint))
+            return [question(state.get_interruptions(), str(complaint))]
         await self._memory.keep(key, known)  # it is answered now, even if this run fails
-        session = self._session(request, known, self._agent, asked.items)
-        return _Begin(state, known, session, self._agent)
+        begins = len(asked.items)
+        session = self._session(request, known, self._agent, asked.items, begins)
+        return _Begin(state, known, session, self._agent, begins)
 
-    async def _begin_again(self, request: AgentRequest) -> _Begin | Rejected | InputRequired:
+    async def _state(self, asked: Question) -> RunState[Any]:
+        return await RunState.from_string(
+            self._agent, asked.state, context_override=RunContextWrapper(None)
+        )
+
+    async def _begin_again(self, request: AgentRequest) -> _Begin | Sequence[AgentEvent]:
         known = await self._memory.recall(ConversationKey(request.owner, request.context_id))
-        begun = known.begun
+        begun, asked, ended = known.begun, known.question, known.ended
+        if ended and ended.task_id == request.task_id:
+            said = self._said(ended.agent, known.items[ended.begins :])
+            return [*said, *map(restored, ended.rest)]
+        if asked and _is_asked_upon(asked, request):
+            return await self._asked_again(asked)
         if begun is None or begun.task_id != request.task_id:
-            if request.resuming and known.question is None:
+            if request.resuming and asked is None:
                 raise ResumeError("The server was stopped; please start a new task.")
             return await self._begin(request, as_message(request))  # nothing was done yet
         agent, items = agent_named(self._agent, begun.agent), finished(begun.items)
-        session = self._session(request, known, agent, items)
-        return _Begin([], known, session, agent, said(items[len(known.items) :]))
+        session = self._session(request, known, agent, items, begun.begins)
+        return _Begin([], known, session, agent, begun.begins, self._texts(items[begun.begins :]))
+
+    async def _asked_again(self, asked: Question) -> Sequence[AgentEvent]:
+        try:
+            state = await self._state(asked)
+        except UserError:
+            return [_CHANGED]
+        said = self._said(asked.agent, asked.items[asked.begins :])
+        return [*said, question(state.get_interruptions())]
+
+    def _said(self, agent: str, items: Sequence[TResponseInputItem]) -> Iterator[AgentEvent]:
+        """Yield what was said, as a run of this agent tells it."""
+        telling = Telling(agent_named(self._agent, agent), guarded=False, wants_progress=False)
+        return telling.again(self._texts(items))
+
+    def _texts(self, items: Sequence[TResponseInputItem]) -> Iterable[str]:
+        """Return what agents have said; nothing if it may be that of one with guardrails."""
+        guarded = self._run_config.output_guardrails or any(
+            agent.output_guardrails for agent in reachable(self._agent)
+        )
+        return () if guarded else said(items)
 
     def _session(
         self,
@@ -233,9 +270,10 @@ class OpenAIAgentsAdapter(Adapter):
         known: Remembered,
         agent: Agent[Any],
         items: Sequence[TResponseInputItem],
+        begins: int,
     ) -> RunSession:
         if self.resumes:
-            return StoredSession(request, self._memory, known.items, agent, items)
+            return StoredSession(request, self._memory, known.items, agent, items, begins)
         return RunSession(ConversationKey(request.owner, request.context_id), items)
 
     async def _run(self, request: AgentRequest, begin: _Begin) -> _Events:
@@ -272,17 +310,29 @@ class OpenAIAgentsAdapter(Adapter):
     ) -> _Events:
         """Yield the rest of the answer and keep the conversation, or ask what the run asks."""
         key, items = ConversationKey(request.owner, request.context_id), begin.session.items
+        agent, begins = result.last_agent.name, begin.begins
         if not result.interruptions:
-            for news in telling.end(result):
-                yield news
-            await self._memory.keep(key, Remembered(items))
+            rest = list(telling.end(result))
+            ended = None
+            if self.resumes:
+                ended = Ended(request.task_id, agent, begins, [stored(event) for event in rest])
+            for event in rest:
+                yield event
+            await self._memory.keep(key, Remembered(items, ended=ended))
             return
         # The context is made anew for every run, and what it holds is nothing to store.
         state = result.to_state().to_string(context_serializer=lambda _: {})
-        asked = Question(request.task_id, state, items)
+        message_id = request.message.message_id
+        asked = Question(request.task_id, message_id, agent, state, items, begins)
         await self._memory.keep(key, Remembered(begin.known.items, asked))
         yield telling.pause(result)
         yield question(result.interruptions)
+
+
+def _is_asked_upon(asked: Question, request: AgentRequest) -> bool:
+    """Tell whether a question was the answer to a message, rather than what that answers."""
+    upon = asked.task_id, asked.message_id
+    return upon == (request.task_id, request.message.message_id)
 
 
 async def _note_turn(session: RunSession, agent: Agent[Any]) -> None:

@@ -31,6 +31,7 @@ class StoredSession(RunSession):
         before: What was said before the task.
         agent: Whose turn it is.
         items: What was said before the run.
+        begins: How many of these are from before the message that is answered.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class StoredSession(RunSession):
         before: Sequence[TResponseInputItem],
         agent: Agent[Any],
         items: Sequence[TResponseInputItem],
+        begins: int,
     ) -> None:
         self._key = ConversationKey(request.owner, request.context_id)
         super().__init__(self._key, items)
@@ -47,6 +49,7 @@ class StoredSession(RunSession):
         self._memory = memory
         self._before = before
         self._agent = agent.name
+        self._begins = begins
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Add to it, and store it."""
@@ -62,7 +65,7 @@ class StoredSession(RunSession):
     async def _store(self) -> None:
         if self._request.cancelled.left_behind:  # the conversation is another run's now
             return
-        begun = Begun(self._request.task_id, self._agent, self.items)
+        begun = Begun(self._request.task_id, self._agent, self.items, self._begins)
         await self._memory.keep(self._key, Remembered(self._before, begun=begun))
 
 
@@ -83,15 +86,17 @@ def said(items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def agent_named(root: Agent[Any], name: str) -> Agent[Any]:
     """Return the agent of this name among those that are handed over to, or where all begins."""
-    known, waiting = [root], [root]
-    while waiting:
-        agent = waiting.pop()
-        if agent.name == name:
-            return agent
-        found = [each for each in map(_target, agent.handoffs) if each and each not in known]
-        known += found
-        waiting += found
-    return root
+    return next((agent for agent in reachable(root) if agent.name == name), root)
+
+
+def reachable(root: Agent[Any]) -> Sequence[Agent[Any]]:
+    """Return an agent and all that are handed over to from there."""
+    known = [root]
+    for agent in known:  # which grows
+        for target in map(_target, agent.handoffs):
+            if target and not any(target is each for each in known):
+                known.append(target)
+    return known
 
 
 def _target(handoff: Agent[Any] | Handoff[Any, Any]) -> Agent[Any] | None:

@@ -11,9 +11,11 @@ from a2a_adapters import InvalidInputError, Limits, StateStorage
 from a2a_adapters.concurrency import BoundedMap
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agents import TResponseInputItem
+
+    from a2a_adapters import JSON
 
 _KIND = "openai-agents"
 _MAX_BYTES = 256 * 2**20
@@ -33,13 +35,19 @@ class Question:
 
     Attributes:
         task_id: The task that waits.
+        message_id: The message that it was asked upon.
+        agent: The name of the agent whose turn it is.
         state: The run, as `RunState.to_string` writes it.
         items: The conversation as far as the run has come.
+        begins: How many of them are from before the message.
     """
 
     task_id: str
+    message_id: str
+    agent: str
     state: str
     items: Sequence[TResponseInputItem]
+    begins: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +58,30 @@ class Begun:
         task_id: Its task.
         agent: The name of the agent whose turn it is.
         items: The conversation as far as the run has come.
+        begins: How many of them are from before the message that is answered.
     """
 
     task_id: str
     agent: str
     items: Sequence[TResponseInputItem]
+    begins: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A run that has ended, whose task may not know it yet.
+
+    Attributes:
+        task_id: Its task.
+        agent: The name of the agent whose turn was the last.
+        begins: How many items of the conversation are from before the message.
+        rest: What was told beside what agents have said.
+    """
+
+    task_id: str
+    agent: str
+    begins: int
+    rest: Sequence[Mapping[str, JSON]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +91,7 @@ class Remembered:
     items: Sequence[TResponseInputItem] = ()
     question: Question | None = None
     begun: Begun | None = None
+    ended: Ended | None = None
 
 
 class Memory:
@@ -82,11 +110,12 @@ class Memory:
         if body is None:
             return Remembered()
         value: dict[str, Any] = from_json(body)
-        question, begun = value["question"], value["begun"]
+        question, begun, ended = value["question"], value["begun"], value["ended"]
         return Remembered(
             value["items"],
             Question(**question) if question else None,
             Begun(**begun) if begun else None,
+            Ended(**ended) if ended else None,
         )
 
     async def keep(self, key: ConversationKey, known: Remembered) -> None:
