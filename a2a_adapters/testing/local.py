@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 _USER_HEADER = "x-test-user"
 _CLOSING_SECONDS = 1.0
-_IDLE_SECONDS = 600
 _LOOK_SECONDS = 0.005
 
 
@@ -60,7 +59,6 @@ async def running(app: ASGIApp) -> AsyncGenerator[str]:
         log_level="warning",
         ws="none",
         proxy_headers=False,
-        timeout_keep_alive=_IDLE_SECONDS,  # what closes first, a client may be about to send on
     )
     server = uvicorn.Server(config)
     config.load()
