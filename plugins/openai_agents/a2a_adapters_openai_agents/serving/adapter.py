@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -45,6 +45,7 @@ from a2a_adapters_openai_agents.serving.events import Telling
 from a2a_adapters_openai_agents.serving.failures import rejection
 from a2a_adapters_openai_agents.serving.input import as_message
 from a2a_adapters_openai_agents.serving.memory import (
+    Conversation,
     ConversationKey,
     Ended,
     Memory,
@@ -72,13 +73,13 @@ _CHANGED = Rejected("The agent has changed since it asked; please start a new ta
 
 @dataclass(frozen=True, slots=True)
 class _Begin:
-    """Where a run begins, what is known of its conversation, and what it has said before.
+    """Where a run begins, its conversation, and what it has said before.
 
     `begins` is how many items of the conversation are from before the message.
     """
 
     start: list[TResponseInputItem] | RunState[Any]
-    known: Remembered
+    conversation: Conversation
     session: RunSession
     agent: Agent[Any]
     begins: int
@@ -101,6 +102,9 @@ class OpenAIAgentsAdapter(Adapter):
             them to OpenAI.
         durable: Whether a run whose process is gone goes on after its last finished turn, on a
             server with a storage. Tools of the turn that was cut off may then run twice.
+        follow_handoffs: Whether the next message of a conversation goes to the agent that answered
+            the last one, rather than to the agent that is served, whose input guardrails then do
+            not see it.
         limits: Bounds of the memory that is used where the server has no storage.
         fetch: From where files that callers name by their addresses are fetched; without it such
             files are refused.
@@ -109,7 +113,7 @@ class OpenAIAgentsAdapter(Adapter):
         TargetError: It is no agent.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a choice each
         self,
         agent: Agent[Any],
         *,
@@ -118,6 +122,7 @@ class OpenAIAgentsAdapter(Adapter):
         run_config: RunConfig | None = None,
         tracing: bool = False,
         durable: bool = False,
+        follow_handoffs: bool = False,
         limits: Limits | None = None,
         fetch: OutboundPolicy | None = None,
     ) -> None:
@@ -125,6 +130,7 @@ class OpenAIAgentsAdapter(Adapter):
             raise TargetError(f"{type(agent).__name__} is no Agent")
         self.fetch = fetch
         self.resumes = durable
+        self._follows = follow_handoffs
         self._agent = agent
         self._context = context
         self._max_turns = max_turns
@@ -160,9 +166,11 @@ class OpenAIAgentsAdapter(Adapter):
     async def abandon(self, request: AgentRequest) -> None:
         """Go back to what was known before the task that asked."""
         key = ConversationKey(request.owner, request.context_id)
-        known = await self._memory.recall(key)
-        if known.question and known.question.task_id == request.task_id:
-            await self._memory.keep(key, Remembered(known.items))
+        conversation = await self._memory.recall(key)
+        asked = conversation.known.question
+        if asked and asked.task_id == request.task_id:
+            with suppress(ResumeError):  # then it has been given up already
+                await conversation.keep(conversation.known.settled())
 
     async def _answering(
         self,
@@ -191,37 +199,39 @@ class OpenAIAgentsAdapter(Adapter):
     ) -> _Begin | Sequence[AgentEvent]:
         """Return where a run begins, or the events that are the answer because it cannot."""
         key = ConversationKey(request.owner, request.context_id)
-        known = await self._memory.recall(key)
-        if known.question and not request.resuming and not await request.others_wait():
-            known = Remembered(known.items)  # the task that asked is gone, nobody can answer
+        conversation = await self._memory.recall(key)
         if request.resuming:
-            return await self._resumed(request, key, known)
-        if known.question:
+            return await self._resumed(request, conversation)
+        known = conversation.known
+        if known.question is None:
+            await conversation.claim()
+        elif await request.others_wait():
             return [_STILL_WAITING]
-        begins = len(known.items)
-        session = self._session(request, known, self._agent, known.items, begins)
-        return _Begin([message], known, session, self._agent, begins)
+        else:  # the task that asked is gone, nobody can answer
+            await conversation.keep(known.settled())
+        agent, begins = agent_named(self._agent, known.agent), len(known.items)
+        session = self._session(request, conversation, agent, known.items, begins)
+        return _Begin([message], conversation, session, agent, begins)
 
     async def _resumed(
-        self, request: AgentRequest, key: ConversationKey, known: Remembered
+        self, request: AgentRequest, conversation: Conversation
     ) -> _Begin | Sequence[AgentEvent]:
-        asked = known.question
+        settled, asked = conversation.known.settled(), conversation.known.question
         if asked is None or asked.task_id != request.task_id:
             return [_NO_LONGER_OPEN]
-        known = Remembered(known.items)
         try:
             state = await self._state(asked)
         except UserError:
-            await self._memory.keep(key, known)
+            await conversation.keep(settled)
             return [_CHANGED]
         try:
             decide(state, request.parts)
         except InvalidInputError as complaint:
             return [question(state.get_interruptions(), str(complaint))]
-        await self._memory.keep(key, known)  # it is answered now, even if this run fails
+        await conversation.keep(settled)  # it is answered now, even if this run fails
         begins = len(asked.items)
-        session = self._session(request, known, self._agent, asked.items, begins)
-        return _Begin(state, known, session, self._agent, begins)
+        session = self._session(request, conversation, self._agent, asked.items, begins)
+        return _Begin(state, conversation, session, self._agent, begins)
 
     async def _state(self, asked: Question) -> RunState[Any]:
         return await RunState.from_string(
@@ -229,7 +239,9 @@ class OpenAIAgentsAdapter(Adapter):
         )
 
     async def _begin_again(self, request: AgentRequest) -> _Begin | Sequence[AgentEvent]:
-        known = await self._memory.recall(ConversationKey(request.owner, request.context_id))
+        key = ConversationKey(request.owner, request.context_id)
+        conversation = await self._memory.recall(key)
+        known = conversation.known
         begun, asked, ended = known.begun, known.question, known.ended
         if ended and ended.task_id == request.task_id:
             said = self._said(ended.agent, known.items[ended.begins :])
@@ -241,8 +253,10 @@ class OpenAIAgentsAdapter(Adapter):
                 raise ResumeError("The server was stopped; please start a new task.")
             return await self._begin(request, as_message(request))  # nothing was done yet
         agent, items = agent_named(self._agent, begun.agent), finished(begun.items)
-        session = self._session(request, known, agent, items, begun.begins)
-        return _Begin([], known, session, agent, begun.begins, self._texts(items[begun.begins :]))
+        await conversation.claim()
+        session = self._session(request, conversation, agent, items, begun.begins)
+        told = self._texts(items[begun.begins :])
+        return _Begin([], conversation, session, agent, begun.begins, told)
 
     async def _asked_again(self, asked: Question) -> Sequence[AgentEvent]:
         try:
@@ -267,13 +281,13 @@ class OpenAIAgentsAdapter(Adapter):
     def _session(
         self,
         request: AgentRequest,
-        known: Remembered,
+        conversation: Conversation,
         agent: Agent[Any],
         items: Sequence[TResponseInputItem],
         begins: int,
     ) -> RunSession:
         if self.resumes:
-            return StoredSession(request, self._memory, known.items, agent, items, begins)
+            return StoredSession(request, conversation, agent, items, begins)
         return RunSession(ConversationKey(request.owner, request.context_id), items)
 
     async def _run(self, request: AgentRequest, begin: _Begin) -> _Events:
@@ -309,7 +323,7 @@ class OpenAIAgentsAdapter(Adapter):
         self, request: AgentRequest, begin: _Begin, result: RunResultStreaming, telling: Telling
     ) -> _Events:
         """Yield the rest of the answer and keep the conversation, or ask what the run asks."""
-        key, items = ConversationKey(request.owner, request.context_id), begin.session.items
+        conversation, items = begin.conversation, begin.session.items
         agent, begins = result.last_agent.name, begin.begins
         if not result.interruptions:
             rest = list(telling.end(result))
@@ -318,13 +332,14 @@ class OpenAIAgentsAdapter(Adapter):
                 ended = Ended(request.task_id, agent, begins, [stored(event) for event in rest])
             for event in rest:
                 yield event
-            await self._memory.keep(key, Remembered(items, ended=ended))
+            following = agent if self._follows else ""
+            await conversation.keep(Remembered(items, following, ended=ended))
             return
         # The context is made anew for every run, and what it holds is nothing to store.
         state = result.to_state().to_string(context_serializer=lambda _: {})
         message_id = request.message.message_id
         asked = Question(request.task_id, message_id, agent, state, items, begins)
-        await self._memory.keep(key, Remembered(begin.known.items, asked))
+        await conversation.keep(replace(conversation.known.settled(), question=asked))
         yield telling.pause(result)
         yield question(result.interruptions)
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agents import Agent, Handoff
 
-from a2a_adapters_openai_agents.serving.memory import (
-    Begun,
-    ConversationKey,
-    Memory,
-    Remembered,
-)
+from a2a_adapters_openai_agents.serving.memory import Begun, Conversation, ConversationKey
 from a2a_adapters_openai_agents.serving.session import RunSession
 
 if TYPE_CHECKING:
@@ -27,8 +23,7 @@ class StoredSession(RunSession):
 
     Args:
         request: What is answered.
-        memory: Where it is stored.
-        before: What was said before the task.
+        conversation: Where it is stored, and what was said before the task.
         agent: Whose turn it is.
         items: What was said before the run.
         begins: How many of these are from before the message that is answered.
@@ -37,17 +32,15 @@ class StoredSession(RunSession):
     def __init__(
         self,
         request: AgentRequest,
-        memory: Memory,
-        before: Sequence[TResponseInputItem],
+        conversation: Conversation,
         agent: Agent[Any],
         items: Sequence[TResponseInputItem],
         begins: int,
     ) -> None:
-        self._key = ConversationKey(request.owner, request.context_id)
-        super().__init__(self._key, items)
+        super().__init__(ConversationKey(request.owner, request.context_id), items)
         self._request = request
-        self._memory = memory
-        self._before = before
+        self._conversation = conversation
+        self._before = conversation.known.settled()
         self._agent = agent.name
         self._begins = begins
 
@@ -66,7 +59,7 @@ class StoredSession(RunSession):
         if self._request.cancelled.left_behind:  # the conversation is another run's now
             return
         begun = Begun(self._request.task_id, self._agent, self.items, self._begins)
-        await self._memory.keep(self._key, Remembered(self._before, begun=begun))
+        await self._conversation.keep(replace(self._before, begun=begun))
 
 
 def finished(items: Sequence[TResponseInputItem]) -> Sequence[TResponseInputItem]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
 
 from pydantic_core import from_json, to_json
 
-from a2a_adapters import InvalidInputError, Limits, StateStorage
+from a2a_adapters import InvalidInputError, Limits, ResumeError, StateStorage
 from a2a_adapters.concurrency import BoundedMap
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 _KIND = "openai-agents"
 _MAX_BYTES = 256 * 2**20
 _MAX_STORED_BYTES = 32 * 2**20
+_STAMP = 16
+"""How many bytes before the JSON make each write different from all others."""
 
 
 class ConversationKey(NamedTuple):
@@ -86,12 +89,69 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """One conversation."""
+    """What is known of a conversation.
+
+    Attributes:
+        items: What was said.
+        agent: The name of the agent that the next message is for, "" for the one that is served.
+        question: The run that waits for an approval.
+        begun: The run that can be gone on with.
+        ended: The run that has ended.
+    """
 
     items: Sequence[TResponseInputItem] = ()
+    agent: str = ""
     question: Question | None = None
     begun: Begun | None = None
     ended: Ended | None = None
+
+    def settled(self) -> Remembered:
+        """Return it without what waits for its end."""
+        return Remembered(self.items, self.agent)
+
+
+class Conversation:
+    """One conversation, as it was read; what another process has changed since is never replaced.
+
+    Args:
+        storage: Where it is kept.
+        key: Whose it is.
+        body: What was read there.
+    """
+
+    def __init__(self, storage: StateStorage, key: ConversationKey, body: bytes | None) -> None:
+        self._storage = storage
+        self._key = key
+        self._body = body
+        self.known = _parsed(body[_STAMP:]) if body else Remembered()
+
+    async def claim(self) -> None:
+        """Let nobody who has read it before change it any more.
+
+        Raises:
+            ResumeError: Another process has changed it.
+        """
+        body = self._body[_STAMP:] if self._body else _serialized(self.known)
+        await self._swap(body)
+
+    async def keep(self, known: Remembered) -> None:
+        """Replace what is known of it.
+
+        Raises:
+            InvalidInputError: It is over 32 MiB; the text is told to the caller.
+            ResumeError: Another process has changed it.
+        """
+        body = _serialized(known)
+        if len(body) > _MAX_STORED_BYTES:
+            raise InvalidInputError("this conversation has become too long; start a new one")
+        await self._swap(body)
+        self.known = known
+
+    async def _swap(self, body: bytes) -> None:
+        stamped = uuid4().bytes + body
+        if not await self._storage.swap_state(*self._key, _KIND, self._body, stamped):
+            raise ResumeError("Another process has gone on with this conversation.")
+        self._body = stamped
 
 
 class Memory:
@@ -104,30 +164,26 @@ class Memory:
     def __init__(self, storage: StateStorage) -> None:
         self._storage = storage
 
-    async def recall(self, key: ConversationKey) -> Remembered:
-        """Return what is known of a conversation."""
+    async def recall(self, key: ConversationKey) -> Conversation:
+        """Return a conversation."""
         body = await self._storage.read_state(*key, _KIND)
-        if body is None:
-            return Remembered()
-        value: dict[str, Any] = from_json(body)
-        question, begun, ended = value["question"], value["begun"], value["ended"]
-        return Remembered(
-            value["items"],
-            Question(**question) if question else None,
-            Begun(**begun) if begun else None,
-            Ended(**ended) if ended else None,
-        )
+        return Conversation(self._storage, key, body)
 
-    async def keep(self, key: ConversationKey, known: Remembered) -> None:
-        """Replace what is known of a conversation.
 
-        Raises:
-            InvalidInputError: It is over 32 MiB; the text is told to the caller.
-        """
-        body = to_json(asdict(known)) if known != Remembered() else None
-        if body is not None and len(body) > _MAX_STORED_BYTES:
-            raise InvalidInputError("this conversation has become too long; start a new one")
-        await self._storage.write_state(*key, _KIND, body)
+def _serialized(known: Remembered) -> bytes:
+    return to_json(asdict(known))
+
+
+def _parsed(body: bytes) -> Remembered:
+    value: dict[str, Any] = from_json(body)
+    question, begun, ended = value["question"], value["begun"], value["ended"]
+    return Remembered(
+        value["items"],
+        value["agent"],
+        Question(**question) if question else None,
+        Begun(**begun) if begun else None,
+        Ended(**ended) if ended else None,
+    )
 
 
 class ProcessStates(StateStorage):
