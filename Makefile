@@ -5,7 +5,7 @@ LOWEST := .venv-lowest
 CREWAI := .venv-crewai
 BENCH := .venv-bench
 OPENAI := .venv-openai
-EXTRAS := autogen,chat,grpc,jwt,langgraph-postgresql,langgraph-sqlite,mcp,metrics,reload,router,signing
+EXTRAS := autogen,chat,grpc,jwt,langgraph-postgresql,langgraph-sqlite,mcp,metrics,redis,reload,router,signing
 SEEDS := 20
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 # The core is covered without these, and measuring takes nearly as long as running.

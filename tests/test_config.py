@@ -88,7 +88,9 @@ def test_every_option_of_a_server_has_a_key(folder):
         A2A_ADAPTERS_GRPC_PORT="0",
         A2A_ADAPTERS_GRPC_URL="x:1",
         A2A_ADAPTERS_CARD_KEY="key.pem",
+        A2A_ADAPTERS_BUS="redis://ann:hunter2@host",
     )
+    assert settings["bus"] == "redis://ann:***@host"
     by_code_only = {"extended_description", "task_store", "redact"}
     otherwise = {
         "authentication": "bearer_token_file",

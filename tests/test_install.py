@@ -34,6 +34,7 @@ NEEDED = {
     "a2a_adapters.storage.migrate": "alembic",
     "a2a_adapters.storage.migrations.env": "alembic",
     "a2a_adapters.storage.notify": "psycopg",
+    "a2a_adapters.storage.redis_bus": "redis",
     **dict.fromkeys((f"a2a_adapters.storage.{name}" for name in SQL.split()), "sqlalchemy"),
 }
 for module in pkgutil.walk_packages(a2a_adapters.__path__, "a2a_adapters."):

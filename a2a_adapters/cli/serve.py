@@ -66,6 +66,10 @@ def serve(
         str | None,
         typer.Option(help="Where all is kept: memory:, sqlite:///file.db or postgresql://..."),
     ] = None,
+    bus: Annotated[
+        str | None,
+        typer.Option(help="By what processes with one storage talk, if not that: redis://..."),
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(min=1, help="So many processes at one port, with a storage in PostgreSQL."),
@@ -118,6 +122,7 @@ def serve(
         "grpc_url": grpc_url,
         "push": {"allow_private": True} if push_private else push,
         "storage": storage,
+        "bus": bus,
         "workers": workers,
         "metrics": metrics,
         "card_key": card_key,

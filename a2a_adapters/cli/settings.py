@@ -82,6 +82,7 @@ class ServerSettings(Table):
     port: Port = 8000
     url: str | None = None
     storage: str = "memory:"
+    bus: str | None = None
     workers: Annotated[int, Field(ge=1)] = 1
     dialects: list[str] = Field(default_factory=list)
     bearer_token_file: Path | None = None
@@ -157,6 +158,7 @@ class ServerSettings(Table):
             cors_origins=self.cors_origins,
             limits=Limits(**self.limits.model_dump()),
             storage=self.storage,
+            bus=self.bus,
             trust_forwarded=self.trust_forwarded,
             grpc_port=self.grpc_port,
             grpc_url=self.grpc_url,

@@ -197,7 +197,7 @@ class ServedAgents:
             )
         self.is_draining = False
         make_tasks = partial(MemoryTaskStore, options.limits)
-        self.storage = open_storage(options.storage, options.limits, make_tasks)
+        self.storage = open_storage(options.storage, options.limits, make_tasks, options.bus)
         self._root = Address(url or "", options.trust_forwarded)
         if isinstance(target, Mapping):
             if name or description:

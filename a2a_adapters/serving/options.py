@@ -32,6 +32,10 @@ def _storage() -> str:
     return os.environ.get("A2A_ADAPTERS_STORAGE") or "memory:"
 
 
+def _bus() -> str | None:
+    return os.environ.get("A2A_ADAPTERS_BUS") or None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
     """How an agent is run. The defaults suit an agent on one's own machine.
@@ -49,6 +53,9 @@ class ServerOptions:
         storage: Where tasks, conversations and all else is kept: `memory:`, `sqlite:///file.db`
             or `postgresql://user:password@host/database`. By default what the environment's
             `A2A_ADAPTERS_STORAGE` says, else memory.
+        bus: By what the processes that share a `postgresql:` storage talk: `redis://host:6379`,
+            which needs the extra `redis`. By default what the environment's `A2A_ADAPTERS_BUS`
+            says, else the storage itself.
         task_store: A store of a2a-sdk for the tasks alone, in place of `storage`; without the
             promises that come with that.
         redact: Changes or drops events of the progress extension before they are sent.
@@ -76,6 +83,7 @@ class ServerOptions:
     cors_origins: Sequence[str] = ()
     limits: Limits = field(default_factory=Limits)
     storage: str = field(default_factory=_storage)
+    bus: str | None = field(default_factory=_bus)
     task_store: TaskStore | VersionedTaskStore | None = None
     redact: Redact | None = None
     trust_forwarded: bool = False

@@ -141,7 +141,8 @@ async def check_storage(options: ServerOptions) -> None:
         MissingExtraError: Its driver is not installed.
     """
     limits = options.limits
-    storage = open_storage(options.storage, limits, partial(MemoryTaskStore, limits))
+    make_tasks = partial(MemoryTaskStore, limits)
+    storage = open_storage(options.storage, limits, make_tasks, options.bus)
     await storage.start()
     await storage.aclose(1)
 

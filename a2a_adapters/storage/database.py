@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
-from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.errors import ConfigurationError, MissingExtraError
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.protocol.ids import new_uuid
 from a2a_adapters.storage.commit import GroupCommit, Write
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Executable, Row
     from sqlalchemy.ext.asyncio import AsyncEngine
 
-    from a2a_adapters.storage.notify import NotifyBus
+    from a2a_adapters.storage.batches import BatchBus
 
 T = TypeVar("T")
 
@@ -45,10 +45,16 @@ _PAUSE = 0.2
 logger = logging.getLogger(__name__)
 
 
-def _bus(engine: AsyncEngine, process_id: str) -> NotifyBus:
-    from a2a_adapters.storage.notify import NotifyBus  # noqa: PLC0415 - PostgreSQL's driver
+def _bus(url: str | None, engine: AsyncEngine, process_id: str) -> BatchBus:
+    if url is None:
+        from a2a_adapters.storage.notify import NotifyBus  # noqa: PLC0415 - PostgreSQL's driver
 
-    return NotifyBus(engine, process_id)
+        return NotifyBus(engine, process_id)
+    try:
+        from a2a_adapters.storage.redis_bus import RedisBus  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("a bus over Redis", "redis") from error
+    return RedisBus(url, process_id)
 
 
 class Database:
@@ -57,13 +63,16 @@ class Database:
     Args:
         url: Where it is, as in `sqlite:///agents.db` or `postgresql://host/name`.
         lease_seconds: How long a process that does not renew its lease counts as alive.
+        bus: The URL of the Redis by which the processes talk; None is by the database itself.
 
     Raises:
-        ConfigurationError: The URL is wrong.
-        MissingExtraError: Its driver is not installed.
+        ConfigurationError: A URL is wrong.
+        MissingExtraError: A driver is not installed.
     """
 
-    def __init__(self, url: str, lease_seconds: float = LEASE_SECONDS) -> None:
+    def __init__(
+        self, url: str, lease_seconds: float = LEASE_SECONDS, bus: str | None = None
+    ) -> None:
         self._url = parse_url(url)
         self.name = shown(self._url)
         self.engine = make_engine(self._url)
@@ -74,7 +83,7 @@ class Database:
             FileLock(Path(self._url.database or "")) if self._url.drivername[0] == "s" else None
         )
         self._connections = () if self._file_lock else connections_of(self.engine)
-        self.bus = None if self._file_lock else _bus(self.engine, self.process_id)
+        self.bus = None if self._file_lock else _bus(bus, self.engine, self.process_id)
         self.lease = Lease(self.commits, self.process_id, lease_seconds)
 
     @property
@@ -101,8 +110,7 @@ class Database:
             self.health.is_ready = True
             self.commits.start()
             if self.bus is not None:
-                async with asyncio.timeout(2 * PATIENCE_SECONDS):
-                    await self.bus.start()
+                await self._start(self.bus)
             await self.lease.take()
         except (SQLAlchemyError, OSError) as error:  # TimeoutError is one of the latter
             await self.release()
@@ -110,6 +118,13 @@ class Database:
         except ConfigurationError:
             await self.release()
             raise
+
+    async def _start(self, bus: BatchBus) -> None:
+        try:
+            async with asyncio.timeout(2 * PATIENCE_SECONDS):
+                await bus.start()
+        except TimeoutError as error:
+            raise ConfigurationError(f"{bus.name} cannot be reached") from error
 
     async def read(self, query: Executable) -> Sequence[Row[Any]]:
         """Return the rows of a query.

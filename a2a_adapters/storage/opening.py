@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from a2a_adapters.errors import MissingExtraError
+from a2a_adapters.errors import ConfigurationError, MissingExtraError
 from a2a_adapters.storage.memory import MemoryStorage
 
 if TYPE_CHECKING:
@@ -18,18 +18,23 @@ if TYPE_CHECKING:
 MEMORY = "memory:"
 
 
-def open_storage(url: str, limits: Limits, make_tasks: Callable[[], TaskStore]) -> Storage:
+def open_storage(
+    url: str, limits: Limits, make_tasks: Callable[[], TaskStore], bus: str | None = None
+) -> Storage:
     """Return the storage at a URL; nothing is connected before it is started.
 
     Args:
         url: `memory:`, `sqlite:///file.db` or `postgresql://user:password@host/database`.
         limits: How much is kept in memory, and how long leases are.
         make_tasks: Makes a store for tasks in memory.
+        bus: By what processes that share a database talk, in place of that: `redis://...`.
 
     Raises:
-        ConfigurationError: The URL is none of these.
-        MissingExtraError: Its driver is not installed.
+        ConfigurationError: A URL is none of these, or there is nobody to talk to.
+        MissingExtraError: A driver is not installed.
     """
+    if bus is not None and not url.startswith("postgresql:"):
+        raise ConfigurationError("a bus is for processes that share a postgresql: storage")
     if url in (MEMORY, "memory"):
         return MemoryStorage(limits, make_tasks)
     try:
@@ -38,4 +43,4 @@ def open_storage(url: str, limits: Limits, make_tasks: Callable[[], TaskStore]) 
         name = url.partition(":")[0]
         extra = "sqlite" if name == "sqlite" else "postgresql"
         raise MissingExtraError(f"storage in {name}", extra) from error
-    return SqlStorage(url, limits.lease_seconds)
+    return SqlStorage(url, limits.lease_seconds, bus)

@@ -46,16 +46,19 @@ class SqlStorage(Storage):
     Args:
         url: Where it is, as in `sqlite:///agents.db` or `postgresql://host/name`.
         lease_seconds: How long a process that does not renew its lease counts as alive.
+        bus: The URL of the Redis by which processes talk, if not by the database itself.
 
     Raises:
-        ConfigurationError: The URL is wrong.
-        MissingExtraError: Its driver is not installed.
+        ConfigurationError: A URL is wrong.
+        MissingExtraError: A driver is not installed.
     """
 
     is_durable = True
 
-    def __init__(self, url: str, lease_seconds: float = LEASE_SECONDS) -> None:
-        self.database = Database(url, lease_seconds)
+    def __init__(
+        self, url: str, lease_seconds: float = LEASE_SECONDS, bus: str | None = None
+    ) -> None:
+        self.database = Database(url, lease_seconds, bus)
         self._url = url
 
     @property

@@ -1,4 +1,4 @@
-"""The bus over PostgreSQL: letters arrive once and in order, or a loss is told."""
+"""The bus over every carrier: letters arrive once and in order, or a loss is told."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import asyncio
 import psycopg
 import pytest
 
+from a2a_adapters import ConfigurationError
 from a2a_adapters.storage.bus import Letter
+from tests.replicas.carriers import CARRIERS
 from tests.storage.conftest import storage_at
 from tests.storage.postgresql import new_database
 
@@ -15,8 +17,8 @@ from tests.storage.postgresql import new_database
 class End:
     """One end of the bus, with what it has received."""
 
-    def __init__(self, url):
-        self.storage = storage_at(url)
+    def __init__(self, url, bus):
+        self.storage = storage_at(url, bus=bus)
         self.letters = asyncio.Queue()
         self.losses = 0
         self.id = self.storage.database.process_id
@@ -41,28 +43,24 @@ class End:
 
 
 @pytest.fixture
-async def url():
+def url():
     return new_database()
 
 
+@pytest.fixture(params=CARRIERS)
+def carrier(request, url):
+    """What carries letters: the test can cut its connections, and send something past the bus."""
+    return CARRIERS[request.param](url)
+
+
 @pytest.fixture
-async def ends(url):
-    one, other = End(url), End(url)
+async def ends(carrier, url):
+    one, other = End(url, carrier.bus), End(url, carrier.bus)
     await one.storage.start()
     await other.storage.start()
     yield one, other
     await one.storage.aclose(1)
     await other.storage.aclose(1)
-
-
-def end_connections(url, query):
-    """Have the server end the connections whose last statement was like this."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE %s",
-            [query],
-        )
 
 
 async def test_letters_of_any_size_come_once_and_in_order(ends):
@@ -75,22 +73,22 @@ async def test_letters_of_any_size_come_once_and_in_order(ends):
     assert other.letters.empty()
 
 
-async def test_who_could_not_listen_for_a_while_is_told_of_a_loss(ends, url):
+async def test_who_could_not_listen_for_a_while_is_told_of_a_loss(ends, carrier):
     one, other = ends
     await one.send(other, b"before")
     assert await other.received() == b"before"
     before = other.losses
-    end_connections(url, "LISTEN%")
+    carrier.cut_listeners()
     async with asyncio.timeout(60):
         await other.lost_more_than(before)
     await one.send(other, b"after")
     assert await other.received() == b"after"
 
 
-async def test_what_could_not_be_sent_is_sent_when_the_database_is_back(ends, url):
+async def test_what_could_not_be_sent_is_sent_when_the_carrier_is_back(ends, carrier):
     one, other = ends
     await one.send(other, b"before")
-    end_connections(url, "SELECT pg_notify%")
+    carrier.cut_senders()
     async with asyncio.timeout(60):
         await asyncio.gather(*(one.send(other, b"%d" % number) for number in range(20)))
     assert await other.received() == b"before"
@@ -114,38 +112,32 @@ async def test_nobody_listens_to_letters_for_the_dead(ends):
     assert one.losses == 1  # since it began to listen
 
 
-def notify(url, to, payload):
-    """Send something past the bus."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("SELECT pg_notify(%s, %s)", [to.id, payload])
-
-
-async def test_a_batch_that_is_begun_again_comes_once(ends, url):
+async def test_a_batch_that_is_begun_again_comes_once(ends, carrier):
     one, other = ends
     await one.send(other, b"one")
     assert await other.received() == b"one"
-    notify(url, other, f"{one.id} 2 0 1 [[")  # and its sender does not know
+    carrier.send(other.id, f"{one.id} 2 0 1 [[")  # and its sender does not know
     await one.send(other, b"two")
     assert await other.received() == b"two"
 
 
-async def test_a_batch_whose_beginning_was_missed_is_a_loss(ends, url):
+async def test_a_batch_whose_beginning_was_missed_is_a_loss(ends, carrier):
     one, other = ends
     await one.send(other, b"one")
     assert await other.received() == b"one"
     before = other.losses
-    notify(url, other, f"{one.id} 2 1 0 ]]")
+    carrier.send(other.id, f"{one.id} 2 1 0 ]]")
     one.bus._sent[other.id] += 1
     await one.send(other, b"three")
     assert await other.received() == b"three"
     assert other.losses == before + 1
 
 
-async def test_what_cannot_be_read_is_a_loss_and_ends_nothing(ends, url, caplog):
+async def test_what_cannot_be_read_is_a_loss_and_ends_nothing(ends, carrier, caplog):
     one, other = ends
     before = other.losses
-    notify(url, other, "nonsense")
-    notify(url, other, f"{one.id} 1 0 0 [[")
+    carrier.send(other.id, "nonsense")
+    carrier.send(other.id, f"{one.id} 1 0 0 [[")
     one.bus._sent[other.id] += 1
     await one.send(other, b"hello")
     assert await other.received() == b"hello"
@@ -153,6 +145,7 @@ async def test_what_cannot_be_read_is_a_loss_and_ends_nothing(ends, url, caplog)
     assert "the bus dropped" in caplog.text
 
 
+@pytest.mark.parametrize("carrier", ["postgresql"], indirect=True)
 async def test_a_large_letter_is_sent_in_many_statements(ends, monkeypatch):
     one, other = ends
     execute, sizes = psycopg.AsyncConnection.execute, []
@@ -168,6 +161,7 @@ async def test_a_large_letter_is_sent_in_many_statements(ends, monkeypatch):
     assert max(sizes) <= 1024 * 1024
 
 
+@pytest.mark.parametrize("carrier", ["postgresql"], indirect=True)
 async def test_a_letter_whose_sender_has_given_up_holds_up_no_other(ends, monkeypatch):
     one, other = ends
     execute, has_failed = psycopg.AsyncConnection.execute, asyncio.Event()
@@ -185,3 +179,35 @@ async def test_a_letter_whose_sender_has_given_up_holds_up_no_other(ends, monkey
         sending.cancel()
         await one.send(other, b"hello")
     assert await other.received() == b"hello"
+
+
+async def test_who_hears_nothing_at_all_notices_soon(ends, carrier):
+    one, other = ends
+    before = other.losses
+    with carrier.frozen():
+        while True:
+            if not other.bus.is_ready:
+                break
+            await asyncio.sleep(0.05)
+    await other.lost_more_than(before)
+    await one.send(other, b"hello")
+    assert await other.received() == b"hello"
+
+
+async def test_a_bus_that_cannot_be_reached_is_told_without_its_password(url):
+    storage = storage_at(url, bus="redis://ann:secret@127.0.0.1:1/0")
+    with pytest.raises(ConfigurationError, match=r"127\.0\.0\.1:1") as told:
+        await storage.start()
+    assert "secret" not in str(told.value)
+
+
+def test_what_is_no_bus_is_refused_without_being_repeated(url):
+    with pytest.raises(ConfigurationError, match="the bus is a URL") as told:
+        storage_at(url, bus="amqp://ann:secret@host")
+    assert "secret" not in str(told.value)
+
+
+@pytest.mark.parametrize("storage", ["memory:", "sqlite:///agents.db"])
+def test_a_process_that_is_alone_needs_no_bus(storage):
+    with pytest.raises(ConfigurationError, match="share a postgresql: storage"):
+        storage_at(storage, bus="redis://127.0.0.1")

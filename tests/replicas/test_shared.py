@@ -34,6 +34,7 @@ from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.journal import Caller
 from a2a_adapters.runtime.shared import SharedRuntime
 from tests.push.support import OPEN, inbox
+from tests.replicas.carriers import CARRIERS
 from tests.storage.conftest import storage_at
 from tests.storage.postgresql import new_database
 from tests.storage.test_database import end_lease
@@ -87,8 +88,8 @@ class Steps(Adapter):
 class Replica:
     """One process: its storage, its agent and its runtime."""
 
-    def __init__(self, url):
-        self.storage = storage_at(url)
+    def __init__(self, url, bus):
+        self.storage = storage_at(url, bus=bus)
         self.agent = Steps()
         card = build_card(self.agent.describe(), "http://x", push=True)
         executor = as_executor(self.agent)
@@ -123,10 +124,11 @@ class Replica:
         return self.runtime.on_subscribe_to_task(SubscribeToTaskRequest(id=task.id), ANN)
 
 
-@pytest.fixture
-async def replicas():
+@pytest.fixture(params=CARRIERS)
+async def replicas(request):
     url = new_database()
-    async with Replica(url).running() as one, Replica(url).running() as other:
+    bus = CARRIERS[request.param](url).bus
+    async with Replica(url, bus).running() as one, Replica(url, bus).running() as other:
         yield one, other
 
 

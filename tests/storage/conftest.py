@@ -22,9 +22,9 @@ def new_url(engine, tmp_path):
     return {"memory": "memory:", "sqlite": f"sqlite:///{tmp_path}/agents.db"}[engine]
 
 
-def storage_at(url, limits=None):
+def storage_at(url, limits=None, bus=None):
     limits = limits or Limits()
-    return open_storage(url, limits, partial(MemoryTaskStore, limits))
+    return open_storage(url, limits, partial(MemoryTaskStore, limits), bus)
 
 
 def before_statements(database, listener):
