@@ -8,7 +8,7 @@ from sqlalchemy import and_, or_, select
 
 from a2a_adapters.storage.interface import Place
 from a2a_adapters.storage.lease import is_alive, living
-from a2a_adapters.storage.schema import processes, tasks
+from a2a_adapters.storage.schema import is_task, processes, tasks
 from a2a_adapters.storage.tasks import ANYBODY
 
 if TYPE_CHECKING:
@@ -37,17 +37,17 @@ class Places:
         process = tasks.c.process
         anothers = process.not_in([self._database.process_id, ANYBODY])
         query = select(tasks.c.id).where(
-            tasks.c.agent == self._agent,
             tasks.c.id.in_(task_ids),
+            tasks.c.agent.is_not_distinct_from(self._agent),  # see `is_task`
             or_(process.is_(None), anothers),
         )
         return [row.id for row in await self._database.read(query)]
 
     async def place_of(self, owner: str, task_id: str) -> Place:
         """Return where a task is; nowhere if it has ended or anybody can go on with it."""
-        mine = tasks.c.agent == self._agent, tasks.c.owner == owner, tasks.c.id == task_id
         its_process = and_(processes.c.id == tasks.c.process, is_alive(_DIALECT))
-        query = select(processes.c.id).join(tasks, its_process).where(*mine)
+        query = select(processes.c.id).join(tasks, its_process)
+        query = query.where(*is_task(self._agent, owner, task_id))
         found = [row.id for row in await self._database.read(query)]
         if found == [self._database.process_id]:
             return Place(is_ours=True)

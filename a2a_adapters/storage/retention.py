@@ -10,7 +10,7 @@ from a2a_adapters.protocol import states as task_states
 from a2a_adapters.states import ELSEWHERE
 from a2a_adapters.storage.commit import Write
 from a2a_adapters.storage.health import PATIENCE_SECONDS
-from a2a_adapters.storage.schema import messages, push_configs, push_outbox, states, tasks
+from a2a_adapters.storage.schema import is_task, messages, push_configs, push_outbox, states, tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,11 +110,8 @@ class Prune(Write):
         gone = await self._forget(connection, tasks, tasks.c.changed, over)
         for table in (push_configs, push_outbox):
             await _forget_of(connection, table, gone)
-        is_known = select(tasks.c.id).where(
-            tasks.c.agent == messages.c.agent,
-            tasks.c.owner == messages.c.owner,
-            tasks.c.id == messages.c.task,
-        )
+        its_task = is_task(messages.c.agent, messages.c.owner, messages.c.task)
+        is_known = select(tasks.c.id).where(*its_task)
         accepted = messages.c.accepted
         useless = and_(accepted < self._before, ~is_known.exists())
         used = states.c.changed

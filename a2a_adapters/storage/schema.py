@@ -18,6 +18,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    PrimaryKeyConstraint,
     SmallInteger,
     String,
     Table,
@@ -26,7 +27,11 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeDecorator
 
 if TYPE_CHECKING:
-    from sqlalchemy import Dialect
+    from typing import TypeAlias
+
+    from sqlalchemy import ColumnElement, Dialect
+
+    _Value: TypeAlias = str | ColumnElement[str]
 
 _LONGEST_KEY = 128
 """Bytes. PostgreSQL's indexes take rows of 2,700 bytes."""
@@ -63,9 +68,9 @@ class Key(TypeDecorator[str]):
 tasks = Table(
     "a2a_tasks",
     metadata,
-    Column("agent", Key, primary_key=True),
-    Column("owner", Key, primary_key=True),
-    Column("id", Key, primary_key=True),
+    Column("agent", Key),
+    Column("owner", Key),
+    Column("id", Key),
     Column("context", Key, nullable=False),
     Column("state", SmallInteger, nullable=False),
     Column("changed", BigInteger, nullable=False),
@@ -75,6 +80,7 @@ tasks = Table(
     Column("epoch", Integer, nullable=False, default=0),
     Column("owner_name", LargeBinary, nullable=False),
     Column("body", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("id", "agent", "owner"),
     Index("a2a_tasks_newest", "agent", "owner", "changed", "id"),
     Index("a2a_tasks_context", "agent", "owner", "context", "changed", "id"),
     Index("a2a_tasks_state", "agent", "owner", "state", "changed", "id"),
@@ -138,3 +144,18 @@ push_outbox = Table(
     Column("config_name", LargeBinary, nullable=False),
     Index("a2a_push_outbox_process", "agent", "process"),
 )
+
+
+def is_task(agent: _Value, owner: _Value, task_id: _Value) -> list[ColumnElement[bool]]:
+    """Return the conditions that a row is this task's.
+
+    PostgreSQL finds it by its id alone, whatever it knows of the table: no index serves IS NOT
+    DISTINCT FROM. With agent and owner compared by `=` it reads all tasks of an owner, by an index
+    that begins with these, until a new table is analyzed.
+    """
+    columns = tasks.c
+    return [
+        columns.id == task_id,
+        columns.agent.is_not_distinct_from(agent),
+        columns.owner.is_not_distinct_from(owner),
+    ]

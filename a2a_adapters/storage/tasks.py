@@ -39,7 +39,7 @@ from a2a_adapters.storage.commit import Write
 from a2a_adapters.storage.deliveries import owe, owing
 from a2a_adapters.storage.health import PATIENCE_SECONDS
 from a2a_adapters.storage.interface import LeftTask, PatientTaskStore, State, number_of
-from a2a_adapters.storage.schema import key, push_configs, push_outbox, tasks
+from a2a_adapters.storage.schema import is_task, key, push_configs, push_outbox, tasks
 from a2a_adapters.storage.state_rows import SaveState
 from a2a_adapters.storage.upsert import upsert
 
@@ -150,8 +150,8 @@ class SqlTaskStore(PatientTaskStore):
         Raises:
             StorageUnavailableError: It could not be read in time.
         """
-        owned = self._owned(context.user.user_name)
-        query = select(tasks.c.version, tasks.c.body).where(*owned, tasks.c.id == task_id)
+        mine = is_task(self._agent, context.user.user_name, task_id)
+        query = select(tasks.c.version, tasks.c.body).where(*mine)
         found = await self._database.read(query)
         return stored(found[0]) if found else None
 
@@ -344,7 +344,7 @@ def _insert(dialect: str) -> sqlite.Insert:
 
 def _update() -> Update:
     """Return what stores a task that is as its writer knows it."""
-    place = [tasks.c[name] == bindparam(f"its_{name}") for name in _PLACE]
+    place = is_task(*(bindparam(f"its_{name}") for name in _PLACE))
     version = tasks.c.version
     is_known = or_(version == bindparam("its_previous"), version == bindparam("its_version"))
     # A cancellation wins over whatever is not over (a2a-sdk's interface).
@@ -365,17 +365,13 @@ async def _versions_of(
     connection: AsyncConnection, writes: Sequence[SaveTask]
 ) -> dict[tuple[str, ...], int]:
     place = [tasks.c[name] for name in _PLACE]
-    wanted = [tuple(write.row[name] for name in _PLACE) for write in writes]
-    query = select(*place, tasks.c.version).where(tuple_(*place).in_(wanted))
+    wanted = {write.task_id for write in writes}  # others may have tasks of these ids, too
+    query = select(*place, tasks.c.version).where(tasks.c.id.in_(wanted))
     rows = await connection.execute(query)
     return {(row.agent, row.owner, row.id): row.version for row in rows}
 
 
-_OF_TASKS = (
-    (tasks, tasks.c.id),
-    (push_configs, push_configs.c.task),
-    (push_outbox, push_outbox.c.task),
-)
+_OF_TASKS = (push_configs, push_outbox)
 
 
 class DeleteTask(Write):
@@ -394,7 +390,8 @@ class DeleteTask(Write):
         """Delete them one by one: it is rare."""
         for write in writes:
             agent, owner, task_id = write._place  # noqa: SLF001
-            for table, column in _OF_TASKS:
-                mine = table.c.agent == agent, table.c.owner == owner, column == task_id
-                await connection.execute(delete(table).where(*mine))
+            await connection.execute(delete(tasks).where(*is_task(*write._place)))  # noqa: SLF001
+            for table in _OF_TASKS:
+                of_task = table.c.agent == agent, table.c.owner == owner, table.c.task == task_id
+                await connection.execute(delete(table).where(*of_task))
         return [None] * len(writes)
