@@ -65,7 +65,7 @@ class AcceptedMessages:
             InvalidParamsError: Another message had this id.
             StorageUnavailableError: It could not be stored in time; nothing was begun.
         """
-        if len(message.message_id) < _SHORTEST_ID:
+        if not is_known_again(message):
             if live.draft is not None:
                 await self._store(live.draft, Accepted(self._storage, live, ""), b"")
             return await _made(make, Accepted(self._storage, live, ""))
@@ -118,7 +118,7 @@ class AcceptedMessages:
 
     def resumed(self, message: Message, live: LiveTask) -> Accepted:
         """Return a message that a process which is gone has accepted."""
-        name = message.message_id if len(message.message_id) >= _SHORTEST_ID else ""
+        name = message.message_id if is_known_again(message) else ""
         return Accepted(self._storage, live, name)
 
     def runs_again(self, message: Message, run: Run) -> None:
@@ -161,13 +161,18 @@ def _check(known: bytes, given: bytes) -> None:
         )
 
 
+def is_known_again(message: Message) -> bool:
+    """Tell whether a message that comes again can be told from a new one, by its id."""
+    return len(message.message_id) >= _SHORTEST_ID
+
+
 def has_message(live: LiveTask, message: Message) -> bool:
     """Tell whether a task has a message already.
 
     Raises:
         InvalidParamsError: It has another one of that id.
     """
-    if live.task is None or len(message.message_id) < _SHORTEST_ID:
+    if live.task is None or not is_known_again(message):
         return False
     known = next((m for m in live.task.history if m.message_id == message.message_id), None)
     if known is None or known.role != message.role:

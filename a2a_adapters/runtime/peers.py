@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from a2a.utils.errors import A2AError
@@ -66,6 +67,8 @@ class Peers:
         self._asked: dict[str, asyncio.Queue[Frame]] = {}
         self._serving: dict[str, asyncio.Task[None]] = {}
         self._served: dict[str, None] = {}
+        self._told: dict[str, int] = {}
+        """How much was sent of the answers to all of these."""
         bus.listen(self._agent, self._receive, self._lose)
 
     async def ask(self, process: str, call: Call) -> bytes:
@@ -125,9 +128,14 @@ class Peers:
                         raise StorageUnavailableError from None
                     await self._send(process, call)
                 continue
+            if frame.kind == "lost" and not number:
+                await self._send(process, call)  # who has heard it knows it by its id
+                continue
             if frame.kind == "lost" or frame.number > number:
                 raise PeerLostError(was_heard=True)
             if frame.number == number:
+                if frame.kind == "heard" and frame.head:  # so much was sent, and did not arrive
+                    raise PeerLostError(was_heard=True)
                 number += 1
                 yield frame
 
@@ -151,8 +159,10 @@ class Peers:
 
     def _hear(self, process: str, frame: Frame) -> None:
         call_id = frame.call_id
-        if call_id in self._serving or call_id in self._served:
-            return  # who called again did not wait for what is on its way
+        if call_id in self._told:  # what is on its way comes before this
+            in_background(self._send(process, Frame("heard", call_id, head=self._told[call_id])))
+            return
+        self._told[call_id] = 0
         answering = asyncio.create_task(self._answer(process, frame))
         self._serving[call_id] = answering
         answering.add_done_callback(lambda _: self._done(call_id))
@@ -161,22 +171,32 @@ class Peers:
         del self._serving[call_id]
         self._served[call_id] = None
         if len(self._served) > _REMEMBERED:
-            del self._served[next(iter(self._served))]
+            oldest = next(iter(self._served))
+            del self._served[oldest], self._told[oldest]
 
     async def _answer(self, process: str, frame: Frame) -> None:
-        call_id, number = frame.call_id, 0
+        call_id = frame.call_id
         await self._send(process, Frame("heard", call_id))
         last = Frame("end", call_id)
         try:
             call = Call.from_frame(frame)
             async with aclosing(self._serve(call)) as parts:
                 async for part in parts:
-                    number += 1
-                    await self._send(process, Frame("part", call_id, number, body=part))
+                    await self._tell(process, Frame("part", call_id, body=part))
+        except asyncio.CancelledError:
+            if (itself := asyncio.current_task()) is None or itself.cancelling():
+                raise
+            # What it waited for was given up, not this.
+            last = Frame("error", call_id, head=error_head(StorageUnavailableError()))
         except Exception as error:
             told = error if isinstance(error, A2AError) else hidden(error, "another's call")
             last = Frame("error", call_id, head=error_head(told))
-        await self._send(process, Frame(last.kind, call_id, number + 1, last.head))
+        await self._tell(process, last)
+
+    async def _tell(self, process: str, frame: Frame) -> None:
+        """Send the next frame of an answer."""
+        number = self._told[frame.call_id] = self._told[frame.call_id] + 1
+        await self._send(process, replace(frame, number=number))
 
     async def aclose(self) -> None:
         """Stop answering."""

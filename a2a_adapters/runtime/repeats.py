@@ -52,7 +52,7 @@ class Repeats:
         if first.run is not None:
             return await first.run.wait(until_begun=until_begun)
         live = await self._begun(first, message, context)
-        while not (until_begun or live.reply or live.state in states.SETTLED):
+        while not (live.reply or _is_answered(live, until_begun=until_begun)):
             # Another process works on it, or has until it is known to be gone.
             await asyncio.sleep(_PAUSE_SECONDS)
             live = await self._begun(first, message, context)
@@ -100,3 +100,9 @@ class Repeats:
             self._live.watch(live)
         leave = partial(self._live.leave, live, subscriber)
         return Subscription(subscriber, self._figures, on_close=leave)
+
+
+def _is_answered(live: LiveTask, *, until_begun: bool) -> bool:
+    if until_begun:
+        return live.state != states.UNSPECIFIED  # else nobody was told of the task yet
+    return live.state in states.SETTLED

@@ -16,17 +16,21 @@ from a2a.types import (
     SubscribeToTaskRequest,
     Task,
     TaskPushNotificationConfig,
+    TaskStatus,
     TaskStatusUpdateEvent,
 )
 from a2a.utils.errors import UnsupportedOperationError
 
 from a2a_adapters.protocol import states
+from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.calls import Call, pack, unpack
 from a2a_adapters.runtime.following import Following
 from a2a_adapters.runtime.guard import OperationGuard
 from a2a_adapters.runtime.handler import Runtime
+from a2a_adapters.runtime.messages import is_known_again
 from a2a_adapters.runtime.peers import PeerLostError, Peers
 from a2a_adapters.runtime.subscription import Subscription
+from a2a_adapters.storage.health import PATIENCE_SECONDS
 from a2a_adapters.storage.interface import Place
 
 if TYPE_CHECKING:
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
 
     from a2a.server.context import ServerCallContext
     from a2a.server.events import Event
-    from a2a.types import ListTasksResponse, TaskState
+    from a2a.types import ListTasksResponse
     from google.protobuf.message import Message as Proto
 
     from a2a_adapters.runtime.messages import Repeated
@@ -175,13 +179,21 @@ class SharedRuntime(Runtime):
     ) -> bytes | None:
         """Return what another process answers if the task is there, None if it is not."""
         while (process := (await self._place(task_id, context)).process) is not None:
-            with suppress(PeerLostError):
+            try:
                 return await self._peers.ask(process, Call.of(operation, params, context))
+            except PeerLostError as error:
+                if error.was_heard and not _may_repeat(operation, params):
+                    raise StorageUnavailableError from error
         return None
 
     async def _told(self, process: str, call: Call) -> None:
-        with suppress(PeerLostError):
-            await self._peers.ask(process, call)
+        """Have another process know something, before it is asked for what it has stored."""
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                with suppress(PeerLostError):
+                    await self._peers.ask(process, call)
+        except TimeoutError as error:
+            raise StorageUnavailableError from error
 
     async def _followed(
         self,
@@ -202,30 +214,30 @@ class SharedRuntime(Runtime):
         self, task_id: str, context: ServerCallContext, call: Call | None
     ) -> AsyncGenerator[Sequence[Event]]:
         """Yield a task's events, whoever works on it, until it ends or asks."""
-        told: TaskState | None = None
+        told: TaskStatus | None = None
         while True:
             place = await self._place(task_id, context)
             if place == Place() and call is None:
                 task = (await self._live.find(task_id, context)).shown
-                state = task.status.state if task else None
-                has_settled = state in states.SETTLED and state != told
-                if task and (told is None or has_settled):
+                assert task is not None  # noqa: S101 - tasks are found once announced
+                if told is None or _settles(task.status, told):
                     yield [task]
-                if state in states.TERMINAL or (has_settled and told is not None):
+                if task.status.state in states.TERMINAL or _settles(task.status, told):
                     return
-                told = state
+                told = task.status
                 await asyncio.sleep(_PAUSE_SECONDS)
                 continue
             try:
-                async with aclosing(self._events_at(place, task_id, context, call)) as events:
+                batches = self._events_at(place, task_id, context, call)
+                async with aclosing(_until_settled(batches, told)) as events:
                     async for batch in events:
-                        told = _state_after(batch, told)
+                        told = _status_after(batch, told)
                         yield batch
-                if told in states.SETTLED:
+                if told is not None and told.state in states.SETTLED:
                     return
                 call = None
             except PeerLostError as error:
-                call = None if error.was_heard else call
+                call = _left_to_send(call, error) if told is None else None
             except UnsupportedOperationError:  # it has just ended
                 if told is None:
                     raise
@@ -299,11 +311,49 @@ async def _packed(subscription: Subscription) -> AsyncGenerator[bytes]:
         subscription.close()
 
 
-def _state_after(events: Sequence[Event], state: TaskState | None) -> TaskState | None:
-    """Return the state of a task after its latest events."""
+def _may_repeat(operation: str, params: Proto) -> bool:
+    """Tell whether an operation that may have been done can be done once more."""
+    if isinstance(params, SendMessageRequest):
+        return is_known_again(params.message)
+    return operation in {"GetTask", "DeleteConfig"}
+
+
+def _left_to_send(call: Call | None, error: PeerLostError) -> Call | None:
+    """Return the message that is yet to be sent to whoever has its task now.
+
+    Raises:
+        StorageUnavailableError: Nobody knows whether it was taken.
+    """
+    if call is None or not error.was_heard:
+        return call
+    if not is_known_again(SendMessageRequest.FromString(call.params).message):
+        raise StorageUnavailableError from error
+    return call
+
+
+def _status_after(events: Sequence[Event], status: TaskStatus | None) -> TaskStatus | None:
+    """Return the status of a task after its latest events."""
     for event in events:
         if isinstance(event, Message):
-            return states.COMPLETED
+            return TaskStatus(state=states.COMPLETED)
         if isinstance(event, Task | TaskStatusUpdateEvent):
-            state = event.status.state
-    return state
+            status = event.status
+    return status
+
+
+async def _until_settled(
+    batches: AsyncGenerator[Sequence[Event]], before: TaskStatus | None
+) -> AsyncGenerator[Sequence[Event]]:
+    """Yield events to the end of the task or its next question, which may have come unheard."""
+    async with aclosing(batches):
+        async for batch in batches:
+            yield batch
+            if _settles(_status_after(batch, before), before):
+                return
+
+
+def _settles(status: TaskStatus | None, before: TaskStatus | None) -> bool:
+    """Tell whether a task has ended or asked since, perhaps the same as before once more."""
+    if status is None or before is None:
+        return False
+    return status.state in states.SETTLED and status != before

@@ -73,6 +73,8 @@ class Steps(Adapter):
             if request.text == "ask" or (request.text == "later" and not request.resuming):
                 answer = yield InputRequired("which?", durable=request.text == "later")
                 yield TextDelta(f"heard {answer.text} ")
+            if request.resuming and request.text == "again":
+                yield InputRequired("and?", durable=True)
             if request.resuming:
                 yield TextDelta(f"answered {request.text} ")
             while (word := await self.words.get()) != "end":
@@ -88,9 +90,9 @@ class Steps(Adapter):
 class Replica:
     """One process: its storage, its agent and its runtime."""
 
-    def __init__(self, url, bus):
+    def __init__(self, url, bus=None, agent=None):
         self.storage = storage_at(url, bus=bus)
-        self.agent = Steps()
+        self.agent = agent or Steps()
         card = build_card(self.agent.describe(), "http://x", push=True)
         executor = as_executor(self.agent)
         place = self.storage.of("steps")

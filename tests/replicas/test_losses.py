@@ -1,0 +1,117 @@
+"""What is on the bus may be lost: callers get an answer, or are told to try again."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from a2a.types import TaskState
+from sqlalchemy import select
+
+from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.storage.schema import tasks
+from tests.replicas.carriers import Postgresql
+from tests.replicas.test_shared import (
+    ANN,
+    COMPLETED,
+    Replica,
+    Steps,
+    heard,
+    text_of,
+    until,
+)
+from tests.storage.postgresql import new_database
+from tests.storage.test_messages import message
+
+INPUT_REQUIRED = TaskState.TASK_STATE_INPUT_REQUIRED
+
+
+@pytest.fixture
+async def url():
+    return new_database()
+
+
+@pytest.fixture
+async def replicas(url):
+    async with Replica(url).running() as one, Replica(url).running() as other:
+        yield one, other
+
+
+async def answering(one, other, url, message_id):
+    """Return what sends an answer to a task elsewhere, whose way back was lost."""
+    asked = await one.runtime.on_message_send(message("ask"), ANN)
+    sending = asyncio.ensure_future(other.send("this", asked, message_id=message_id))
+    await until(lambda: one.get(asked), lambda task: text_of(task) == "heard this ")
+    Postgresql(url).cut_listeners()
+    return sending
+
+
+async def test_who_waits_for_a_lost_answer_to_a_message_without_an_id_is_told(replicas, url):
+    one, other = replicas
+    sending = await answering(one, other, url, "m2")
+    with pytest.raises(StorageUnavailableError):
+        await sending
+    one.say("end")
+
+
+async def test_a_message_whose_answer_is_lost_is_sent_again_and_answered_once(replicas, url):
+    one, other = replicas
+    sending = await answering(one, other, url, "message-2")
+    one.say("once ", "end")
+    done = await sending
+    assert done.status.state == COMPLETED
+    assert text_of(done) == "heard this once "
+
+
+async def test_a_streamed_message_that_was_not_heard_is_sent_again_after_a_loss(replicas):
+    one, other = replicas
+    asked = await one.runtime.on_message_send(message("ask"), ANN)
+    peers, bus = one.runtime._peers, one.storage.database.bus
+    missed = asyncio.Event()
+
+    def miss(_letter):
+        missed.set()
+        bus.listen("steps", peers._receive, peers._lose)
+
+    bus.listen("steps", miss, peers._lose)
+    request = message("that", message_id="m2", task_id=asked.id)
+    stream = other.runtime.on_message_send_stream(request, ANN)
+    beginning = asyncio.ensure_future(anext(stream))
+    await missed.wait()
+    other.runtime._peers._lose()
+    one.say("end")
+    events = [await beginning] + [event async for event in stream]
+    assert heard(events) == "heard that "
+    assert events[-1].status.state == COMPLETED
+
+
+async def test_a_question_that_is_answered_and_asked_again_at_once_is_noticed(replicas):
+    one, other = replicas
+    asked = await one.runtime.on_message_send(message("later"), ANN)
+    stream = one.follow(asked)
+    first = await anext(stream)
+    assert first.status.state == INPUT_REQUIRED
+    again = await other.send("again", asked, message_id="message-2")
+    assert again.status.state == INPUT_REQUIRED
+    events = [event async for event in stream]
+    assert events[-1].status == again.status
+
+
+class Replying(Steps):
+    """Nobody has heard of its tasks before they are announced."""
+
+    may_reply = True
+
+
+async def test_a_message_that_comes_again_at_once_waits_until_its_task_is_announced(url):
+    async with (
+        Replica(url, agent=Replying()).running() as one,
+        Replica(url, agent=Replying()).running() as other,
+    ):
+        first = asyncio.ensure_future(one.runtime.on_message_send(message(), ANN))
+        await until(lambda: one.storage.database.read(select(tasks.c.state)), bool)
+        again = asyncio.ensure_future(other.begin())
+        await asyncio.wait([again], timeout=0.1)
+        one.say("end")
+        assert (await again).id == (await first).id
+        assert (await again).status.state != TaskState.TASK_STATE_UNSPECIFIED
