@@ -88,6 +88,7 @@ if TYPE_CHECKING:
         remote_tool,
         tool_answer,
     )
+    from a2a_adapters.checks import Finding, Report, Severity, check
     from a2a_adapters.executor.executor import AdapterExecutor
     from a2a_adapters.net import OutboundPolicy
     from a2a_adapters.plain import as_json, as_text, tool_arguments
@@ -126,6 +127,7 @@ __all__ = [
     "Extension",
     "Factory",
     "File",
+    "Finding",
     "ForbiddenError",
     "ForbiddenUrlError",
     "InputRequired",
@@ -162,8 +164,10 @@ __all__ = [
     "RemoteTimeoutError",
     "Reply",
     "ReplyState",
+    "Report",
     "ResumeError",
     "ServerOptions",
+    "Severity",
     "Skill",
     "StateStorage",
     "TargetError",
@@ -186,6 +190,7 @@ __all__ = [
     "blocking",
     "build_app",
     "card_signer",
+    "check",
     "hookimpl",
     "installed_plugins",
     "lazy_names",
@@ -212,6 +217,7 @@ _load = lazy_names(
         "BearerAuth": "calling",
         "BearerTokens": "security",
         "Conversation": "calling",
+        "Finding": "checks",
         "JwtTokens": "security",
         "ListedAgent": "calling",
         "MessageInput": "calling",
@@ -224,7 +230,9 @@ _load = lazy_names(
         "RemoteEvent": "calling",
         "RemoteOptions": "calling",
         "ReplyState": "calling",
+        "Report": "checks",
         "ServerOptions": "serving.options",
+        "Severity": "checks",
         "TokenUsage": "calling",
         "ToolDescription": "calling",
         "as_executor": "serving.agents",
@@ -233,6 +241,7 @@ _load = lazy_names(
         "aserve": "serving.server",
         "build_app": "serving.app",
         "card_signer": "serving.signing",
+        "check": "checks",
         "remote_llm": "calling",
         "remote_tool": "calling",
         "serve": "serving.server",

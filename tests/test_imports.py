@@ -49,6 +49,7 @@ MAY_IMPORT = {
         "storage", "runtime", "bindings",
     },
     "calling": {"contract", "concurrency", "net", "protocol"},
+    "checks": {"contract", "concurrency", "net", "protocol", "calling"},
 }  # fmt: skip
 """Each room and those below it; `serving` and `calling` are the two wings."""
 

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 CORE = sorted((ROOT / "a2a_adapters").rglob("*.py"))
 PUBLIC_MODULES = [
     "adapter",
+    "checks",
     "concurrency.blocking",
     "dialects",
     "errors",

@@ -15,7 +15,7 @@ import httpx
 from a2a_adapters.errors import ConfigurationError, RemoteAuthError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
     from a2a_adapters.calling.trust import Trust
 
@@ -70,6 +70,24 @@ class ApiKeyAuth(HeaderAuth):
 
     def __init__(self, key: Secret, header: str = "X-API-Key") -> None:
         super().__init__(key, header)
+
+
+class HeadersAuth(httpx.Auth):
+    """Headers of any kind.
+
+    Args:
+        headers: Their values by their names.
+    """
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._headers = headers
+
+    async def async_auth_flow(
+        self, request: httpx.Request
+    ) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        """Add the headers."""
+        request.headers.update(self._headers)
+        yield request
 
 
 class TrustedHostAuth(httpx.Auth):

@@ -11,6 +11,7 @@ from a2a_adapters.cli.added import CommandGroup
 from a2a_adapters.cli.call import call
 from a2a_adapters.cli.card import card
 from a2a_adapters.cli.chat import chat
+from a2a_adapters.cli.check import check
 from a2a_adapters.cli.config import config
 from a2a_adapters.cli.db import db
 from a2a_adapters.cli.discover import discover
@@ -32,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # its tables take half a second, and cut names in narrow terminals
 )
 
-for command in (serve, call, chat, card, discover, plugins):
+for command in (serve, call, chat, card, check, discover, plugins):
     app.command()(command)
 app.add_typer(config, name="config")
 app.add_typer(db, name="db")

@@ -1,0 +1,80 @@
+"""Reports as text for people, and as JSON, SARIF and JUnit for programs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from a2a_adapters.checks.junit import to_junit
+from a2a_adapters.checks.model import Severity
+from a2a_adapters.checks.sarif import to_sarif
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from a2a_adapters.checks.model import Finding, Report
+
+__all__ = ["FORMATS", "render"]
+
+_INDENT = " " * 9
+
+
+def render(report: Report, form: str = "text") -> str:
+    """Return a report as `text`, `json`, `sarif` (2.1.0) or `junit`.
+
+    Raises:
+        KeyError: There is no such format.
+    """
+    return FORMATS[form](report)
+
+
+def to_text(report: Report) -> str:
+    """Return a report for people."""
+    lines = [_headline(report)]
+    for finding in report.findings:
+        lines += ["", *_finding(finding)]
+    if unsent := [each for each, why in report.skipped.items() if "send" in why]:
+        lines += ["", f"{len(unsent)} checks need messages; --send makes them, too."]
+    if late := [each for each, why in report.skipped.items() if "time" in why]:
+        lines += ["", f"There was no time for {', '.join(late)}."]
+    return "\n".join(lines)
+
+
+def to_json(report: Report) -> str:
+    """Return a report as JSON, with the names of its attributes."""
+    found = {**asdict(report), "is_sound": report.is_sound}
+    return json.dumps(found, indent=2, ensure_ascii=False)
+
+
+def _headline(report: Report) -> str:
+    counts = ", ".join(_count(report, each) for each in reversed(Severity))
+    figures = "".join(f"; {_FIGURES[name]} {ms:,.0f} ms" for name, ms in report.figures.items())
+    return (
+        f"{report.agent or 'No agent'} at {report.url}\n"
+        f"{counts}; {len(report.passed)} checks passed in {report.seconds:.1f} s{figures}"
+    )
+
+
+_FIGURES = {"latency": "a small request takes", "first_token": "the first text came after"}
+
+
+def _count(report: Report, severity: Severity) -> str:
+    number = sum(each.severity is severity for each in report.findings)
+    return f"{number} {severity}{'' if number == 1 else 's'}"
+
+
+def _finding(finding: Finding) -> list[str]:
+    lines = [f"{finding.severity:8} {finding.id}: {finding.message}"]
+    where = f"{finding.where}  " if finding.where else ""
+    lines.append(f"{_INDENT}{where}[{finding.clause}]")
+    return [*lines, f"{_INDENT}{finding.remedy}"]
+
+
+FORMATS: dict[str, Callable[[Report], str]] = {
+    "text": to_text,
+    "json": to_json,
+    "sarif": to_sarif,
+    "junit": to_junit,
+}
+"""What reports can be rendered as."""

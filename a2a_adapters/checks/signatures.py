@@ -1,0 +1,170 @@
+"""Whether the card's signatures hold."""
+
+from __future__ import annotations
+
+import binascii
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from a2a.client.card_resolver import parse_agent_card
+from google.protobuf.json_format import ParseError
+
+from a2a_adapters.checks.addresses import host_reach
+from a2a_adapters.checks.line import as_json
+from a2a_adapters.checks.model import Fault, Severity, check
+from a2a_adapters.net.addresses import Reach
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from jwt import PyJWK
+
+    from a2a_adapters.checks.line import Answer
+    from a2a_adapters.checks.subject import Subject
+
+_ALGORITHMS = {
+    "ES256", "ES384", "ES512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "EdDSA",
+}  # fmt: skip
+"""Those by a key pair: whoever can check the others can sign as well."""
+
+_MOST = 5
+
+
+@check(
+    "signature.form",
+    Severity.ERROR,
+    "Signatures say by which key and algorithm they are",
+    clause="A2A 1.0.1, 8.4.2",
+    remedy="Sign with ES256 or the like, and put alg and kid into the protected header.",
+)
+async def form(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of protected headers that are none, or unsafe."""
+    for signature, header, where in _signatures(subject):
+        if header is None or not isinstance(signature.get("signature"), str):
+            yield Fault("the signature is no JSON Web Signature", where)
+        elif header.get("alg") not in _ALGORITHMS:
+            yield Fault(f"the algorithm {header.get('alg')!r} proves nothing to others", where)
+        elif not header.get("kid"):
+            yield Fault("the signature does not say by which key it is (kid)", where)
+
+
+@check(
+    "signature.key-address",
+    Severity.WARNING,
+    "Keys of signatures are fetched over https",
+    clause="A2A 1.0.1, 8.4.3",
+    remedy="Publish the key set at an https address.",
+)
+async def key_address(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of keys that anybody on the way could replace."""
+    for _, header, where in _signatures(subject):
+        url = (header or {}).get("jku")
+        if not isinstance(url, str):
+            continue
+        parts = urlsplit(url)
+        if parts.scheme != "https" and host_reach(parts.hostname or "") is Reach.PUBLIC:
+            yield Fault(f"the key is fetched from {url}", where)
+
+
+@check(
+    "signature.key",
+    Severity.ERROR,
+    "Keys of signatures are where the card says",
+    clause="A2A 1.0.1, 8.4.3",
+    remedy="Serve a JSON Web Key Set with the key's kid at the address in jku.",
+)
+async def key(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of keys that are not to be had."""
+    for _, header, where in _signatures(subject):
+        if header and isinstance(url := header.get("jku"), str):
+            answer = await _key_set(subject, url)
+            if answer.is_forbidden:
+                continue
+            if not isinstance(answer.json, dict) or not isinstance(answer.json.get("keys"), list):
+                told = answer.failure or f"HTTP {answer.status}"
+                yield Fault(f"there is no key set at {url}: {told}", where)
+            elif _key_of(answer, header) is None:
+                yield Fault(f"the key set at {url} has no key {header.get('kid')!r}", where)
+
+
+@check(
+    "signature.valid",
+    Severity.ERROR,
+    "Signatures are those of the card as it is",
+    clause="A2A 1.0.1, 8.4.3",
+    remedy="Sign the card after the last change to it, and publish the key that signs.",
+)
+async def valid(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of signatures of another card, or by another key."""
+    for signature, header, where in _signatures(subject):
+        if not header or header.get("alg") not in _ALGORITHMS:
+            continue
+        if isinstance(url := header.get("jku"), str):
+            found = _key_of(await _key_set(subject, url), header)
+            if found is not None and not _is_valid(subject, signature, header, found):
+                yield Fault("the signature is not of this card by this key", where)
+
+
+def _signatures(
+    subject: Subject,
+) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None, str]]:
+    """Yield the signatures with their protected headers and where they are."""
+    listed = subject.card.get("signatures")
+    for index, each in enumerate(listed[:_MOST] if isinstance(listed, list) else []):
+        if isinstance(each, dict):
+            yield each, _protected(each.get("protected")), f"/signatures/{index}"
+
+
+def _protected(value: object) -> dict[str, Any] | None:
+    if not isinstance(value, str) or not value.isascii():
+        return None
+    try:
+        header = as_json(binascii.a2b_base64(_padded(value)))
+    except binascii.Error:
+        return None
+    return header if isinstance(header, dict) else None
+
+
+def _padded(text: str) -> str:
+    return text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4)
+
+
+async def _key_set(subject: Subject, url: str) -> Answer:
+    async def fetch() -> Answer:
+        return await subject.line.ask("GET", url, anonymous=True)
+
+    return await subject.once(("keys", url), fetch)
+
+
+def _key_of(answer: Answer, header: dict[str, Any]) -> PyJWK | None:
+    """Return the key that a header names, None if there is none."""
+    try:
+        from jwt import PyJWK, PyJWTError  # noqa: PLC0415 - an extra
+    except ImportError:
+        return None
+    keys = answer.json.get("keys") if isinstance(answer.json, dict) else None
+    for each in keys if isinstance(keys, list) else []:
+        if isinstance(each, dict) and each.get("kid") == header.get("kid"):
+            try:
+                return PyJWK.from_dict(each, algorithm=str(header.get("alg")))
+            except (PyJWTError, ValueError, TypeError):
+                return None
+    return None
+
+
+def _is_valid(
+    subject: Subject, signature: dict[str, Any], header: dict[str, Any], found: PyJWK
+) -> bool:
+    from a2a.utils.signing import (  # noqa: PLC0415 - an extra
+        SignatureVerificationError,
+        create_signature_verifier,
+    )
+
+    verify = create_signature_verifier(lambda _kid, _jku: found, [str(header["alg"])])
+    # Parsing changes what it is given.
+    content = as_json(subject.card_answer.content)
+    try:
+        verify(parse_agent_card({**content, "signatures": [signature]}))
+    except (SignatureVerificationError, ParseError, ValueError, TypeError, AttributeError):
+        return False
+    return True

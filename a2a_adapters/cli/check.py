@@ -1,0 +1,74 @@
+"""`a2a-adapters check`: whether an agent is a good citizen, and what to mend."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+from typing import Annotated
+
+import typer
+
+from a2a_adapters.cli.addresses import as_url
+from a2a_adapters.cli.call import read_headers
+from a2a_adapters.cli.exits import FAILED, UNREACHABLE, fail
+from a2a_adapters.cli.options import Verbose
+from a2a_adapters.errors import RemoteAgentError, RemoteAuthError, RemoteTimeoutError
+
+_UNAUTHENTICATED = 4
+_TIMED_OUT = 5
+
+
+class Format(enum.StrEnum):
+    """What a report is printed as."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    JUNIT = "junit"
+
+
+class Threshold(enum.StrEnum):
+    """From which severity on findings fail the command."""
+
+    NOTE = "note"
+    WARNING = "warning"
+    ERROR = "error"
+    NEVER = "never"
+
+
+def check(
+    url: Annotated[str, typer.Argument(help="The agent's URL, or its card's.", show_default=False)],
+    send: Annotated[
+        bool, typer.Option("--send", help="Send messages, too; the agent works on them.")
+    ] = False,
+    output: Annotated[
+        Format, typer.Option("--output", "-o", help="How the report is printed.")
+    ] = Format.TEXT,
+    header: Annotated[
+        list[str] | None, typer.Option(help="A header to send, as in 'X-API-Key: secret'.")
+    ] = None,
+    fail_on: Annotated[
+        Threshold, typer.Option(help="End with 1 if something is found that is so bad, or worse.")
+    ] = Threshold.ERROR,
+    timeout: Annotated[
+        float, typer.Option(min=1, max=600, help="How many seconds all may take.")
+    ] = 30,
+    _verbose: Verbose = False,
+) -> None:
+    """Check whether an agent keeps to A2A and is safe, and say what to mend."""
+    # The client costs a second that --help need not wait.
+    from a2a_adapters.checks import Severity, render  # noqa: PLC0415
+    from a2a_adapters.checks import check as run  # noqa: PLC0415
+
+    headers = read_headers(header or [])
+    try:
+        report = asyncio.run(run(as_url(url), send=send, headers=headers, timeout=timeout))
+    except RemoteAuthError as error:
+        fail(f"{error}; --header sends some", _UNAUTHENTICATED)
+    except RemoteTimeoutError as error:
+        fail(str(error), _TIMED_OUT)
+    except RemoteAgentError as error:
+        fail(str(error), UNREACHABLE)
+    typer.echo(render(report, output))
+    if fail_on is not Threshold.NEVER and report.at_least(Severity(fail_on)):
+        raise typer.Exit(FAILED)

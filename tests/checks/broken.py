@@ -1,0 +1,165 @@
+"""A sound server of ours with exactly one thing broken: its answers are edited on their way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import httpx
+
+CARD = "/.well-known/agent-card.json"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request, as edits see it."""
+
+    verb: str
+    path: str
+    headers: dict[str, str]
+    body: Any
+
+    @property
+    def method(self) -> str:
+        """JSON-RPC's method, "" if it is none."""
+        return str(self.body.get("method", "")) if isinstance(self.body, dict) else ""
+
+
+@dataclass(frozen=True)
+class Given:
+    """An answer, as edits see and return it."""
+
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=lambda: {"content-type": "application/json"})
+    content: bytes = b""
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.content)
+
+    def of(self, value: Any) -> Given:
+        """Return it with another body."""
+        return replace(self, content=json.dumps(value).encode())
+
+    def with_headers(self, **headers: str) -> Given:
+        """Return it with other headers; those that are "" are left out."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        kept = {name: value for name, value in {**self.headers, **named}.items() if value}
+        return replace(self, headers=kept)
+
+
+Edit: TypeAlias = Callable[[Asked, Given], Given]
+
+
+class Broken:
+    """An app whose answers are edited.
+
+    Args:
+        app: The sound app.
+        edit: Returns the answer that is sent in place of the app's.
+    """
+
+    def __init__(self, app: Any, edit: Edit) -> None:
+        self._app = app
+        self._edit = edit
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        body = await _read(receive)
+        given = await self._inner(scope, body)
+        headers = {name.decode().lower(): value.decode() for name, value in scope["headers"]}
+        edited = self._edit(Asked(scope["method"], scope["path"], headers, _json(body)), given)
+        raw = [
+            (name.encode(), value.encode())
+            for name, value in edited.headers.items()
+            if name != "content-length"
+        ]
+        await send({"type": "http.response.start", "status": edited.status, "headers": raw})
+        await send({"type": "http.response.body", "body": edited.content})
+
+    async def _inner(self, scope: Any, body: bytes) -> Given:
+        """Return what the sound app answers, as a whole."""
+        start: dict[str, Any] = {}
+        content = bytearray()
+        asked = False
+
+        async def receive() -> dict[str, Any]:
+            nonlocal asked
+            if asked:
+                return {"type": "http.disconnect"}
+            asked = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                start.update(message)
+            else:
+                content.extend(message.get("body", b""))
+
+        await self._app(scope, receive, send)
+        headers = {name.decode(): value.decode() for name, value in start["headers"]}
+        return Given(start["status"], headers, bytes(content))
+
+
+async def _read(receive: Any) -> bytes:
+    body = bytearray()
+    while True:
+        message = await receive()
+        body.extend(message.get("body", b""))
+        if not message.get("more_body"):
+            return bytes(body)
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None
+
+
+def on_card(change: Callable[[dict[str, Any]], Any]) -> Edit:
+    """Return an edit of the card, which `change` changes, or returns anew."""
+
+    def edit(asked: Asked, given: Given) -> Given:
+        if asked.path != CARD:
+            return given
+        card = given.json
+        return given.of(change(card) or card)
+
+    return edit
+
+
+def on_card_answer(change: Callable[[Given], Given]) -> Edit:
+    """Return an edit of the answer that has the card."""
+    return lambda asked, given: change(given) if asked.path == CARD else given
+
+
+def on_method(method: str, change: Callable[[Given], Given]) -> Edit:
+    """Return an edit of the answers to a method of JSON-RPC."""
+    return lambda asked, given: change(given) if asked.method == method else given
+
+
+def on_path(path: str, change: Callable[[Given], Given]) -> Edit:
+    """Return an edit of the answers below a path."""
+    return lambda asked, given: change(given) if asked.path.startswith(path) else given
+
+
+def result(value: Any) -> Callable[[Given], Given]:
+    """Return a change that makes any answer of JSON-RPC a result."""
+    return lambda _: Given().of({"jsonrpc": "2.0", "id": "check-1", "result": value})
+
+
+def error(code: int, message: str = "It failed.") -> Callable[[Given], Given]:
+    """Return a change that makes any answer of JSON-RPC an error."""
+    body = {"code": code, "message": message}
+    return lambda _: Given().of({"jsonrpc": "2.0", "id": "check-1", "error": body})
+
+
+async def get(url: str) -> httpx.Response:
+    """Fetch something."""
+    async with httpx.AsyncClient() as http:
+        return await http.get(url)
