@@ -7,8 +7,9 @@ import pytest
 from a2a_adapters import check
 from a2a_adapters.testing import running
 from tests.checks.broken import Broken
-from tests.checks.seeds import CARD_SEEDS, WIRE_SEEDS
+from tests.checks.card_seeds import CARD_SEEDS
 from tests.checks.support import guarded, plain
+from tests.checks.wire_seeds import WIRE_SEEDS
 
 SEEDS = [*CARD_SEEDS, *WIRE_SEEDS]
 
