@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from a2a_adapters_mcp import McpServer
+from a2a_adapters_mcp import McpServer, McpTools
 
 from a2a_adapters import Data, RemoteAgent, build_app
 from a2a_adapters.testing import running
@@ -31,14 +31,30 @@ def python_2(tmp_path_factory):
     return str(python)
 
 
-async def test_a_client_of_mcp_2_calls_an_agent(python_2):
-    app = build_app({"book": agents.book}, dialects=["mcp"])
+@pytest.mark.parametrize(("mode", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
+async def test_a_client_of_mcp_2_calls_agents(python_2, mode, version):
+    goes_on = asyncio.Event()
+
+    async def long(text: str) -> str:
+        await goes_on.wait()
+        return f"found {text}"
+
+    targets = {"book": agents.book, "work": agents.work, "long": long}
+    app = build_app(targets, dialects=[McpTools(task_after_seconds=0.2)])
+    told = []
     async with running(app) as url:
         process = await asyncio.create_subprocess_exec(
-            python_2, HERE / "client_2.py", f"{url}/mcp", stdout=subprocess.PIPE
+            python_2, HERE / "client_2.py", f"{url}/mcp", mode, stdout=subprocess.PIPE
         )
-        told, _ = await process.communicate()
-    assert told.decode().strip() == "book - booked Rome for two"
+        async for line in process.stdout:
+            told.append(line.decode().strip())
+            if told[-1] == ("a task" if mode == "auto" else "done"):
+                goes_on.set()
+        assert await process.wait() == 0
+    news = ["half of it", "calls search", "search is done"]
+    task = ["a task"] if mode == "auto" else []
+    answers = ["booked Rome for book", *news, "done", *task, "found long"]
+    assert told == [version, "book work long", *answers]
 
 
 async def test_a_server_of_mcp_2_is_served(python_2):

@@ -11,6 +11,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.version import SUPPORTED_PROTOCOL_VERSIONS
 from mcp.types import INTERNAL_ERROR, PARSE_ERROR
 from pydantic_core import from_json
 from starlette.datastructures import Headers
@@ -21,6 +22,10 @@ from starlette.routing import Route
 from a2a_adapters.dialects import DialectRoutes
 from a2a_adapters_mcp.offering.server import ToolServer
 from a2a_adapters_mcp.offering.sessions import CallerSessions, TooManySessionsError
+from a2a_adapters_mcp.offering.stateless.endpoint import StatelessEndpoint
+from a2a_adapters_mcp.offering.stateless.envelope import is_stateless
+from a2a_adapters_mcp.offering.stateless.methods import Methods
+from a2a_adapters_mcp.offering.tools import agent_tools
 
 if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
@@ -40,6 +45,7 @@ def _error(code: int, message: str) -> dict[str, object]:
 
 _NOT_JSON = _error(PARSE_ERROR, "Parse error")
 _STOPPING = _error(INTERNAL_ERROR, "The server is stopping")
+_WITH_SESSIONS = set(SUPPORTED_PROTOCOL_VERSIONS)
 _UNLIMITED_BYTES = 2**62  # bodies are bounded before they get here
 
 
@@ -60,9 +66,15 @@ def mcp_routes(server: DialectServer, offer: McpTools) -> DialectRoutes:
     def caller(request: Request) -> ServerCallContext:
         return server.caller(Request(request.scope[_SCOPE]))
 
+    tools = agent_tools(server.agents, offer.by)
     sessions = CallerSessions(offer.sessions_per_caller)
-    tools = ToolServer(server.agents, caller, offer.by, sessions.lifespan)
-    endpoint = Endpoint(tools, offer, sessions)
+    methods = Methods(tools, server.agents, server.caller, offer.task_after_seconds)
+    endpoint = Endpoint(
+        ToolServer(tools, caller, sessions.lifespan),
+        StatelessEndpoint(methods.carry_out),
+        offer,
+        sessions,
+    )
     logging.getLogger("mcp.server.streamable_http").addFilter(_leaving)
     return DialectRoutes(
         calls=[Route(PATH, endpoint, methods=["GET", "POST", "DELETE"])], aclose=endpoint.aclose
@@ -74,11 +86,19 @@ class Endpoint:
 
     Args:
         tools: What they call.
+        stateless: Answers those that have no sessions.
         offer: How it is offered.
         callers: Bounds what each of them has open.
     """
 
-    def __init__(self, tools: ToolServer, offer: McpTools, callers: CallerSessions) -> None:
+    def __init__(
+        self,
+        tools: ToolServer,
+        stateless: StatelessEndpoint,
+        offer: McpTools,
+        callers: CallerSessions,
+    ) -> None:
+        self._stateless = stateless
         self._callers = callers
         self._sessions = StreamableHTTPSessionManager(
             tools.server,
@@ -97,8 +117,13 @@ class Endpoint:
             return
         if scope["method"] == "POST":
             body = await Request(scope, receive).body()
-            if not _is_json(body):
+            try:
+                value = from_json(body, allow_inf_nan=False)
+            except ValueError:  # the SDK answers some of these as for a failure of its own
                 await JSONResponse(_NOT_JSON, 400)(scope, receive, send)
+                return
+            if is_stateless(Headers(scope=scope), value, _WITH_SESSIONS):
+                await self._stateless.answer(value, scope, receive, send)
                 return
             receive = _again(body, receive)
         if self._running is None:
@@ -126,15 +151,6 @@ class Endpoint:
         async with self._sessions.run():
             self._ready.set()
             await self._ending.wait()
-
-
-def _is_json(body: bytes) -> bool:
-    """Tell whether a body is JSON; the SDK answers for some that are not as for its own failure."""
-    try:
-        from_json(body, allow_inf_nan=False)
-    except ValueError:
-        return False
-    return True
 
 
 def _again(body: bytes, receive: Receive) -> Receive:

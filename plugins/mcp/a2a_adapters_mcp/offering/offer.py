@@ -23,6 +23,8 @@ class McpTools:
         sessions: How many sessions of clients may be open at once.
         sessions_per_caller: How many of them one caller may have, where callers say who they are.
         idle_seconds: How long a session may go unused before it is closed.
+        task_after_seconds: How long a call is waited for until a client that knows tasks
+            (the protocol of 2026-07-28) gets a task in the place of the result.
 
     Raises:
         ConfigurationError: `by` is something else.
@@ -35,6 +37,7 @@ class McpTools:
         sessions: int = 1_000,
         sessions_per_caller: int = 100,
         idle_seconds: float = 1_800,
+        task_after_seconds: float = 5,
     ) -> None:
         if by not in {"agent", "skill"}:
             raise ConfigurationError(f"tools are made by 'agent' or by 'skill', not by {by!r}")
@@ -42,6 +45,7 @@ class McpTools:
         self.sessions = sessions
         self.sessions_per_caller = sessions_per_caller
         self.idle_seconds = idle_seconds
+        self.task_after_seconds = task_after_seconds
 
 
 class Captured(McpTools):

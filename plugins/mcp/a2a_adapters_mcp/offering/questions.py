@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from a2a_adapters import AgentReply, Part
 
 _PRIMITIVES = {"string", "number", "integer", "boolean"}
-_ANSWER = {
+ANSWER = {
     "type": "object",
     "properties": {"answer": {"type": "string", "title": "Answer"}},
     "required": ["answer"],
 }
+"""The schema of an answer to a question that has none."""
+
 _DONE = {"type": "object", "properties": {}}
-_AUTHORISED = "The user says that the authorisation is done."
+AUTHORISED = "The user says that the authorisation is done."
+"""What the agent is told."""
 
 
 class DeclinedError(Exception):
@@ -59,21 +62,21 @@ class Elicitation:
             return None
         if reply.state == "auth-required":
             return await self._authorised(reply)
-        schema = _form_of(reply)
-        result = await self._form(reply.question, schema or _ANSWER)
+        schema = form_of(reply)
+        result = await self._form(reply.question, schema or ANSWER)
         content = result.content or {}
         return [Data(content)] if schema else [Text(str(content.get("answer", "")))]
 
     async def _authorised(self, reply: AgentReply) -> list[Part] | None:
         """Have the user open the page where the authorisation is given, and say when it is done."""
-        url = next(_urls(reply), None)
+        url = url_of(reply)
         if url is None or not self._has_url:
             return None
         request_id = str(self._request_id)
         shown = reply.question or "The agent needs an authorisation."
         _check(await self._session.elicit_url(shown, url, str(uuid4()), request_id))
         await self._form("Have you given the authorisation?", _DONE)
-        return [Text(_AUTHORISED)]
+        return [Text(AUTHORISED)]
 
     async def _form(self, message: str, schema: Mapping[str, Any]) -> ElicitResult:
         related = str(self._request_id)
@@ -86,7 +89,7 @@ def _check(result: ElicitResult) -> ElicitResult:
     return result
 
 
-def _form_of(reply: AgentReply) -> Mapping[str, Any] | None:
+def form_of(reply: AgentReply) -> Mapping[str, Any] | None:
     """Return the schema of the answer if it is one that forms can have: flat, of simple values."""
     for part in reply.status_parts:
         value = part.value if isinstance(part, Data) else None
@@ -101,9 +104,24 @@ def _is_form(schema: Mapping[str, Any]) -> bool:
     if schema.get("type") != "object" or not isinstance(properties, Mapping) or not properties:
         return False
     return all(
-        isinstance(each, Mapping) and each.get("type") in _PRIMITIVES
+        isinstance(each, Mapping) and (each.get("type") in _PRIMITIVES or _is_choice(each))
         for each in properties.values()
     )
+
+
+def _is_choice(schema: Mapping[str, Any]) -> bool:
+    """Tell whether some of several texts may be chosen (SEP-1330)."""
+    items = schema.get("items")
+    return (
+        schema.get("type") == "array"
+        and isinstance(items, Mapping)
+        and ("enum" in items or "anyOf" in items)
+    )
+
+
+def url_of(reply: AgentReply) -> str | None:
+    """Return the page where an authorisation is given, if a user may be sent there."""
+    return next(_urls(reply), None)
 
 
 def _urls(reply: AgentReply) -> Iterator[str]:

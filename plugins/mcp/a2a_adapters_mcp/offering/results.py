@@ -24,10 +24,18 @@ _ASK_AGAIN = (
     "The agent asks the question above and waits. Answer it by calling this tool again with "
     "the answer as message and task_id {!r}."
 )
+_GO_ON = "To go on with this conversation, pass context_id {!r}."
+_FOR_MODELS = {"annotations": {"audience": ["assistant"]}}
 
 
-def to_result(reply: AgentReply) -> CallToolResult:
-    """Return an answer as MCP has it: text, files, and data as structured content."""
+def to_result(reply: AgentReply, *, tells_conversation: bool = False) -> CallToolResult:
+    """Return an answer as MCP has it: text, files, and data as structured content.
+
+    Args:
+        reply: The answer.
+        tells_conversation: Whether the model is told how to go on with it, where there are no
+            sessions that it could be of.
+    """
     parts = list(reply.parts)
     if reply.state in _ENDED_BADLY:
         parts += [part for part in reply.status_parts if part not in parts]
@@ -44,6 +52,8 @@ def to_result(reply: AgentReply) -> CallToolResult:
             "question": reply.question,
             **({"answer": structured} if structured else {}),
         }
+    elif tells_conversation and reply.context_id and reply.state not in _ENDED_BADLY:
+        content.append(_text(_GO_ON.format(reply.context_id)) | _FOR_MODELS)
     return CallToolResult.model_validate(
         {
             "content": content,

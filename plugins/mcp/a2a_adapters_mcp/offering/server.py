@@ -19,7 +19,6 @@ from a2a_adapters.dialects import log_failure
 from a2a_adapters_mcp.offering.arguments import ToolArguments
 from a2a_adapters_mcp.offering.questions import DeclinedError, Elicitation
 from a2a_adapters_mcp.offering.results import error, to_result
-from a2a_adapters_mcp.offering.tools import AgentTool, By, agent_tools
 from a2a_adapters_mcp.offering.work import Work
 
 if TYPE_CHECKING:
@@ -30,10 +29,7 @@ if TYPE_CHECKING:
     from mcp.server.session import ServerSession
     from mcp.types import CallToolResult, Tool
 
-    from a2a_adapters.dialects import DialectAgent
-
-_SKILL = "skill"
-"""Key in a message's metadata: the id of the skill whose tool was called."""
+    from a2a_adapters_mcp.offering.tools import AgentTool
 
 logger = logging.getLogger(__name__)
 
@@ -51,20 +47,18 @@ class ToolServer:
     """Answers clients of MCP with what agents do.
 
     Args:
-        agents: The agents by their ids.
+        tools: The tools by their names.
         caller: Returns who calls, by the HTTP request of a call; None over stdio.
-        by: What there is a tool for.
         lifespan: Entered for each session.
     """
 
     def __init__(
         self,
-        agents: Mapping[str, DialectAgent],
+        tools: Mapping[str, AgentTool],
         caller: Callable[[Any], ServerCallContext],
-        by: By,
         lifespan: Callable[[object], AbstractAsyncContextManager[object]] = nullcontext,
     ) -> None:
-        self._tools = agent_tools(agents, by)
+        self._tools = tools
         self._caller = caller
         self._contexts: WeakKeyDictionary[ServerSession, str] = WeakKeyDictionary()
         self.server: Server[Any, Any] = Server(
@@ -100,8 +94,7 @@ class ToolServer:
         context = self._caller(asked.request)
         if call.progress_token is not None:
             context.requested_extensions = {*context.requested_extensions, PROGRESS_EXTENSION}
-        metadata = {_SKILL: tool.skill} if tool.skill else {}
-        work = Work(tool.agent, context, metadata, _Progress(call).tell)
+        work = Work(tool.agent, context, tool.metadata, _Progress(call).tell)
         context_id = arguments.context_id
         if not (context_id or arguments.task_id):
             context_id = self._contexts.setdefault(call.session, str(uuid4()))

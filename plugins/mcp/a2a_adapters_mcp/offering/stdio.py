@@ -15,6 +15,7 @@ from mcp.server.stdio import stdio_server
 from a2a_adapters import ServerOptions, build_app
 from a2a_adapters_mcp.offering.offer import Captured
 from a2a_adapters_mcp.offering.server import ToolServer
+from a2a_adapters_mcp.offering.tools import agent_tools
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -48,7 +49,7 @@ async def answer_stdio(
     app = build_app(target, options=options, dialects=[offer])
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(app.router.lifespan_context(app))
-        server = ToolServer(offer.server.agents, _caller, by).server
+        server = ToolServer(agent_tools(offer.server.agents, by), _caller).server
         read, write = await stack.enter_async_context(stdio_server(stdout=anyio.wrap_file(output)))
         await server.run(read, write, server.create_initialization_options())
 

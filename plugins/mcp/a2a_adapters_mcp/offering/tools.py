@@ -19,6 +19,7 @@ By: TypeAlias = Literal["agent", "skill"]
 """What a tool stands for."""
 
 _LONGEST_SUFFIX = 5
+_SKILL = "skill"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,11 @@ class AgentTool:
     agent_id: str
     agent: DialectAgent
     skill: str | None
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """What a message's metadata says of the tool."""
+        return {_SKILL: self.skill} if self.skill else {}
 
 
 def agent_tools(agents: Mapping[str, DialectAgent], by: By) -> dict[str, AgentTool]:

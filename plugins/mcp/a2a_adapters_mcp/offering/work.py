@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
     from a2a.server.context import ServerCallContext
+    from a2a.types import Task
 
     from a2a_adapters import Part
     from a2a_adapters.dialects import DialectAgent
@@ -51,8 +52,24 @@ class Work:
         self._answer = Answer()
         self._begun = asyncio.Event()
 
-    async def send(self, parts: Sequence[Part], context_id: str, task_id: str = "") -> AgentReply:
+    def know(self, task: Task) -> None:
+        """Take a task as it was before the message that is sent next."""
+        self._answer.ignore(task)
+
+    async def send(
+        self,
+        parts: Sequence[Part],
+        context_id: str,
+        task_id: str = "",
+        patience: float | None = None,
+    ) -> AgentReply:
         """Send a message and return the answer so far; leaving ends the task.
+
+        Args:
+            parts: The message.
+            context_id: The conversation.
+            task_id: The task that it is for.
+            patience: After how many seconds the task is left to itself, None for never.
 
         Raises:
             InvalidInputError: The message cannot be expressed in the protocol.
@@ -62,14 +79,19 @@ class Work:
         if task_id and not self._answer.task_id:
             asked = GetTaskRequest(id=task_id)
             if task := await self._agent.handler.on_get_task(asked, self._context):
-                self._answer.ignore(task)
+                self.know(task)
         events = self._agent.follow(request, self._context, self._answer)
         following = asyncio.create_task(self._follow(events))
         try:
-            await asyncio.shield(following)
+            await asyncio.wait({following}, timeout=patience)
+            await self._begun.wait()
         except asyncio.CancelledError:
             in_background(self._end(following))
             raise
+        if following.done():
+            following.result()
+        else:
+            following.cancel()
         return self._answer.finish()[1]
 
     async def cancel(self) -> None:
