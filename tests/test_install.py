@@ -20,8 +20,8 @@ import importlib, importlib.util, pkgutil
 import a2a_adapters
 assert not importlib.util.find_spec("langchain_core")
 SQL = (
-    "commit database deliveries engine lease places records retention schema sql sql_push "
-    "state_rows tasks upsert migrations.versions.0001_first"
+    "bulk commit connections database deliveries engine lease places records retention schema sql "
+    "sql_push state_rows tasks upsert migrations.versions.0001_first"
 )
 NEEDED = {
     "a2a_adapters.bindings.grpc": "grpc",

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from a2a_adapters.concurrency.threads import ThreadPool
+from a2a_adapters.storage.connections import break_off
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -116,7 +117,7 @@ class PostgresqlBulk(Bulk):
         """Break off the connection."""
         connection, self._connection = self._connection, None
         if connection is not None:
-            await self._driver.close()  # first, as nothing can come between
+            await break_off(self._driver)  # first, lest it is given to others
             await connection.invalidate()
             await connection.close()
 

@@ -16,8 +16,8 @@ from a2a_adapters.errors import ConfigurationError, MissingExtraError
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.protocol.ids import new_uuid
 from a2a_adapters.storage.commit import GroupCommit, Write
+from a2a_adapters.storage.connections import break_off, connections_of
 from a2a_adapters.storage.engine import (
-    connections_of,
     is_away,
     make_bulk,
     make_engine,
@@ -202,7 +202,6 @@ class Database:
         with contextlib.suppress(Exception):  # a connection that hangs is left behind
             async with asyncio.timeout(1):
                 await self.engine.dispose()
-        for connection in list(self._connections):
-            await connection.close()  # which waits for nothing
+        await asyncio.gather(*map(break_off, self._connections))
         if self._file_lock is not None:
             self._file_lock.release()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL, make_url
@@ -88,20 +87,6 @@ def _postgresql(url: URL) -> AsyncEngine:
 def _no_connect_timeout(url: URL) -> dict[str, Any]:
     given = url.query.get("connect_timeout")
     return {"connect_timeout": given} if given else {}
-
-
-def connections_of(engine: AsyncEngine) -> WeakSet[Any]:
-    """Return the driver's connections, those included that SQLAlchemy has lost track of.
-
-    It does so where a statement is cancelled whose cancelling does not end in time.
-    """
-    connections: WeakSet[Any] = WeakSet()
-
-    @event.listens_for(engine.sync_engine, "connect")
-    def remember(connection: Any, _record: object) -> None:
-        connections.add(connection.driver_connection)
-
-    return connections
 
 
 def make_bulk(url: URL, engine: AsyncEngine) -> Bulk:
