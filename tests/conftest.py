@@ -12,6 +12,7 @@ from importlib.util import find_spec
 import pytest
 from xdist.workermanage import NodeManager
 
+from a2a_adapters.observability.logs import JsonFormatter
 from tests.processes import PATIENCE, UV
 
 # Blocks a2a-sdk's spans: they are not under test, and cost more than what is.
@@ -61,3 +62,15 @@ def logging_as_it_was():
     for name, logger in logging.root.manager.loggerDict.items():
         if name.startswith("a2a_adapters.") and isinstance(logger, logging.Logger):
             logger.disabled = False
+
+
+@pytest.fixture
+def records(caplog):
+    """Return what tells the lines of one of the package's loggers, by its name."""
+    caplog.set_level(logging.INFO, logger="a2a_adapters")
+    caplog.handler.setFormatter(JsonFormatter())
+
+    def of(name):
+        return [r for r in caplog.records if r.name == f"a2a_adapters.{name}"]
+
+    return of

@@ -11,7 +11,6 @@ import pytest
 from a2a_adapters import PROGRESS_EXTENSION, File
 from tests.bindings.support import (
     V1,
-    Agent,
     call,
     old_call,
     old_say,
@@ -19,20 +18,8 @@ from tests.bindings.support import (
     refused,
     rpc,
     say,
-    serving,
     sse,
 )
-
-
-@pytest.fixture
-async def agent():
-    return Agent(input_modes=["*/*"])
-
-
-@pytest.fixture
-async def http(agent):
-    async with serving(agent) as client:
-        yield client
 
 
 def version(value):
@@ -280,17 +267,6 @@ async def test_what_cannot_be_sent_ends_the_stream_with_an_error(monkeypatch, ht
     assert "SECRET" not in stream.text + rest.text + str(sent)
 
 
-async def test_ids_of_calls(http):
-    for call_id in ("x", 7, None, "\u2028"):
-        answer = await http.post("/", json=rpc("SendMessage", say("a"), call_id), headers=V1)
-        assert answer.json()["id"] == call_id
-    for call_id in (True, [], {}):
-        answer = (
-            await http.post("/", json=rpc("SendMessage", say("a"), call_id), headers=V1)
-        ).json()
-        assert (answer["id"], answer["error"]["code"]) == (None, -32600)
-
-
 @pytest.mark.parametrize("path", ["/", "/message:send", "/v1/message:stream"])
 async def test_a_client_that_goes_away_in_its_request(http, agent, caplog, path):
     url = http.base_url
@@ -324,51 +300,6 @@ async def test_clients_are_told_which_extensions_are_active(http):
     assert "a2a-extensions" not in plain.headers
 
 
-@pytest.mark.parametrize("number", [1.0, 1.5, -3, 10**30])
-async def test_any_number_is_an_id(http, number):
-    for body, headers in (
-        (rpc("SendMessage", say("a"), number), V1),
-        (rpc("message/send", old_say("a"), number), {}),
-        (rpc("GetTask", {}, number), V1),
-    ):
-        assert (await http.post("/", json=body, headers=headers)).json()["id"] == number
-
-
-NOTIFICATIONS = [
-    ("SendMessage", say("a"), V1),
-    ("SendStreamingMessage", say("a"), V1),
-    ("message/send", old_say("a"), {}),
-    ("message/stream", old_say("a"), {}),
-]
-
-
-@pytest.mark.parametrize(("method", "params", "headers"), NOTIFICATIONS)
-async def test_a_call_without_an_id_is_carried_out_and_not_answered(
-    http, agent, method, params, headers
-):
-    body = {"jsonrpc": "2.0", "method": method, "params": params}
-    response = await http.post("/", json=body, headers=headers)
-    assert (response.status_code, response.content) == (204, b"")
-    assert len((await call(http, "ListTasks", {}))["result"]["tasks"]) == 1
-    assert [request.text for request in agent.seen] == ["a"]
-
-
-@pytest.mark.parametrize(
-    ("method", "params"), [("Unknown", {}), ("SendMessage", {}), ("GetTask", {"id": "none"})]
-)
-async def test_a_call_without_an_id_is_not_told_what_is_wrong(http, method, params):
-    body = {"jsonrpc": "2.0", "method": method, "params": params}
-    for headers in (V1, {}, version("9.9")):
-        response = await http.post("/", json=body, headers=headers)
-        assert (response.status_code, response.content) == (204, b"")
-
-
-async def test_what_is_no_call_at_all_is_refused_without_an_id(http):
-    for body in ({"jsonrpc": "2.0"}, {"method": "SendMessage"}, []):
-        answer = (await http.post("/", json=body, headers=V1)).json()
-        assert (answer["id"], answer["error"]["code"]) == (None, -32600)
-
-
 async def test_tasks_are_listed_by_rest_of_0_3(http):
     ids = []
     for text in ("a", "ask", "b"):
@@ -389,75 +320,11 @@ async def test_tasks_are_listed_by_rest_of_0_3(http):
     refused(await http.get("/v1/tasks?pageSize=0"), 400, "INVALID_ARGUMENT", "INVALID_PARAMS")
 
 
-PICTURE = b"\x89PNG\xff\xfe\x3e\x3f"  # both alphabets differ here
-ENCODED = base64.b64encode(PICTURE).decode()
-WAYS = [
-    ENCODED,
-    ENCODED.rstrip("="),
-    base64.urlsafe_b64encode(PICTURE).decode(),
-    base64.urlsafe_b64encode(PICTURE).decode().rstrip("="),
-]
-NOT_BASE64 = ["@@@@", "data:image/png;base64,iVBORw0KGgo=", "A", "QQ=", "QQ==QQ==", "é"]
-
-
-@pytest.mark.parametrize("encoded", WAYS)
-async def test_base64_of_either_alphabet_padded_or_not(http, agent, encoded):
-    part = {"raw": encoded, "mediaType": "image/png"}
-    assert "result" in await call(http, "SendMessage", say("", parts=[part]))
-    assert (await http.post("/message:send", json=say("", parts=[part]), headers=V1)).is_success
-    file = {"bytes": encoded, "mimeType": "image/png"}
-    old = old_say("", parts=[{"kind": "file", "file": file}])
-    assert "result" in await old_call(http, "message/send", old)
-    content = [{"file": {"fileWithBytes": encoded, "mimeType": "image/png"}}]
-    assert (await http.post("/v1/message:send", json=proto_say("", content=content))).is_success
-    sent = [request.parts for request in agent.seen]
-    assert sent == [(File(content=PICTURE, media_type="image/png"),)] * 4
-
-
-@pytest.mark.parametrize("encoded", NOT_BASE64)
-async def test_what_is_not_base64_is_refused(http, agent, encoded):
-    for method, path in (
-        ("SendMessage", "/message:send"),
-        ("SendStreamingMessage", "/message:stream"),
-    ):
-        params = say("", parts=[{"text": "see:"}, {"raw": encoded}])
-        error = (await call(http, method, params))["error"]
-        assert (error["code"], error["message"]) == (-32602, "raw is not base64")
-        rest = await http.post(path, json=params, headers=V1)
-        refused(rest, 400, "INVALID_ARGUMENT", "INVALID_PARAMS")
-    old = old_say("", parts=[{"kind": "file", "file": {"bytes": encoded}}])
-    assert (await old_call(http, "message/send", old))["error"]["code"] == -32602
-    content = [{"file": {"fileWithBytes": encoded}}]
-    rest = await http.post("/v1/message:send", json=proto_say("", content=content))
-    refused(rest, 400, "INVALID_ARGUMENT", "INVALID_PARAMS")
-    assert agent.seen == []
-
-
 async def test_values_of_the_callers_own_may_be_called_raw(http, agent):
     values = {"raw": "@@@@", "list": [{"raw": "@@@@"}]}
     params = say("", parts=[{"data": values}], metadata=values)
     assert "result" in await call(http, "SendMessage", params)
     assert agent.seen[-1].parts[0].value == values
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
-        {"text": "x"},
-        {"type": "text", "text": "x"},
-        {"text": "x", "metadata": {"a": 1}},
-        {"data": {"a": 1}},
-        {"type": "data", "data": {"a": 1}},
-        {"file": {"bytes": ENCODED, "mimeType": "image/png"}},
-        {"type": "file", "file": {"uri": "https://x.example/y"}},
-    ],
-)
-async def test_parts_of_0_3_that_do_not_tell_their_kind(http, agent, part):
-    kind = next(kind for kind in ("text", "data", "file") if kind in part)
-    told = {key: value for key, value in part.items() if key != "type"} | {"kind": kind}
-    for parts in ([told], [part]):
-        assert "result" in await old_call(http, "message/send", old_say("", parts=parts))
-    assert agent.seen[0].parts == agent.seen[1].parts
 
 
 async def test_wrong_fields_have_their_names_in_json(http):

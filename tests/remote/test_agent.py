@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 from a2a_adapters import (
     AgentReply,
     AgentRequest,
-    ApiKeyAuth,
-    BearerAuth,
     ConfigurationError,
     Data,
     File,
@@ -23,7 +21,6 @@ from a2a_adapters import (
     Output,
     Progress,
     RemoteAgent,
-    RemoteAuthError,
     RemoteOptions,
     RemoteTaskError,
     TaskMetadata,
@@ -36,7 +33,6 @@ from a2a_adapters import (
 from a2a_adapters.testing import running
 from tests.remote.servers import FOREIGN_AGENTS
 from tests.remote.servers.front import Recording
-from tests.remote.servers.guarded import api_key, bearer
 from tests.remote.servers.mixed import IMAGE, RECORD, REPORT_URL, mixed_parts
 from tests.remote.servers.states import (
     LOGIN,
@@ -274,56 +270,6 @@ async def test_a_message_carries_the_ids_of_its_conversation():
     assert contexts[1] == conversation.context_id
     assert contexts[2] == "theirs"
     assert "my own key" not in str([received.body for received in recording.received])
-
-
-@pytest.mark.parametrize("card_too", [True, False])
-@pytest.mark.parametrize(
-    ("server", "auth"),
-    [
-        (bearer, BearerAuth("s3cret")),
-        (bearer, BearerAuth(lambda: "s3cret")),
-        (api_key, ApiKeyAuth("s3cret")),
-    ],
-)
-async def test_credentials(server, auth, card_too):
-    async with running(server(card_too=card_too)) as url:
-        async with RemoteAgent(url, auth=auth) as agent:
-            assert (await agent.send("ping")).text == "pong: ping"
-        async with RemoteAgent(url) as stranger:
-            with pytest.raises(RemoteAuthError, match="401"):
-                await stranger.send("ping")
-
-
-async def test_a_token_is_asked_for_each_time():
-    tokens = ["one", "two"]
-
-    async def next_token():
-        return tokens[0]
-
-    guarded = bearer("one")
-    async with running(guarded) as url, RemoteAgent(url, auth=BearerAuth(next_token)) as agent:
-        await agent.send("ping")
-        tokens.pop(0)
-        guarded.value = "Bearer two"
-        assert (await agent.send("ping")).text == "pong: ping"
-
-
-async def test_a_token_that_cannot_be_had_is_told_without_its_reason():
-    def no_token():
-        raise LookupError("the vault's secret path")
-
-    async with running(bearer()) as url, RemoteAgent(url, auth=BearerAuth(no_token)) as agent:
-        with pytest.raises(RemoteAuthError, match="LookupError") as caught:
-            await agent.send("ping")
-    assert "vault" not in str(caught.value)
-
-
-@pytest.mark.parametrize("auth", [BearerAuth("s3cret\n"), ApiKeyAuth(lambda: " s3cret")])
-async def test_a_secret_that_cannot_be_sent_is_not_told(auth):
-    async with running(bearer()) as url, RemoteAgent(url, auth=auth) as agent:
-        with pytest.raises(RemoteAuthError, match="cannot be sent") as caught:
-            await agent.send("ping")
-    assert "s3cret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

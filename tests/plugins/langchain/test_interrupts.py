@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import pytest
 from a2a_adapters_langchain import adapt
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -18,6 +17,7 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from a2a_adapters import Data, File, InputRequired, Output, Rejected, TargetError, TaskMetadata
+from tests.plugins.langchain.letters import send, sent
 from tests.plugins.langchain.support import (
     USAGE,
     Scripted,
@@ -42,28 +42,12 @@ class Age(BaseModel):
 
 
 HAS_SCHEMAS = "response_schema" in signature(interrupt).parameters
-HAS_MODES = "interrupt_mode" in signature(HumanInTheLoopMiddleware).parameters
-MODES = [{}, {"interrupt_mode": "per_call"}] if HAS_MODES else [{}]
-
-sent: list[str] = []
-
-
-@tool
-def send(to: str) -> str:
-    """Send a letter."""
-    sent.append(to)
-    return f"sent to {to}"
 
 
 @tool
 def question(text: str) -> str:
     """Ask the user."""
     return str(interrupt(text))
-
-
-@pytest.fixture(autouse=True)
-def nothing_sent():
-    sent.clear()
 
 
 def asking(*payloads: Any, **options: Any):
@@ -294,116 +278,6 @@ async def test_interrupt_after_a_node():
     assert first.prompt == "Go on with tools?"
     assert answer(await run(adapter, reply(first, "yes"))) == "done"
     assert sent == ["Ann"]
-
-
-def approving(calls: int = 1, **options: Any):
-    letters = [call("send", f"c{n}", to=f"Ann{n}") for n in range(calls)]
-    model = Scripted(script=[calling(*letters), "done"])
-    middleware = HumanInTheLoopMiddleware(interrupt_on={"send": True}, **options)
-    return adapt(create_agent(model, tools=[send], middleware=[middleware])), model
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("text", ["approve", "Yes!", " ok "])
-async def test_an_approval_by_text(mode, text):
-    adapter, _ = approving(**mode)
-    first = await asked(adapter, "write")
-    assert "Tool: send" in first.prompt
-    assert "approve, reject and a reason" in first.prompt
-    assert answer(await run(adapter, reply(first, text))) == "done"
-    assert sent == ["Ann0"]
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("text", ["reject: too early", "No, because too early"])
-async def test_a_rejection_by_text_tells_the_reason(mode, text):
-    adapter, model = approving(**mode)
-    first = await asked(adapter, "write")
-    assert answer(await run(adapter, reply(first, text))) == "done"
-    assert sent == []
-    assert model.seen[-1][-1].text.endswith("too early")
-
-
-@pytest.mark.parametrize("text", ["yes, but to Bob", "maybe", "approve it if you think so"])
-async def test_anything_else_is_no_approval(text):
-    adapter, _ = approving()
-    first = await asked(adapter, "write")
-    (again,) = await run(adapter, reply(first, text))
-    assert again.prompt.startswith("That is none of the decisions")
-    assert sent == []
-    assert answer(await run(adapter, reply(again, "approve"))) == "done"
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        {"decisions": [{"type": "approve"}, {"type": "reject"}]},
-        [{"type": "approve"}, {"type": "reject"}],
-    ],
-)
-async def test_decisions_by_data_are_one_for_each_action(data):
-    adapter, _ = approving(2)
-    first = await asked(adapter, "write")
-    (again,) = await run(adapter, reply(first, Data({"type": "approve"})))
-    assert "2 decisions" in again.prompt
-    (again,) = await run(adapter, reply(first, Data([{"type": "approve"}, {"type": "delete"}])))
-    assert "decisions of type: approve, edit, reject, respond" in again.prompt
-    assert answer(await run(adapter, reply(again, Data(data)))) == "done"
-    assert sent == ["Ann0"]
-
-
-async def test_text_approves_all_actions_of_a_question():
-    adapter, _ = approving(2)
-    first = await asked(adapter, "write")
-    await run(adapter, reply(first, "approve"))
-    assert sorted(sent) == ["Ann0", "Ann1"]
-
-
-async def test_a_decision_may_be_text_in_a_data_part():
-    adapter, _ = approving()
-    first = await asked(adapter, "write")
-    assert answer(await run(adapter, reply(first, Data("approve")))) == "done"
-    assert sent == ["Ann0"]
-
-
-async def test_an_edit_by_data():
-    adapter, _ = approving()
-    first = await asked(adapter, "write")
-    edit = {"type": "edit", "edited_action": {"name": "send", "args": {"to": "Bob"}}}
-    await run(adapter, reply(first, Data(edit)))
-    assert sent == ["Bob"]
-
-
-@pytest.mark.skipif(not HAS_MODES, reason="this LangChain asks for all calls at once")
-async def test_approvals_per_call_are_asked_one_by_one():
-    adapter, _ = approving(2, interrupt_mode="per_call")
-    first = await asked(adapter, "write")
-    second = (await run(adapter, reply(first, "approve")))[-1]
-    assert isinstance(second, InputRequired)
-    assert answer(await run(adapter, reply(second, "reject"))) == "done"
-    assert len(sent) == 1
-
-
-async def test_a_tool_that_only_a_human_answers_takes_any_text():
-    middleware = HumanInTheLoopMiddleware(
-        interrupt_on={"question": {"allowed_decisions": ["respond"]}}
-    )
-    model = Scripted(script=[calling(call("question", text="Name?")), "hello"])
-    adapter = adapt(create_agent(model, tools=[question], middleware=[middleware]))
-    first = await asked(adapter, "hi")
-    assert "your answer" in first.prompt
-    assert answer(await run(adapter, reply(first, "no idea"))) == "hello"
-    assert model.seen[-1][-1].text == "no idea"
-
-
-async def test_a_decision_that_is_not_allowed_is_asked_again():
-    middleware = HumanInTheLoopMiddleware(interrupt_on={"send": {"allowed_decisions": ["reject"]}})
-    model = Scripted(script=[calling(call("send", to="Ann")), "done"])
-    adapter = adapt(create_agent(model, tools=[send], middleware=[middleware]))
-    first = await asked(adapter, "write")
-    (again,) = await run(adapter, reply(first, "approve"))
-    assert isinstance(again, InputRequired)
-    assert sent == []
 
 
 async def test_an_answer_to_a_question_nobody_asked_is_rejected():

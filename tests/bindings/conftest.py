@@ -1,0 +1,18 @@
+"""An agent and a client of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.bindings.support import Agent, serving
+
+
+@pytest.fixture
+async def agent():
+    return Agent(input_modes=["*/*"])
+
+
+@pytest.fixture
+async def http(agent):
+    async with serving(agent) as client:
+        yield client

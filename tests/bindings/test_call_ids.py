@@ -1,0 +1,70 @@
+"""The ids of JSON-RPC calls, and what is a call."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.bindings.support import (
+    V1,
+    call,
+    old_say,
+    rpc,
+    say,
+)
+from tests.bindings.test_bindings import version
+
+
+async def test_ids_of_calls(http):
+    for call_id in ("x", 7, None, "\u2028"):
+        answer = await http.post("/", json=rpc("SendMessage", say("a"), call_id), headers=V1)
+        assert answer.json()["id"] == call_id
+    for call_id in (True, [], {}):
+        answer = (
+            await http.post("/", json=rpc("SendMessage", say("a"), call_id), headers=V1)
+        ).json()
+        assert (answer["id"], answer["error"]["code"]) == (None, -32600)
+
+
+@pytest.mark.parametrize("number", [1.0, 1.5, -3, 10**30])
+async def test_any_number_is_an_id(http, number):
+    for body, headers in (
+        (rpc("SendMessage", say("a"), number), V1),
+        (rpc("message/send", old_say("a"), number), {}),
+        (rpc("GetTask", {}, number), V1),
+    ):
+        assert (await http.post("/", json=body, headers=headers)).json()["id"] == number
+
+
+NOTIFICATIONS = [
+    ("SendMessage", say("a"), V1),
+    ("SendStreamingMessage", say("a"), V1),
+    ("message/send", old_say("a"), {}),
+    ("message/stream", old_say("a"), {}),
+]
+
+
+@pytest.mark.parametrize(("method", "params", "headers"), NOTIFICATIONS)
+async def test_a_call_without_an_id_is_carried_out_and_not_answered(
+    http, agent, method, params, headers
+):
+    body = {"jsonrpc": "2.0", "method": method, "params": params}
+    response = await http.post("/", json=body, headers=headers)
+    assert (response.status_code, response.content) == (204, b"")
+    assert len((await call(http, "ListTasks", {}))["result"]["tasks"]) == 1
+    assert [request.text for request in agent.seen] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("method", "params"), [("Unknown", {}), ("SendMessage", {}), ("GetTask", {"id": "none"})]
+)
+async def test_a_call_without_an_id_is_not_told_what_is_wrong(http, method, params):
+    body = {"jsonrpc": "2.0", "method": method, "params": params}
+    for headers in (V1, {}, version("9.9")):
+        response = await http.post("/", json=body, headers=headers)
+        assert (response.status_code, response.content) == (204, b"")
+
+
+async def test_what_is_no_call_at_all_is_refused_without_an_id(http):
+    for body in ({"jsonrpc": "2.0"}, {"method": "SendMessage"}, []):
+        answer = (await http.post("/", json=body, headers=V1)).json()
+        assert (answer["id"], answer["error"]["code"]) == (None, -32600)

@@ -1,0 +1,12 @@
+"""No test finds letters of another."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.plugins.langchain.letters import sent
+
+
+@pytest.fixture(autouse=True)
+def nothing_sent():
+    sent.clear()

@@ -1,0 +1,14 @@
+"""A tool, and what was done with it."""
+
+from __future__ import annotations
+
+from langchain_core.tools import tool
+
+sent: list[str] = []
+
+
+@tool
+def send(to: str) -> str:
+    """Send a letter."""
+    sent.append(to)
+    return f"sent to {to}"
