@@ -6,6 +6,7 @@ import logging
 import time
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Protocol
 
@@ -18,17 +19,22 @@ BOUNDS = (0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 9
 
 
 class Histogram:
-    """How many durations there were of which length."""
+    """How many durations there were of which length.
 
-    __slots__ = ("counts", "total")
+    Args:
+        bounds: Upper bounds of its buckets, in seconds.
+    """
 
-    def __init__(self) -> None:
-        self.counts = [0] * (len(BOUNDS) + 1)
+    __slots__ = ("bounds", "counts", "total")
+
+    def __init__(self, bounds: Sequence[float] = BOUNDS) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
         self.total = 0.0
 
     def add(self, seconds: float) -> None:
         """Count a duration."""
-        self.counts[bisect_left(BOUNDS, seconds)] += 1
+        self.counts[bisect_left(self.bounds, seconds)] += 1
         self.total += seconds
 
 
@@ -48,6 +54,7 @@ class Figures:
 
     Args:
         messages: Those that are being answered or wait for that; whoever answers keeps them.
+        count_owned: Tells how many tasks run here, or wait here for their callers.
 
     Attributes:
         tasks: Tasks that have ended, by their last state.
@@ -56,11 +63,26 @@ class Figures:
         pushes: Push notifications, by what became of them.
         messages: Those that are being answered or wait for that.
         open_streams: How many streams are being read.
+        takeovers: Tasks of processes that are gone, by what became of them here.
+        lost_tasks: How many tasks other processes took from this one.
     """
 
-    __slots__ = ("messages", "open_streams", "pushes", "refusals", "run_seconds", "tasks")
+    __slots__ = (
+        "_count_owned",
+        "lost_tasks",
+        "messages",
+        "open_streams",
+        "pushes",
+        "refusals",
+        "run_seconds",
+        "takeovers",
+        "tasks",
+    )
 
-    def __init__(self, messages: AbstractSet[Message]) -> None:
+    def __init__(self, messages: AbstractSet[Message], count_owned: Callable[[], int]) -> None:
+        self._count_owned = count_owned
+        self.takeovers: Counter[str] = Counter()
+        self.lost_tasks = 0
         self.tasks: Counter[str] = Counter()
         self.run_seconds = Histogram()
         self.refusals: Counter[str] = Counter()
@@ -74,6 +96,11 @@ class Figures:
             self.refusals[type(message.error).__name__] += 1
         elif message.began_at:
             self.run_seconds.add(time.monotonic() - message.began_at)
+
+    @property
+    def owned(self) -> int:
+        """How many tasks run here, or wait here for their callers."""
+        return self._count_owned()
 
     @property
     def queued(self) -> int:

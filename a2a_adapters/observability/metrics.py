@@ -15,8 +15,6 @@ from prometheus_client.registry import Collector
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
-from a2a_adapters.observability.figures import BOUNDS, Histogram
-
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Iterable, Mapping
@@ -24,7 +22,8 @@ if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
     from starlette.types import Receive, Scope, Send
 
-    from a2a_adapters.observability.figures import Figures
+    from a2a_adapters.observability.figures import Figures, Histogram
+    from a2a_adapters.observability.process import StorageFigures
 
 _AGENT = "agent"
 
@@ -35,11 +34,19 @@ class MetricsEndpoint:
     Args:
         agents: The figures.
         outliving: Tells how many blocking calls work for tasks that were stopped.
+        storage: The figures of the storage, if it has any.
     """
 
-    def __init__(self, agents: Mapping[str, Figures], outliving: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        agents: Mapping[str, Figures],
+        outliving: Callable[[], int],
+        storage: StorageFigures | None = None,
+    ) -> None:
         self._registry = CollectorRegistry()
         self._registry.register(_Agents(agents, outliving))
+        if storage is not None:
+            self._registry.register(_Storage(storage))
         ProcessCollector(registry=self._registry)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,6 +71,16 @@ class _Agents(Collector):
         yield self._gauge("a2a_running", "Messages being answered.", lambda f: f.running)
         yield self._gauge("a2a_queued", "Messages waiting for their turn.", lambda f: f.queued)
         yield self._gauge("a2a_open_streams", "Streams being read.", lambda f: f.open_streams)
+        yield self._gauge("a2a_owned_tasks", "Tasks that run or wait here.", lambda f: f.owned)
+        yield self._counter(
+            "a2a_takeovers", "Tasks taken over from others.", "outcome", lambda f: f.takeovers
+        )
+        lost = CounterMetricFamily(
+            "a2a_lost_tasks", "Tasks that others took from here.", labels=[_AGENT]
+        )
+        for name, figures in self._agents.items():
+            lost.add_metric([name], figures.lost_tasks)
+        yield lost
         runs = HistogramMetricFamily(
             "a2a_run_seconds", "How long the agent took for a message.", labels=[_AGENT]
         )
@@ -92,6 +109,35 @@ class _Agents(Collector):
         return family
 
 
+class _Storage(Collector):
+    """Reads the figures of the storage when they are asked for."""
+
+    def __init__(self, figures: StorageFigures) -> None:
+        self._figures = figures
+
+    def collect(self) -> Iterable[Metric]:
+        """Return every figure."""
+        figures = self._figures
+        seconds = HistogramMetricFamily(
+            "a2a_storage_seconds", "How long the storage took.", labels=["operation"]
+        )
+        for operation, took in (("read", figures.read_seconds), ("write", figures.write_seconds)):
+            seconds.add_metric([operation], _buckets(took), took.total)
+        yield seconds
+        yield GaugeMetricFamily(
+            "a2a_storage_queue", "Writes that wait for a transaction.", figures.waiting_writes
+        )
+        yield CounterMetricFamily(
+            "a2a_leases_lost", "Leases that ended before their renewal.", figures.leases_lost
+        )
+        yield GaugeMetricFamily(
+            "a2a_bus_lag_seconds", "How long the bus between processes takes.", figures.bus_lag
+        )
+        yield CounterMetricFamily(
+            "a2a_bus_losses", "Times that letters may have been lost.", figures.bus_losses
+        )
+
+
 def _tasks(figures: Figures) -> Counter[str]:
     return figures.tasks
 
@@ -107,7 +153,7 @@ def _pushes(figures: Figures) -> Counter[str]:
 def _buckets(histogram: Histogram) -> list[tuple[str, float]]:
     """Return the buckets as Prometheus has them, each with those below it."""
     total, buckets = 0, []
-    for bound, count in zip((*map(str, BOUNDS), "+Inf"), histogram.counts, strict=True):
+    for bound, count in zip((*map(str, histogram.bounds), "+Inf"), histogram.counts, strict=True):
         total += count
         buckets.append((bound, float(total)))
     return buckets

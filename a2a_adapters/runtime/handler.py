@@ -113,7 +113,7 @@ class Runtime(OptionalOperations):
         self._sent = SentRequests(own, adapter if self._journal.knows_owners else None)
         self._executions = Executions()
         self._upkeep = Upkeep()
-        self.figures = Figures(self._executions.runs)
+        self.figures = Figures(self._executions.runs, lambda: self._live.owned)
         self._push = PushNotifier(push, own, self.figures.pushes) if push else None
         attach = self._push.attach if self._push else None
         self._live = LiveTasks(
@@ -134,7 +134,7 @@ class Runtime(OptionalOperations):
             self.figures,
             self._push,
         )
-        self._takeover = Takeover(own, self._live, self._runs, executor, self._limits)
+        self._takeover = Takeover(own, self._live, self._runs, executor, self._limits, self.figures)
         self._is_closing = False
         self._backlog = Backlog(self._limits.subscribers_bytes)
 

@@ -264,6 +264,11 @@ class LiveTasks:
         """Return the live tasks of one owner."""
         return [live for live in self._by_id.values() if live.owner == owner]
 
+    @property
+    def owned(self) -> int:
+        """How many tasks run here, or wait here for their callers."""
+        return sum(bool(live.runs) for live in self._by_id.values()) + len(self._expiries)
+
     def all(self) -> list[LiveTask]:
         """Return every live task."""
         return list(self._by_id.values())

@@ -11,6 +11,7 @@ from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 from a2a.server.context import ServerCallContext
 
 from a2a_adapters.executor.executor import AdapterExecutor
+from a2a_adapters.observability.process import process_name
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import answered_question, is_durable
 from a2a_adapters.runtime.journal import Caller
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from a2a.types import Task
 
     from a2a_adapters.limits import Limits
+    from a2a_adapters.observability.figures import Figures
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.registry import LiveTasks
     from a2a_adapters.runtime.runs import Runs
@@ -46,6 +48,7 @@ class Takeover:
         runs: Goes on with them.
         executor: May be able to.
         limits: How long a task may wait for its caller.
+        figures: Count takeovers.
     """
 
     def __init__(
@@ -55,7 +58,9 @@ class Takeover:
         runs: Runs,
         executor: AgentExecutor,
         limits: Limits,
+        figures: Figures,
     ) -> None:
+        self._figures = figures
         self._storage = storage
         self._live = live
         self._runs = runs
@@ -102,6 +107,7 @@ class Takeover:
             if self._executor is not None:
                 self._executor.leave(task_id)
             self._runs.lose(live)
+            self._figures.lost_tasks += 1
 
     def leave(self, live: LiveTask) -> bool:
         """Leave a task to the next process, if that can go on with it; tell whether it can."""
@@ -127,7 +133,7 @@ class Takeover:
 
     async def _resume(self, left: LeftTask) -> None:
         live = await self._live.adopt(left)
-        logger.warning("task %s was left by another process, and goes on", live.task_id)
+        self._report(left, "goes on", "resumed")
         try:
             await self._runs.resume(live)
         except BaseException:
@@ -141,11 +147,24 @@ class Takeover:
             await self._storage.tasks.delete(task.id, context)
             return
         live = await self._live.adopt(left)
-        logger.warning("task %s was left by another process, and ends", live.task_id)
+        self._report(left, "ends", "ended")
         try:
             await live.set_state(states.FAILED, self._reason(left))
         finally:
             self._live.release(live)
+
+    def _report(self, left: LeftTask, what: str, outcome: str) -> None:
+        """Count and log a takeover."""
+        self._figures.takeovers[outcome] += 1
+        task_id, owned_by, taken_by = left.stored.task.id, left.process, process_name()
+        logger.warning(
+            "task %s of process %s %s at %s",
+            task_id,
+            owned_by or "(unknown)",
+            what,
+            taken_by,
+            extra={"task_id": task_id, "owned_by": owned_by, "taken_by": taken_by},
+        )
 
     def _reason(self, left: LeftTask) -> str:
         if left.stored.task.status.state in states.INTERRUPTED:

@@ -115,7 +115,9 @@ def _metrics(agents: ServedAgents, options: ServerOptions) -> list[Route]:
     except ImportError as error:
         raise MissingExtraError("/metrics", "metrics") from error
     endpoint: ASGIApp = MetricsEndpoint(
-        {a.address.name or a.about.name: a.runtime.figures for a in agents}, outliving_calls
+        {a.address.name or a.about.name: a.runtime.figures for a in agents},
+        outliving_calls,
+        agents.storage.figures,
     )
     if options.authentication is not None:
         endpoint = AuthenticationGate(endpoint, options.authentication)

@@ -37,6 +37,9 @@ logger = logging.getLogger(__name__)
 Payload: TypeAlias = tuple[str, str]
 """To which process, and what: ASCII."""
 
+Deliver: TypeAlias = "Callable[[Sequence[Payload], float], Awaitable[object]]"
+"""Hands payloads to the carrier, in so many seconds at most."""
+
 
 class _Listener(NamedTuple):
     receive: Callable[[Letter], None]
@@ -185,7 +188,7 @@ class BatchBus(Bus):
         for listener in self._listeners.values():
             listener.on_loss()
 
-    async def _send_by(self, deliver: Callable[[Sequence[Payload]], Awaitable[object]]) -> None:
+    async def _send_by(self, deliver: Deliver) -> None:
         """Send what waits, and what will."""
         self._wake.set()
         while True:
@@ -216,9 +219,7 @@ class BatchBus(Bus):
         del self._waiting[:taken]
         return batch
 
-    async def _deliver(
-        self, letters: list[Letter], deliver: Callable[[Sequence[Payload]], Awaitable[object]]
-    ) -> None:
+    async def _deliver(self, letters: list[Letter], deliver: Deliver) -> None:
         """Send letters; if that fails they are sent again, under the same numbers."""
         bodies: dict[str, list[tuple[str, str]]] = {}
         for letter in letters:
@@ -233,8 +234,7 @@ class BatchBus(Bus):
         for start in range(0, len(payloads), at_once):
             some = payloads[start : start + at_once]
             size = sum(len(payload) for _, payload in some)
-            async with asyncio.timeout(ANSWER_SECONDS + size / _BYTES_PER_SECOND):
-                await deliver(some)
+            await deliver(some, ANSWER_SECONDS + size / _BYTES_PER_SECOND)
         self._sent.update(bodies.keys())
 
     def _payloads(self, process: str, batch: str) -> Iterator[str]:

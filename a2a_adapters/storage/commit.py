@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from abc import ABC, abstractmethod
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+    from a2a_adapters.observability.process import StorageFigures
     from a2a_adapters.storage.bulk import Bulk, Rows
     from a2a_adapters.storage.health import Health
 
@@ -99,9 +101,13 @@ class GroupCommit:
         engine: The database.
         bulk: Writes rows to it.
         health: Told whether the database can be written.
+        figures: Told how long that takes, and how much waits for it.
     """
 
-    def __init__(self, engine: AsyncEngine, bulk: Bulk, health: Health) -> None:
+    def __init__(
+        self, engine: AsyncEngine, bulk: Bulk, health: Health, figures: StorageFigures
+    ) -> None:
+        self._figures = figures
         self._engine = engine
         self._dialect = engine.dialect.name
         self.bulk = bulk
@@ -163,6 +169,7 @@ class GroupCommit:
             raise StorageUnavailableError
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((write, future))
+        self._figures.waiting_writes = len(self._waiting)
         self._wake.set()
         if patience is None:
             return await future
@@ -212,6 +219,7 @@ class GroupCommit:
                 taken.append((write, future))
             keys.add(write.key)
         self._waiting.extendleft(reversed(later))
+        self._figures.waiting_writes = len(self._waiting)
         return taken
 
     async def _write_apart(self, write: Write, future: asyncio.Future[Any]) -> None:
@@ -237,6 +245,7 @@ class GroupCommit:
         for write, _ in batch:
             write.was_tried = True
         writes = [write for write, _ in batch]
+        began = time.monotonic()
         try:
             async with asyncio.timeout(_limit(writes)):
                 results = await self._transaction(writes)
@@ -250,6 +259,7 @@ class GroupCommit:
                 _tell(batch[0][1], _refusal(error))
                 return True
             return all([await self._commit([one]) for one in batch])
+        self._figures.write_seconds.add(time.monotonic() - began)
         self._health.succeeded()
         for (write, future), result in zip(batch, results, strict=True):
             if future.done() and (undo := write.undo()) and not isinstance(result, Exception):

@@ -13,8 +13,9 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from a2a_adapters.errors import ConfigurationError, MissingExtraError
+from a2a_adapters.observability.process import StorageFigures
 from a2a_adapters.protocol.errors import StorageUnavailableError
-from a2a_adapters.protocol.ids import new_uuid
+from a2a_adapters.protocol.ids import new_id
 from a2a_adapters.storage.commit import GroupCommit, Write
 from a2a_adapters.storage.connections import break_off, connections_of
 from a2a_adapters.storage.engine import (
@@ -27,6 +28,7 @@ from a2a_adapters.storage.engine import (
 from a2a_adapters.storage.health import PATIENCE_SECONDS, Health
 from a2a_adapters.storage.lease import LEASE_SECONDS, FileLock, Lease
 from a2a_adapters.storage.migrate import upgrade
+from a2a_adapters.storage.pulse import Pulse
 from a2a_adapters.storage.schema import tasks
 
 if TYPE_CHECKING:
@@ -76,15 +78,18 @@ class Database:
         self._url = parse_url(url)
         self.name = shown(self._url)
         self.engine = make_engine(self._url)
-        self.process_id = new_uuid()
+        self.process_id = new_id()
+        self.figures = StorageFigures()
         self.health = Health(self.name)
-        self.commits = GroupCommit(self.engine, make_bulk(self._url, self.engine), self.health)
+        bulk = make_bulk(self._url, self.engine)
+        self.commits = GroupCommit(self.engine, bulk, self.health, self.figures)
         self._file_lock = (
             FileLock(Path(self._url.database or "")) if self._url.drivername[0] == "s" else None
         )
         self._connections = () if self._file_lock else connections_of(self.engine)
         self.bus = None if self._file_lock else _bus(bus, self.engine, self.process_id)
-        self.lease = Lease(self.commits, self.process_id, lease_seconds)
+        self._pulse = Pulse(self.bus, self.process_id, self.figures) if self.bus else None
+        self.lease = Lease(self.commits, self.process_id, lease_seconds, self.figures)
 
     @property
     def is_ready(self) -> bool:
@@ -125,6 +130,8 @@ class Database:
                 await bus.start()
         except TimeoutError as error:
             raise ConfigurationError(f"{bus.name} cannot be reached") from error
+        if self._pulse is not None:
+            self._pulse.start()
 
     async def read(self, query: Executable) -> Sequence[Row[Any]]:
         """Return the rows of a query.
@@ -142,14 +149,18 @@ class Database:
     async def _read(self, query: Executable) -> Sequence[Row[Any]]:
         """Return the rows of a query, however long it takes until the database is back."""
         while True:
+            began = time.monotonic()
             try:
                 async with self.engine.connect() as connection:
-                    return (await connection.execute(query)).all()
+                    rows = (await connection.execute(query)).all()
             except (SQLAlchemyError, OSError) as error:
                 self.health.failed(error)
                 if not is_away(error):
                     raise StorageUnavailableError from error
                 await asyncio.sleep(_PAUSE)
+            else:
+                self.figures.read_seconds.add(time.monotonic() - began)
+                return rows
 
     async def looked_at(self, look: Callable[[Connection], T]) -> T:
         """Return what a function says of the database as it is, without taking part in it.
@@ -197,6 +208,8 @@ class Database:
     async def release(self) -> None:
         """Disconnect."""
         self.health.close()
+        if self._pulse is not None:
+            self._pulse.close()
         if self.bus is not None:
             await self.bus.aclose()
         with contextlib.suppress(Exception):  # a connection that hangs is left behind

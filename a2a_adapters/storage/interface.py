@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from a2a.server.tasks import PushNotificationConfigStore, TaskStore
     from a2a.types import Task
 
+    from a2a_adapters.observability.process import StorageFigures
     from a2a_adapters.storage.bus import Bus
 
 
@@ -49,6 +50,8 @@ class LeftTask(NamedTuple):
     stored: StoredTask
     takeovers: int = 0
     """How many processes have ended without handing it over."""
+    process: str = ""
+    """The name of the one that had it, if it is known."""
 
 
 class Undelivered(NamedTuple):
@@ -216,6 +219,9 @@ class Storage(ABC):
 
     is_durable: bool
     """Whether it outlives its process."""
+
+    figures: StorageFigures | None = None
+    """What it counts, if it does."""
 
     @property
     @abstractmethod

@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import logging
 import os
-import socket
 import time
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, func, literal, select
+from sqlalchemy import delete, func, literal, select, update
 
 from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.observability.process import process_name
 from a2a_adapters.storage.commit import Write
 from a2a_adapters.storage.schema import processes
 from a2a_adapters.storage.upsert import upsert
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, ScalarSelect
     from sqlalchemy.ext.asyncio import AsyncConnection
 
+    from a2a_adapters.observability.process import StorageFigures
     from a2a_adapters.storage.commit import GroupCommit
 
 LEASE_SECONDS = 10.0
@@ -82,9 +83,13 @@ class Lease:
         commits: Writes it.
         process_id: This process.
         seconds: How long it counts as alive without renewing the lease.
+        figures: Count the times that this was too short.
     """
 
-    def __init__(self, commits: GroupCommit, process_id: str, seconds: float) -> None:
+    def __init__(
+        self, commits: GroupCommit, process_id: str, seconds: float, figures: StorageFigures
+    ) -> None:
+        self._figures = figures
         self._commits = commits
         self._seconds = seconds
         self._process_id = process_id
@@ -102,8 +107,7 @@ class Lease:
         self._renewal = asyncio.create_task(self._renew(began))
 
     def _entry(self) -> RenewLease:
-        name = f"{socket.gethostname()}:{os.getpid()}"
-        return RenewLease(self._process_id, name, self._seconds)
+        return RenewLease(self._process_id, process_name(), self._seconds)
 
     async def _renew(self, last: float) -> None:
         while True:
@@ -116,6 +120,7 @@ class Lease:
                 last = began
 
     def _tell_of_lapse(self, seconds: float) -> None:
+        self._figures.leases_lost += 1
         logger.warning("the lease was not renewed for %.1f s: others may have our tasks", seconds)
         for listener in self._listeners:
             listener()
@@ -173,9 +178,11 @@ class EndLease(Write):
     async def execute(
         cls, connection: AsyncConnection, writes: Sequence[EndLease]
     ) -> Sequence[object]:
-        """End them; there is one."""
+        """End them; there is one. Its name stays for a while, for those that take its tasks."""
+        ended = now_of(connection.dialect.name) - 1
         for write in writes:
-            await connection.execute(delete(processes).where(processes.c.id == write.process_id))
+            mine = processes.c.id == write.process_id
+            await connection.execute(update(processes).where(mine).values(lease_until=ended))
         return [None] * len(writes)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+import os
+import socket
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -12,7 +14,7 @@ from psycopg import sql
 from a2a_adapters.storage.batches import ANSWER_SECONDS, BEAT_SECONDS, BatchBus
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Generator, Sequence
     from typing import TypeAlias
 
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -61,15 +63,37 @@ class NotifyBus(BatchBus):
             while True:
                 async for notice in connection.notifies(timeout=BEAT_SECONDS):
                     self._hear(notice.payload)
-                async with asyncio.timeout(ANSWER_SECONDS):
+                with _answering(connection, ANSWER_SECONDS):
                     await connection.execute("SELECT 1")
 
     async def _send(self) -> None:
         async with self._connection() as connection:
 
-            async def deliver(payloads: Sequence[Payload]) -> None:
-                await connection.execute(_NOTIFY, list(map(list, zip(*payloads, strict=True))))
+            async def deliver(payloads: Sequence[Payload], seconds: float) -> None:
+                with _answering(connection, seconds):
+                    await connection.execute(_NOTIFY, list(map(list, zip(*payloads, strict=True))))
 
             # What is notified need not survive a crash of the database: nobody listens then.
             await connection.execute("SET synchronous_commit = off")
             await self._send_by(deliver)
+
+
+@contextmanager
+def _answering(connection: _Connection, seconds: float) -> Generator[None]:
+    """Fail if the database does not answer in time.
+
+    A statement that is cancelled would wait for its end: with psycopg 3.2 for ever.
+    """
+    alarm = asyncio.get_running_loop().call_later(seconds, _cut, connection)
+    try:
+        yield
+    finally:
+        alarm.cancel()
+
+
+def _cut(connection: _Connection) -> None:
+    with (
+        suppress(OSError, psycopg.Error),
+        socket.socket(fileno=os.dup(connection.fileno())) as line,
+    ):
+        line.shutdown(socket.SHUT_RDWR)

@@ -12,7 +12,7 @@ from a2a_adapters.storage.bulk import Rows
 from a2a_adapters.storage.commit import Write
 from a2a_adapters.storage.interface import LeftTask, UsedMessage
 from a2a_adapters.storage.lease import living
-from a2a_adapters.storage.schema import key, messages, tasks
+from a2a_adapters.storage.schema import key, messages, processes, tasks
 from a2a_adapters.storage.state_rows import SaveState
 from a2a_adapters.storage.tasks import ANYBODY, HANDED_OVER, DeleteTask, SaveTask, stored
 from a2a_adapters.storage.upsert import upsert
@@ -20,7 +20,7 @@ from a2a_adapters.storage.upsert import upsert
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Row
+    from sqlalchemy import ColumnElement, Row
     from sqlalchemy.dialects import sqlite
     from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -176,12 +176,15 @@ class TakeOver(Write):
         if self._is_shared:
             gone = and_(gone, tasks.c.process.not_in(living(connection.dialect.name)))
         somebodys = tasks.c.process.is_not(None), tasks.c.process != ANYBODY
+        is_left = tasks.c.agent == self._agent, *somebodys, gone
+        names = await _names(connection, is_left)
+        is_handed_over = tasks.c.process.startswith(HANDED_OVER)
         statement = (
             update(tasks)
-            .where(tasks.c.agent == self._agent, *somebodys, gone)
+            .where(*is_left)
             .values(
                 process=self._process_id,
-                epoch=tasks.c.epoch + case((tasks.c.process == HANDED_OVER, 0), else_=1),
+                epoch=tasks.c.epoch + case((is_handed_over, 0), else_=1),
                 previous=tasks.c.version,
                 version=tasks.c.version + 1,
             )
@@ -190,5 +193,15 @@ class TakeOver(Write):
         rows = await connection.execute(statement)
         for row in rows:
             left = LeftTask(row.owner_name.decode(), stored(row), row.epoch)
-            self._taken[row.owner_name + b"\0" + left.stored.task.id.encode()] = left
+            place = row.owner_name + b"\0" + left.stored.task.id.encode()
+            self._taken[place] = left._replace(process=names.get(key(left.stored.task.id), ""))
         return list(self._taken.values())
+
+
+async def _names(
+    connection: AsyncConnection, which: Sequence[ColumnElement[bool]]
+) -> dict[str, str]:
+    """Return the names of the processes that had some tasks, by the tasks' ids."""
+    its = tasks.c.process.in_([processes.c.id, HANDED_OVER + processes.c.id])
+    query = select(tasks.c.id, processes.c.name).join(processes, its).where(*which)
+    return {row.id: row.name for row in await connection.execute(query)}

@@ -77,11 +77,11 @@ class RedisBus(BatchBus):
                 is_asked = heard is None
 
     async def _send(self) -> None:
-        async def deliver(payloads: Sequence[Payload]) -> None:
-            async with self._redis.pipeline(transaction=False) as pipeline:
+        async def deliver(payloads: Sequence[Payload], seconds: float) -> None:
+            async with asyncio.timeout(seconds), self._redis.pipeline(transaction=False) as pipe:
                 for process, payload in payloads:
-                    pipeline.publish(_CHANNEL + process, payload)
-                await pipeline.execute()
+                    pipe.publish(_CHANNEL + process, payload)
+                await pipe.execute()
 
         async with asyncio.timeout(2 * ANSWER_SECONDS):
             await self._redis.ping()

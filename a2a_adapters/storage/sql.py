@@ -59,6 +59,7 @@ class SqlStorage(Storage):
         self, url: str, lease_seconds: float = LEASE_SECONDS, bus: str | None = None
     ) -> None:
         self.database = Database(url, lease_seconds, bus)
+        self.figures = self.database.figures
         self._url = url
 
     @property

@@ -62,8 +62,8 @@ _UNKNOWN = -1
 ANYBODY = ""
 """In place of a process: any of them can take the answer that a task waits for."""
 
-HANDED_OVER = "handed over"
-"""In the same place: any of them is to go on with the task."""
+HANDED_OVER = ">"
+"""Before the process in the same place: it has left the task, which any other is to go on with."""
 
 _SOME = 100
 """How many tasks that have waited too long are read at once."""
@@ -115,7 +115,7 @@ class SqlTaskStore(PatientTaskStore):
         write.states = [SaveState(self._agent, *state) for state in kept]
         write.size += sum(state.size for state in write.states)
         if is_handed_over:
-            write.row["process"] = HANDED_OVER
+            write.row["process"] = HANDED_OVER + self._database.process_id
         write.owe(receivers, self._database.process_id)
         await self._database.write(write)
         return write.version
