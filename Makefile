@@ -25,7 +25,7 @@ VERSIONED += --ignore=tests/plugins/openai_agents
 export PYTHONDONTWRITEBYTECODE :=
 INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types tests lowest test-crewai test-openai fuzz attack crash chaos javascript bench load docs format clean
+.PHONY: demo test lint types tests lowest test-crewai test-openai fuzz attack crash chaos javascript bench screenshots load docs format clean
 
 demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py
@@ -76,6 +76,9 @@ javascript: $(VENV)/.test ## the JavaScript clients; needs node and npm, so `mak
 
 bench: $(BENCH)/.bench ## compare with other servers; writes docs/benchmarks.md
 	$(BENCH)/bin/python benchmarks/run.py --write docs/benchmarks.md
+
+screenshots: $(VENV)/.test ## take the pictures of the docs anew; needs Chromium
+	SCREENSHOTS=1 $(VENV)/bin/python -m pytest --quiet tests/console/test_screenshots.py
 
 load: $(VENV)/.test ## hold 500 streams open at once; writes docs/load.md
 	$(VENV)/bin/python benchmarks/streams.py --write docs/load.md

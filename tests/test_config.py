@@ -97,7 +97,7 @@ def test_every_option_of_a_server_has_a_key(folder):
         "grpc_host": "host",
         "card_signer": "card_key",
     }
-    shown_only_when_set = {"bearer_token_file"}
+    shown_only_when_set = {"bearer_token_file", "console"}
     names = {otherwise.get(each.name, each.name) for each in fields(ServerOptions)} - by_code_only
     assert names - shown_only_when_set <= settings.keys()
     assert {each.name for each in fields(Limits)} == settings["limits"].keys()

@@ -36,6 +36,7 @@ MAY_IMPORT = {
     "protocol": {"contract", "net"},
     "observability": {"contract", "net", "protocol"},
     "security": {"contract", "concurrency", "net", "observability", "protocol"},
+    "console": set(),
     "executor": {"contract", "concurrency", "net", "observability", "protocol"},
     "storage": {"contract", "concurrency", "observability", "protocol"},
     "runtime": {
@@ -45,8 +46,8 @@ MAY_IMPORT = {
         "contract", "concurrency", "net", "observability", "protocol", "security", "runtime",
     },
     "serving": {
-        "contract", "concurrency", "net", "observability", "protocol", "security", "executor",
-        "storage", "runtime", "bindings",
+        "contract", "concurrency", "net", "observability", "protocol", "security", "console",
+        "executor", "storage", "runtime", "bindings",
     },
     "calling": {"contract", "concurrency", "net", "protocol"},
     "checks": {"contract", "concurrency", "net", "protocol", "calling"},

@@ -75,6 +75,10 @@ def serve(
         typer.Option(min=1, help="So many processes at one port, with a storage in PostgreSQL."),
     ] = None,
     worker: Annotated[str | None, typer.Option(hidden=True)] = None,
+    console: Annotated[
+        bool | None,
+        typer.Option(help="Show a page at /console; by default at a terminal, for this machine."),
+    ] = None,
     metrics: Annotated[bool | None, typer.Option(help="Show figures at /metrics.")] = None,
     card_key: Annotated[
         Path | None, typer.Option(help="A PEM file: the private key that signs the card.")
@@ -124,6 +128,7 @@ def serve(
         "storage": storage,
         "bus": bus,
         "workers": workers,
+        "console": console,
         "metrics": metrics,
         "card_key": card_key,
         "log_format": log_format,

@@ -93,6 +93,7 @@ class ServerSettings(Table):
     trust_forwarded: bool = False
     grpc_port: Port | None = None
     grpc_url: str | None = None
+    console: bool | None = None
     metrics: bool = False
     card_key: Path | None = None
     log_format: Literal["text", "json"] = "text"
@@ -163,6 +164,7 @@ class ServerSettings(Table):
             grpc_port=self.grpc_port,
             grpc_url=self.grpc_url,
             push=self.push.options() if self.push else None,
+            console=self.console,
             metrics=self.metrics,
             card_signer=_card_signer(self.card_key) if self.card_key else None,
             log_format=self.log_format,

@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from a2a_adapters.concurrency.outliving import outliving_calls
 from a2a_adapters.concurrency.threads import ThreadPool
+from a2a_adapters.console import ConsoleAgent, console_routes
 from a2a_adapters.errors import MissingExtraError
 from a2a_adapters.security.browsers import BrowserGuard
 from a2a_adapters.security.gate import AuthenticationGate
@@ -75,7 +76,9 @@ def build_app(
     def serve(app: Starlette, ready: object) -> None:
         agents = ServedAgents(ready, name, description, url, options, dialects)
         app.state.agents = agents
-        app.router.routes = agents.routes(Route("/healthz", _health), *_metrics(agents, options))
+        app.router.routes = agents.routes(
+            Route("/healthz", _health), *_metrics(agents, options), *_console(agents, options)
+        )
         if not options.cors_origins:  # which are answered between the entrance and the routes
             calls.update(agents.calls())
 
@@ -122,6 +125,12 @@ def _metrics(agents: ServedAgents, options: ServerOptions) -> list[Route]:
     if options.authentication is not None:
         endpoint = AuthenticationGate(endpoint, options.authentication)
     return [Route("/metrics", endpoint, methods=["GET"])]
+
+
+def _console(agents: ServedAgents, options: ServerOptions) -> list[Route]:
+    if not options.console:
+        return []
+    return console_routes([ConsoleAgent(a.about.name, f"{a.address.path}/") for a in agents])
 
 
 def _middleware(

@@ -68,6 +68,9 @@ class ServerOptions:
             client used and the port.
         push: Offers push notifications: this process then makes requests to URLs its callers
             name, as far as `PushOptions.outbound` allows.
+        console: Shows a page at `/console` that people talk to the agents with. By default `serve`
+            does so at a terminal, for one's own machine and without authentication. The page holds
+            nothing: what it asks of the agents needs credentials as any other call does.
         metrics: Shows figures for Prometheus at `/metrics`, which needs the extra `metrics`.
         card_signer: Signs the card, which needs a fixed `url`; see `card_signer`.
         log_format: How `serve` writes its log: for people, or a JSON object per line.
@@ -91,6 +94,7 @@ class ServerOptions:
     grpc_host: str = "127.0.0.1"
     grpc_url: str | None = None
     push: PushOptions | None = None
+    console: bool | None = None
     metrics: bool = False
     card_signer: CardSigner | None = None
     log_format: LogFormat = "text"

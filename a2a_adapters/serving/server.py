@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import sys
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from a2a_adapters.concurrency.threads import busy_threads
+from a2a_adapters.console.pages import CONSOLE_PATH
 from a2a_adapters.errors import ConfigurationError, UnsafeHostError
 from a2a_adapters.net.addresses import is_loopback
 from a2a_adapters.net.listening import listen
@@ -160,6 +162,9 @@ def _options_for(
             "machines; ask callers for tokens (ServerOptions(authentication=...), "
             "--bearer-token-file), or allow_unauthenticated=True (--allow-unauthenticated)"
         )
+    if options.console is None:
+        is_ours = is_open and is_loopback(host)
+        options = replace(options, console=is_ours and sys.stdout.isatty())
     return options
 
 
@@ -189,6 +194,7 @@ class Server(uvicorn.Server):
         )
         super().__init__(config)
         self._app = app
+        self._has_console = bool(options.console)
         self._open = AsyncExitStack()
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
@@ -228,6 +234,8 @@ class Server(uvicorn.Server):
         for server in self.servers:
             host, port = server.sockets[0].getsockname()[:2]
             root = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+            if self._has_console:
+                logger.info("console at %s%s", root, CONSOLE_PATH)
             for agent in self._agents:
                 url = root + agent.address.path
                 logger.info("A2A agent at %s/, card at %s%s", url, url, WELL_KNOWN_PATHS[0])

@@ -1,0 +1,150 @@
+"""The agents that the console is tried with."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import zlib
+
+from a2a_adapters import (
+    AgentRequest,
+    Data,
+    File,
+    InputRequired,
+    Output,
+    Progress,
+    TextDelta,
+    ToolCall,
+    ToolResult,
+)
+
+JOURNEY = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string", "title": "City", "enum": ["Lisbon", "Oslo"]},
+        "nights": {"type": "integer", "title": "Nights", "minimum": 1, "default": 3},
+        "window": {"type": "boolean", "title": "At the window"},
+        "note": {"type": "string", "title": "Note"},
+    },
+    "required": ["city", "nights"],
+}
+
+TRAINS = {
+    "title": "Trains",
+    "type": "array",
+    "items": {"properties": {"train": {"description": "Its number"}}},
+}
+
+PLAN = """\
+Three ways lead from **Berlin** to **Lisbon**; the second is *quicker* by far.
+
+1. By day, with a stop in [Paris](https://example.org/paris)
+2. By night, through Zurich
+
+> Book early: `seats` are few.
+"""
+
+
+def picture(width=240, height=96):
+    """Return a PNG with colours that change from side to side."""
+    rows = b"".join(
+        b"\0" + b"".join(bytes((70 + x // 2, 90 + y // 2, 214)) for x in range(width))
+        for y in range(height)
+    )
+
+    def chunk(kind, content):
+        crc = struct.pack(">I", zlib.crc32(kind + content))
+        return struct.pack(">I", len(content)) + kind + content + crc
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
+
+
+async def travel(request: AgentRequest):
+    """Plans journeys by train, and asks what it has to know."""
+    yield ToolCall("1", "search_trains", {"from": "Berlin", "to": "Lisbon"})
+    yield ToolResult("1", "search_trains", [{"train": "ICE 73", "hours": 27}])
+    yield Progress("Comparing prices")
+    for word in PLAN.split(" "):
+        yield TextDelta(f"{word} ")
+    trains = [
+        {"train": "ICE 73", "hours": 27, "price": {"euro": 199}},
+        {"train": "EN 472", "hours": 24, "price": {"euro": 149}},
+    ]
+    yield Output([Data(trains, schema=TRAINS)], name="trains")
+    yield Output([File(content=picture(), media_type="image/png", filename="map.png")], name="map")
+    if "book" not in request.text:
+        return
+    answer = yield InputRequired("What shall I book?", [Data({"response_schema": JOURNEY})])
+    [chosen] = [part.value for part in answer.parts if isinstance(part, Data)]
+    yield f"\n\nBooked: {chosen['nights']:g} nights in {chosen['city']}."
+
+
+async def clerk(request: AgentRequest):
+    """Asks for a name."""
+    answer = yield InputRequired("What is your name?")
+    yield f"Hello {answer.text}!"
+
+
+async def approver(request: AgentRequest):
+    """Asks before it acts."""
+    review = {
+        "action_requests": [],
+        "review_configs": [{"allowed_decisions": ["approve", "reject"]}],
+    }
+    answer = yield InputRequired("Shall I delete it?", [Data({"value": review})])
+    yield f"You said {answer.text}."
+
+
+async def endless(request: AgentRequest):
+    """Counts until it is stopped."""
+    count = 0
+    while True:
+        count += 1
+        yield TextDelta(f"{count} ")
+        await asyncio.sleep(0.05)
+
+
+async def copier(request: AgentRequest):
+    """Gives back what it gets."""
+    yield Output(request.parts, name="what came")
+
+
+HOSTILE = (
+    "<script>window.harmed = 1</script> <img src=x onerror='window.harmed = 2'>\n\n"
+    "[click](javascript:window.harmed=3) [data](data:text/html,<script>1</script>) "
+    "![pixel](https://tracker.example/pixel.png)\n\n"
+    "pay \u202eecila\u202c now\u200b, \U000e0041"
+)
+"""What an agent may say that wants to harm who reads it."""
+
+
+async def hostile(request: AgentRequest):
+    """<script>window.harmed = 4</script> says whatever harms."""
+    yield ToolCall("<b>1</b>", "<img src=x onerror='window.harmed = 5'>", {"<i>": "\u202e"})
+    yield HOSTILE
+    value = {"<script>window.harmed = 6</script>": "<b>bold</b>", "__proto__": {"harmed": 7}}
+    yield Output([Data(value, schema={"title": "<u>title</u>", "properties": [1]})], name="<s>")
+    page = b"<script>window.harmed = 8</script>"
+    yield Output([File(content=page, media_type="text/html", filename="<b>page.html")])
+    yield Output([File(content=page, media_type="image/svg+xml", filename="page.svg")])
+    yield Output([File(url="javascript:window.harmed=9", filename="there")])
+    yield InputRequired(
+        "Your <b>secret</b>?",
+        [Data({"response_schema": {"properties": {"<b>x</b>": {"type": ["string", "null"]}}}})],
+    )
+
+
+async def talker(request: AgentRequest):
+    """Says more than anybody reads."""
+    yield "word [[[((( **" * 200_000
+
+
+AGENTS = {
+    agent.__name__: agent for agent in (travel, clerk, approver, endless, copier, hostile, talker)
+}

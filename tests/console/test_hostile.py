@@ -1,0 +1,67 @@
+"""Agents that want to harm who reads them."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import expect
+
+from tests.console.test_chat import say
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def open_all(page):
+    """Open whatever can be opened, and what comes to light by that."""
+    closed = page.locator("details:not([open])")
+    while await closed.count():
+        await closed.evaluate_all("(all) => all.forEach((one) => { one.open = true })")
+
+
+async def test_nothing_an_agent_says_runs_or_is_fetched(open_page, url):
+    async with open_page(url, "hostile") as page:
+        asked = []
+        page.on("request", lambda sent: asked.append(sent.url))
+        await say(page, "harm me")
+        await expect(page.locator(".state.asks")).to_have_text("asks you")
+        await page.get_by_role("button", name="Answer").wait_for()
+        await page.get_by_role("tab", name="Frames").click()
+        await open_all(page)
+        assert await page.evaluate("window.harmed") is None
+        assert await page.evaluate("({}).harmed") is None
+        turns = page.locator(".turns")
+        await expect(turns).to_contain_text("<script>window.harmed = 1</script>")
+        await expect(turns.locator("script, iframe, object, embed, b:not(.io b), u")).to_have_count(
+            0
+        )
+        assert {urls.split("/")[2] for urls in asked if not urls.startswith("blob:")} == {
+            url.removeprefix("http://")
+        }
+        links = await turns.get_by_role("link").evaluate_all("(all) => all.map((one) => one.href)")
+        assert {link.partition(":")[0] for link in links} <= {"https", "blob"}
+
+
+async def test_a_page_that_is_sent_is_only_ever_saved(open_page, url):
+    async with open_page(url, "hostile") as page:
+        await say(page, "harm me")
+        link = page.get_by_role("link", name="page.html")
+        assert await link.get_attribute("download") == "<b>page.html"
+        async with page.expect_download() as downloading:
+            await link.evaluate("(link) => (link.removeAttribute('download'), link.click())")
+        await downloading.value  # even so it is no page
+        await expect(page.get_by_role("img", name="page.svg")).to_have_count(0)
+
+
+async def test_characters_that_cannot_be_seen_are_shown(open_page, url):
+    async with open_page(url, "hostile") as page:
+        await say(page, "harm me")
+        answer = page.locator(".artifact").first
+        await expect(answer).to_contain_text("pay U+202EecilaU+202C nowU+200B, U+E0041")
+
+
+async def test_a_flood_of_text_leaves_the_page_alive(open_page, url):
+    async with open_page(url, "talker") as page:
+        await say(page, "talk")
+        await expect(page.locator(".state.good")).to_have_text("done")
+        await expect(page.get_by_text("more characters are in the frames")).to_be_visible()
+        await say(page, "again")
+        await expect(page.locator(".state.good")).to_have_count(2)
