@@ -7,7 +7,6 @@ else comes is data for the agent.
 from __future__ import annotations
 
 import asyncio
-import sys
 
 from a2a_adapters_mcp import McpTools
 from a2a_adapters_mcp.offering.arguments import ToolArguments
@@ -168,4 +167,4 @@ FIXTURES = {
 }
 
 if __name__ == "__main__":
-    serve(FIXTURES, port=int(sys.argv[1]), dialects=[McpTools(task_after_seconds=0.3)])
+    serve(FIXTURES, port=0, dialects=[McpTools(task_after_seconds=0.3)])
