@@ -24,6 +24,7 @@ PEERS = {
 }
 FRAMEWORKS = {
     "autogen": ("autogen_agentchat", HERE.parent / ".venv" / "bin" / "python"),
+    "tools": ("mcp", HERE.parent / ".venv" / "bin" / "python"),
     "crews": ("crewai", HERE.parent / ".venv-crewai" / "bin" / "python"),
 }
 """Frameworks that pin what everybody uses, and where `make test` installs them."""

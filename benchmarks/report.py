@@ -169,6 +169,18 @@ TARGETS = [
         "{:.0f} ms",
     ),
     Target(
+        "A tool of an MCP server, added time of a call over A2A under 5 ms",
+        lambda f: middle(f, "tool over A2A"),
+        lambda v: v < 5,
+        "{:.1f} ms",
+    ),
+    Target(
+        "An agent as a tool over MCP, added time over A2A under 5 ms",
+        lambda f: middle(f, "agent over MCP"),
+        lambda v: v < 5,
+        "{:.1f} ms",
+    ),
+    Target(
         "`SendMessage`/s on SQLite, at least half of memory's",
         beside_memory("send", "sqlite"),
         lambda v: v >= 0.5,

@@ -61,6 +61,7 @@ def main() -> None:
     calling(figures, options.rounds)
     autogen(figures, options.rounds)
     crews(figures, options.rounds)
+    tools(figures, options.rounds)
     storages(figures, options.rounds, options.seconds)
     text = report.render(figures, names)
     print(text)
@@ -160,6 +161,20 @@ def crews(figures: report.Figures, rounds: int) -> None:
             figures["crew", "ours"].append(float(direct))
             took = run(load.send(slow.port, BLOCKING_RUNS, BLOCKING_RUNS, load.COMPLETED))
             figures["slow crews", "ours"].append(took * 1e3)
+
+
+def tools(figures: report.Figures, rounds: int) -> None:
+    """Measure tools of MCP over A2A and agents as tools, beside what is without us."""
+    if not (with_mcp := interpreter("tools")):
+        say("not measured: tools; `make tests` installs mcp")
+        return
+    with start("tools", "served") as served, start("tools", "echo") as offered:
+        for _ in range(rounds):
+            ports = str(served.port), str(offered.port)
+            printed = python(HERE / "tool_calls.py", *ports, executable=with_mcp)
+            over_a2a, over_mcp = map(float, printed.split())
+            figures["tool over A2A", "ours"].append(over_a2a)
+            figures["agent over MCP", "ours"].append(over_mcp)
 
 
 def expected(name: str):

@@ -2,7 +2,8 @@
 
 Every server runs the same three agents: `echo` answers with the text it got, `stream` with as
 many words as the text says, `sleep` (a LangChain runnable) after 0.2 s in a blocking call. Ours
-runs those of `autogen_runs.py`, too. Servers that store tasks find the database's URL in STORAGE.
+runs those of `autogen_runs.py` and `tool_calls.py`, too. Servers that store tasks find the
+database's URL in STORAGE.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import sys
 import time
 from collections.abc import AsyncGenerator
+from pathlib import Path
 
 import uvicorn
 
@@ -43,6 +45,17 @@ def target_of(agent: str):
 
         return MAKERS[agent]
     return {"echo": echo, "stream": stream}[agent]
+
+
+def tools(agent: str):
+    """Return an MCP server as an agent, or an agent that is a tool as well."""
+    from a2a_adapters_mcp import McpServer
+
+    from a2a_adapters import build_app
+
+    if agent == "echo":
+        return build_app(echo, dialects=["mcp"])
+    return build_app(McpServer([sys.executable, str(Path(__file__).with_name("tool_calls.py"))]))
 
 
 def ours_with_tokens(agent: str):
@@ -257,6 +270,7 @@ SERVERS = {
     "stored": stored,
     "sdk-stored": sdk_stored,
     "crews": crews,
+    "tools": tools,
     "sdk": sdk,
     "a2a-adapter": a2a_adapter,
     "fasta2a": fasta2a,
