@@ -17,6 +17,8 @@ ELSEWHERE = "elsewhere:"
 class StateStorage(ABC):
     """What one agent keeps of its conversations, apart from what other agents do.
 
+    A database keeps for as long as it exists what is stored for no conversation, whose id is "".
+
     Attributes:
         url: Where the server's storage is, for frameworks that bring a store of their own:
             `memory:`, `sqlite:///file.db` or `postgresql://user:password@host/database`.

@@ -115,11 +115,15 @@ class Prune(Write):
         accepted = messages.c.accepted
         useless = and_(accepted < self._before, ~is_known.exists())
         used = states.c.changed
+        # What belongs to no conversation is the agent's own.
+        is_conversations = states.c.context != ""
         is_here = or_(states.c.kind.not_like(f"{ELSEWHERE}%"), states.c.kind.in_(self._kinds))
         rows = [
             gone,
             await self._forget(connection, messages, accepted, useless),
-            await self._forget(connection, states, used, and_(used < self._used, is_here)),
+            await self._forget(
+                connection, states, used, and_(used < self._used, is_conversations, is_here)
+            ),
         ]
         return Pruned(len(gone), has_more=any(len(found) == _ROWS for found in rows))
 

@@ -90,6 +90,16 @@ async def test_what_belongs_to_a_task_goes_with_it(storage):
         assert [row.task for row in rows] == ["new"]
 
 
+async def test_what_is_the_agents_own_is_never_forgotten(storage):
+    poet = storage.of("poet")
+    await poet.write_state("ann", "c", "k", b"of a conversation")
+    await poet.write_state("", "", "k", b"of the agent")
+    await poet.prune(time.time() + 30, NO_END)
+    await prune_all(storage.database, time.time_ns())
+    assert await poet.read_state("ann", "c", "k") is None
+    assert await poet.read_state("", "", "k") == b"of the agent"
+
+
 async def test_agents_and_owners_of_any_name_are_pruned(storage):
     for name in ("x" * 300, "#hash", "nul\0", "ключ"):
         poet = storage.of(name)

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from a2a_adapters import Part
 
 
+_MOST_TOKENS = 10**9
+"""More than any call takes: who tells of more is not to be believed."""
+
+
 class Message(TypedDict):
     """A message as chat models take it."""
 
@@ -32,6 +36,11 @@ class Usage:
     def total(self) -> int:
         """All of them."""
         return self.input + self.output
+
+    def is_sensible(self, received: str) -> bool:
+        """Tell whether an answer can have used so much."""
+        is_enough = self.input > 0 and (self.output > 0 or not received)
+        return is_enough and self.output >= 0 and self.total < _MOST_TOKENS
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(

@@ -15,7 +15,8 @@ _OURS = frozenset({"max_tokens", "messages", "stream", "stream_options"})
 
 _EVERY = "*"
 
-Amount = Annotated[float, Field(ge=0)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+More = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class _Strict(BaseModel):
@@ -110,7 +111,7 @@ class Quota(_Strict):
     per: Literal["minute", "day", "month"]
     requests: PositiveInt | None = None
     tokens: PositiveInt | None = None
-    usd: Annotated[float, Field(gt=0)] | None = None
+    usd: More | None = None
 
     @property
     def scope(self) -> Literal["owner", "provider", "deployment"]:
@@ -145,6 +146,8 @@ class RouterConfig(_Strict):
         retries: How often a deployment is tried again before the next one's turn.
         cooldown_seconds: How long one that failed is left alone.
         timeout_seconds: How long a model may be silent, or an agent may take.
+        lease_seconds: How long what calls may cost at worst stays reserved after their process
+            has died.
     """
 
     name: str = "router"
@@ -158,7 +161,8 @@ class RouterConfig(_Strict):
     strategy: Literal["order", "cheapest", "fastest", "most-quota"] = "order"
     retries: Annotated[int, Field(ge=0, le=10)] = 0
     cooldown_seconds: Amount = 30
-    timeout_seconds: Annotated[float, Field(gt=0)] = 60
+    timeout_seconds: More = 60
+    lease_seconds: More = 60
 
     @field_validator("deployments")
     @classmethod

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 _LEAST_REPEATED = 12
 """How many characters have to be the same before they count as said again, and not as chance."""
+
+
+How: TypeAlias = Literal["continued", "restarted", "repeated"]
 
 
 class Joiner:
@@ -11,12 +16,17 @@ class Joiner:
 
     Args:
         said: What the answers before it have said.
+
+    Attributes:
+        how: How it went on: where that ended, from the beginning, or from a little before the end;
+            None if nothing was said before, or as long as that is not clear.
     """
 
     def __init__(self, said: str) -> None:
         self._said = said
         self._held = ""
         self._is_decided = not said
+        self.how: How | None = None
 
     def add(self, text: str) -> str:
         """Take the next piece and return what of it is new."""
@@ -32,7 +42,10 @@ class Joiner:
         if self._is_decided:
             return ""
         self._is_decided = True
-        return self._held[self._repeated() :]
+        repeated = self._repeated()
+        is_restart = repeated and self._said.startswith(self._held[:repeated])
+        self.how = "restarted" if is_restart else "repeated" if repeated else "continued"
+        return self._held[repeated:]
 
     def _may_repeat(self) -> bool:
         """Tell whether what is held may be the beginning of the end of what was said."""

@@ -1,51 +1,33 @@
 """What was spent, by whom and on what; and what may still be.
 
-Money and tokens are reserved before a call at their worst, and settled after it: however many calls
-there are at once, they never spend more together than a quota allows.
+Money and tokens are held before a call at their worst, and settled after it: however many calls
+there are at once, in however many processes, they never spend more together than a quota allows.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
-from pydantic import BaseModel
+from a2a_adapters_router.book import Book, Here, Hold, Refusal, Stored
+from a2a_adapters_router.page import Amount, Term, key_of, times
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
     from a2a_adapters import StateStorage
+    from a2a_adapters_router.book import Answer, Place
     from a2a_adapters_router.config import Deployment, Quota
+    from a2a_adapters_router.page import Page
 
 _KIND = "router"
 _EVERY = "*"
-
-
-class Amount(BaseModel):
-    """Requests, tokens and USD."""
-
-    requests: int = 0
-    tokens: int = 0
-    usd: float = 0.0
-
-    def add(self, other: Amount, sign: Literal[1, -1] = 1) -> None:
-        """Add another amount, or take it away."""
-        self.requests += sign * other.requests
-        self.tokens += sign * other.tokens
-        self.usd += sign * other.usd
-
-
-class _Kept(BaseModel):
-    """All that is stored."""
-
-    used: dict[str, Amount] = {}
-    """By what a quota is about and the beginning of its time."""
-    cooldowns: dict[str, float] = {}
-    """Until when a deployment is left alone, in seconds since 1970."""
-    seconds: dict[str, float] = {}
-    """How long deployments took to their first word, lately."""
+_CLOSE = 1e-9
+"""By what share of a limit sums of money may be wrong: they are floating point numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +37,16 @@ class Left:
     Attributes:
         quota: The quota.
         about: The provider, deployment or owner.
-        used: Reservations included.
+        used: What is held for calls included.
         resets_at: When its time begins anew.
+        key: Under which it is kept.
     """
 
     quota: Quota
     about: str
     used: Amount
     resets_at: datetime
+    key: str
 
     @property
     def requests(self) -> int | None:
@@ -81,6 +65,12 @@ class Left:
         return None if limit is None else max(0.0, limit - self.used.usd)
 
     @property
+    def payable(self) -> float | None:
+        """The USD that a call may cost: what is left, as wrong as such sums may be."""
+        limit = self.quota.usd
+        return None if limit is None else limit * (1 + _CLOSE) - self.used.usd
+
+    @property
     def share(self) -> float:
         """How much is left of what is scarcest, from 0 to 1."""
         quota = self.quota
@@ -89,154 +79,189 @@ class Left:
         pairs = zip(rests, limits, strict=True)
         return min(rest / limit for rest, limit in pairs if limit and rest is not None)
 
+    def has(self, worst: Amount) -> bool:
+        """Tell whether a call may use so much of it."""
+        usd = self.payable
+        pairs = ((self.requests, worst.requests), (self.tokens, worst.tokens), (usd, worst.usd))
+        return all(rest is None or rest >= needed for rest, needed in pairs)
+
 
 def _rest(limit: int | None, used: int) -> int | None:
     return None if limit is None else max(0, limit - used)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What is left for one call: tokens and USD, each None for any number."""
+
+    tokens: int | None = None
+    usd: float | None = None
+
+
+Fit: TypeAlias = "Callable[[Rest], Amount | None]"
+"""Returns what a call may use at worst if so much is left; None if it cannot be made for that."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reservation:
-    """What a call may cost, until it is known what it did."""
+    """What is held for a call, and in which books."""
 
     amount: Amount
-    keys: Sequence[str]
+    holds: Sequence[tuple[Book, Hold]]
 
 
-@dataclass(slots=True)
 class Ledger:
     """Keeps accounts for one router, in the server's storage once that is there.
 
-    Attributes:
+    Args:
         quotas: What may be used.
+        lease_seconds: How long what a process holds is held after it has died.
     """
 
-    quotas: Sequence[Quota]
-    _kept: _Kept = field(default_factory=_Kept)
-    _storage: StateStorage | None = None
-    _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _changes: int = 0
-    _stored: int = 0
+    def __init__(self, quotas: Sequence[Quota], lease_seconds: float) -> None:
+        self._of_owners = [quota for quota in quotas if quota.scope == "owner"]
+        self._of_others = [quota for quota in quotas if quota.scope != "owner"]
+        self._lease = lease_seconds
+        self._storage: StateStorage | None = None
+        self._books: dict[str, Book] = {}
+        self._seconds: dict[str, float] = {}
 
     async def open(self, storage: StateStorage) -> None:
-        """Go on with what the storage has; reservations of a process that died count as used."""
-        self._storage = storage
-        body = await storage.read_state("", "", _KIND)
-        if body is not None:
-            self._kept = _Kept.model_validate_json(body)
+        """Go on with what the storage has; one in memory has nothing that is not known here."""
+        if storage.is_durable:
+            self._storage, self._books = storage, {}
+        await self._shared.written()
+
+    @property
+    def _shared(self) -> Book:
+        return self._book(_KIND)
+
+    def _of(self, owner: str) -> Book:
+        """Return the book of an owner: one of many, so that none grows with all the owners."""
+        return self._book(f"{_KIND}-{hashlib.sha256(owner.encode()).hexdigest()[:2]}")
+
+    def _book(self, kind: str) -> Book:
+        if kind not in self._books:
+            place: Place = Stored(self._storage, kind) if self._storage else Here()
+            self._books[kind] = Book(place, self._lease)
+        return self._books[kind]
+
+    async def refresh(self, owner: str) -> None:
+        """Learn what other processes have spent."""
+        books = [self._shared, *([self._of(owner)] if self._of_owners else [])]
+        await asyncio.gather(*(book.written() for book in books))
 
     def left(self, deployment: Deployment, owner: str) -> list[Left]:
         """Return what is left of each quota that a call by `owner` to a deployment uses."""
-        return [self._left(quota, about) for quota, about in self._about(deployment, owner)]
+        return [
+            *self._left_for(deployment, self._shared.page),
+            *(self._left_of(owner, self._of(owner).page) if self._of_owners else ()),
+        ]
 
-    async def reserve(
-        self, deployment: Deployment, owner: str, worst: Amount
-    ) -> Reservation | None:
-        """Take what a call may use at worst out of every quota; None if one has less left."""
-        lefts = self.left(deployment, owner)
-        if not all(_has(left, worst) for left in lefts):
-            return None
-        keys = list(dict.fromkeys(_key(left.quota, left.about) for left in lefts))
-        reservation = Reservation(worst, keys)
-        self._add(keys, worst)
+    def _left_for(self, deployment: Deployment, page: Page) -> list[Left]:
+        found = []
+        for quota in self._of_others:
+            is_of_provider = quota.scope == "provider"
+            about = deployment.paid_to if is_of_provider else deployment.id
+            if (quota.provider if is_of_provider else quota.deployment) in (_EVERY, about):
+                found.append(_left(quota, about, page))
+        return found
+
+    def _left_of(self, owner: str, page: Page) -> list[Left]:
+        found = [quota for quota in self._of_owners if quota.owner in (_EVERY, owner)]
+        return [_left(quota, owner, page) for quota in found]
+
+    async def reserve(self, deployment: Deployment, owner: str, fit: Fit) -> Reservation | Refusal:
+        """Take what a call may use at worst out of every quota.
+
+        What `fit` says is the least that all of them have left decides how much that is.
+        """
+
+        def by_owner(page: Page) -> Answer:
+            return _held(self._left_of(owner, page), fit)
+
+        def by_others(page: Page) -> Answer:
+            if cooling := page.cooldowns.get(deployment.id):
+                return Refusal(wait=cooling.left(time.time()))
+            return _held(self._left_for(deployment, page), fit, first.amount if first else None)
+
+        first: Hold | None = None
+        if not self._of_owners:
+            return _reserved((self._shared, await self._shared.hold(by_others)))
+        book = self._of(owner)
+        answer = await book.hold(by_owner)
+        if not isinstance(answer, Hold):
+            return _reserved((book, answer))
+        first, second = answer, None
         try:
-            await self._save()
-        except BaseException:  # the caller has left: nothing will be asked
-            self._replace(reservation, Amount())
-            raise
-        return reservation
+            second = await self._shared.hold(by_others)
+        finally:
+            if not isinstance(second, Hold):
+                book.let_go(first)
+        return _reserved((book, first), (self._shared, second))
 
     async def settle(self, reservation: Reservation, actual: Amount) -> None:
-        """Put what a call did use in the place of what was reserved for it."""
-        self._replace(reservation, actual)
-        await self._save()
+        """Put what a call did use in the place of what was held for it.
 
-    def _replace(self, reservation: Reservation, actual: Amount) -> None:
-        for key in reservation.keys:
-            if used := self._kept.used.get(key):
-                used.add(reservation.amount, -1)
-                used.add(actual)
-        reservation.amount = actual
+        It is done also if nobody waits for it any more, and later if it cannot be stored now.
+        """
+        for book, hold in reservation.holds:
+            book.let_go(hold, actual)
+        await _stored([book for book, hold in reservation.holds if hold.keys])
 
     def cooldown(self, deployment: Deployment) -> float:
-        """Return for how many seconds a deployment is still left alone."""
-        return max(0.0, self._kept.cooldowns.get(deployment.id, 0.0) - time.time())
+        """Return for how many seconds a deployment is known to be left alone."""
+        term = self._shared.page.cooldowns.get(deployment.id)
+        return term.left(time.time()) if term else 0.0
 
     async def cool(self, deployment: Deployment, seconds: float) -> None:
-        """Leave a deployment alone for so long."""
-        self._kept.cooldowns[deployment.id] = time.time() + seconds
-        await self._save()
+        """Leave a deployment alone for so long, or longer if that was said before."""
+        term = Term(until=time.time() + seconds, seconds=seconds)
+        self._shared.change(lambda page: page.cool(deployment.id, term))
+        await _stored([self._shared])
 
     def first_word(self, deployment: Deployment) -> float:
-        """Return how many seconds a deployment took to its first word lately; 0 if never called."""
-        return self._kept.seconds.get(deployment.id, 0.0)
+        """Return how many seconds a deployment took to its first word lately; 0 if never called.
+
+        This is what this process has seen.
+        """
+        return self._seconds.get(deployment.id, 0.0)
 
     def note_first_word(self, deployment: Deployment, seconds: float) -> None:
         """Note how long a deployment took to its first word."""
-        before = self._kept.seconds.get(deployment.id, seconds)
-        self._kept.seconds[deployment.id] = 0.7 * before + 0.3 * seconds
+        before = self._seconds.get(deployment.id, seconds)
+        self._seconds[deployment.id] = 0.7 * before + 0.3 * seconds
 
-    def _about(self, deployment: Deployment, owner: str) -> Iterator[tuple[Quota, str]]:
-        for quota in self.quotas:
-            match quota.scope:
-                case "owner":
-                    named, about = quota.owner, owner
-                case "provider":
-                    named, about = quota.provider, deployment.paid_to
-                case "deployment":
-                    named, about = quota.deployment, deployment.id
-            if named in (_EVERY, about):
-                yield quota, about
-
-    def _left(self, quota: Quota, about: str) -> Left:
-        used = self._kept.used.get(_key(quota, about), Amount())
-        return Left(quota, about, used, _times(quota)[1])
-
-    def _add(self, keys: Sequence[str], amount: Amount) -> None:
-        for key in keys:
-            if key not in self._kept.used:
-                self._forget_past()
-                self._kept.used[key] = Amount()
-            self._kept.used[key].add(amount)
-
-    def _forget_past(self) -> None:
-        current = {_times(quota)[0].isoformat() for quota in self.quotas}
-        for key in [key for key in self._kept.used if key.rpartition(" ")[2] not in current]:
-            del self._kept.used[key]
-
-    async def _save(self) -> None:
-        """Store all changes made until now; those made meanwhile go with the next write."""
-        self._changes += 1
-        mine = self._changes
-        if self._storage is None:
-            return
-        async with self._writing:
-            if self._stored >= mine:
-                return
-            now = self._changes
-            body = self._kept.model_dump_json().encode()
-            await self._storage.write_state("", "", _KIND, body)
-            self._stored = now
+    async def aclose(self) -> None:
+        """Wait until everything is stored."""
+        await asyncio.gather(*(book.aclose() for book in self._books.values()))
 
 
-def _has(left: Left, worst: Amount) -> bool:
-    return (
-        (left.requests is None or left.requests >= worst.requests)
-        and (left.tokens is None or left.tokens >= worst.tokens)
-        and (left.usd is None or left.usd >= worst.usd - 1e-12)
-    )
+async def _stored(books: Sequence[Book]) -> None:
+    """Wait until books are written, or cannot be: that is logged, and tried again."""
+    await asyncio.gather(*(book.written() for book in books), return_exceptions=True)
 
 
-def _key(quota: Quota, about: str) -> str:
-    return f"{quota.scope} {quota.per} {about} {_times(quota)[0].isoformat()}"
+def _left(quota: Quota, about: str, page: Page) -> Left:
+    now = time.time()
+    key = key_of(quota.scope, quota.per, about, now)
+    return Left(quota, about, page.taken(key), times(quota.per, now)[1], key)
 
 
-def _times(quota: Quota) -> tuple[datetime, datetime]:
-    """Return when the time of a quota has begun, and when it begins anew."""
-    now = datetime.now(UTC).replace(second=0, microsecond=0)
-    if quota.per == "minute":
-        return now, now + timedelta(minutes=1)
-    today = now.replace(hour=0, minute=0)
-    if quota.per == "day":
-        return today, today + timedelta(days=1)
-    first = today.replace(day=1)
-    return first, (first + timedelta(days=32)).replace(day=1)
+def _held(lefts: Sequence[Left], fit: Fit, most: Amount | None = None) -> Answer:
+    """Return what is to be held of quotas for a call that may use so much at most."""
+    tokens = [left.tokens for left in lefts if left.tokens is not None]
+    usd = [left.payable for left in lefts if left.payable is not None]
+    if most is not None:
+        tokens, usd = [*tokens, most.tokens], [*usd, most.usd]
+    worst = fit(Rest(min(tokens, default=None), min(usd, default=None)))
+    if worst is None or not all(left.has(worst) for left in lefts):
+        return Refusal()
+    return Hold(list(dict.fromkeys(left.key for left in lefts)), worst)
+
+
+def _reserved(*held: tuple[Book, Answer]) -> Reservation | Refusal:
+    last = held[-1][1]
+    if not isinstance(last, Hold):
+        return last or Refusal()
+    return Reservation(last.amount, [(each, hold) for each, hold in held if isinstance(hold, Hold)])

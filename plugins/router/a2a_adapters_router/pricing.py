@@ -45,7 +45,8 @@ class Tariff:
             return 0
         if not self.price.output:
             return self.max_tokens
-        return min(self.max_tokens, int(left * _MILLION / self.price.output + 1e-6))
+        # The least first: what is affordable may be more than any integer.
+        return int(min(self.max_tokens, left * _MILLION / self.price.output + 1e-6))
 
 
 def tariff_of(deployment: Deployment, config: RouterConfig) -> Tariff:

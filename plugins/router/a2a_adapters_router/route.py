@@ -30,11 +30,11 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Deployments in the order in which they are tried.
+    """The deployments that may answer a message.
 
     Attributes:
         deployments: At least one.
-        rule: Why the first of them comes first, as part of a sentence.
+        rule: Why the first of them to be tried is the first, as part of a sentence.
     """
 
     deployments: Sequence[Deployment]
@@ -55,25 +55,26 @@ class Routes:
         self._tariffs = tariffs
         self._ledger = ledger
 
-    def find(self, choice: Choice, owner: str) -> Route:
+    def find(self, choice: Choice) -> Route:
         """Return the route of what is asked: by model, else combo, else role, else the active one.
 
         Raises:
             InvalidInputError: There is no such model, combo or role.
         """
+        why = _WHY[self._config.strategy]
         if choice.model != AUTO and choice.combo is None:
             found = self._named(choice.model)
             if not found:
                 raise InvalidInputError(f"there is no model {choice.model!r}; {self._offer()}")
-            return self._ordered(found, f"of {choice.model!r}", owner)
+            return Route(found, f"{why} of {choice.model!r}")
         combo = choice.combo or self._of_role(choice.role) or self._config.active
         if combo is None:
-            return self._ordered(self._config.deployments, "of all", owner)
+            return Route(self._config.deployments, f"{why} of all")
         if combo not in self._config.combos:
             raise InvalidInputError(f"there is no combo {combo!r}; {self._offer()}")
         names = self._config.combos[combo]
         found = list({d.id: d for name in names for d in self._named(name)}.values())
-        return self._ordered(found, f"of the combo {combo!r}", owner)
+        return Route(found, f"{why} of the combo {combo!r}")
 
     def _of_role(self, role: str | None) -> str | None:
         if role is None:
@@ -91,18 +92,19 @@ class Routes:
         combos = "".join(f", combo {name}" for name in self._config.combos)
         return f"there are {', '.join(models)}{combos}"
 
-    def _ordered(self, found: Sequence[Deployment], of: str, owner: str) -> Route:
-        rule = f"{_WHY[self._config.strategy]} {of}"
+    async def ordered(self, route: Route, owner: str) -> Sequence[Deployment]:
+        """Return the deployments of a route in the order in which they are tried now."""
+        found = route.deployments
         match self._config.strategy:
             case "cheapest":
-                found = sorted(found, key=lambda d: self._tariffs[d.id].cost(_TYPICAL))
+                return sorted(found, key=lambda d: self._tariffs[d.id].cost(_TYPICAL))
             case "fastest":
-                found = sorted(found, key=self._ledger.first_word)
+                return sorted(found, key=self._ledger.first_word)
             case "most-quota":
-                found = sorted(found, key=lambda d: -self._share(d, owner))
+                await self._ledger.refresh(owner)
+                return sorted(found, key=lambda d: -self._share(d, owner))
             case _:
-                pass
-        return Route(found, rule)
+                return found
 
     def _share(self, deployment: Deployment, owner: str) -> float:
         return min((left.share for left in self._ledger.left(deployment, owner)), default=1.0)

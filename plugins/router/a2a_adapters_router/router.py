@@ -41,7 +41,7 @@ class Router:
             each.id: Agent(each, seconds) if each.agent else Model(each, seconds)
             for each in config.deployments
         }
-        self.ledger = Ledger(config.quotas)
+        self.ledger = Ledger(config.quotas, config.lease_seconds)
         self.routes = Routes(config, self.tariffs, self.ledger)
 
     @classmethod
@@ -55,6 +55,7 @@ class Router:
         return cls(read_config(path))
 
     async def aclose(self) -> None:
-        """Close what was opened for calls."""
+        """Store what was spent, and close what was opened for calls."""
+        await self.ledger.aclose()
         for callee in self.callees.values():
             await callee.aclose()

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from a2a_adapters import JSON
     from a2a_adapters_router.calls import Usage
     from a2a_adapters_router.config import Deployment
+    from a2a_adapters_router.joining import How
 
 What: TypeAlias = Literal[
     "primary_selected", "fallback_needed", "fallback_selected", "retry", "cooldown", "quota_skipped"
@@ -39,6 +40,7 @@ class Trace:
     reason: str = "within all budgets and quotas"
     _events: list[dict[str, JSON]] = field(default_factory=list)
     _skipped: dict[str, str] = field(default_factory=dict)
+    _seconds: float = 0.0
 
     def select(self, deployment: Deployment, cost: float, *, is_retry: bool) -> None:
         """Note that a deployment is asked, and what that may bring the cost to, in USD."""
@@ -47,6 +49,18 @@ class Trace:
         is_first = not any(event["event"] == "primary_selected" for event in self._events)
         what: What = "primary_selected" if is_first else "fallback_selected"
         self._note("retry" if is_retry else what, deployment, self.rule)
+
+    def answered(self, deployment: Deployment, seconds: float, how: How | None) -> None:
+        """Note that a deployment has answered, and how it went on with what was said."""
+        self._seconds = seconds
+        self._ended(deployment, seconds, how)
+
+    def _ended(self, deployment: Deployment, seconds: float, how: How | None) -> None:
+        """Complete the event of the attempt."""
+        attempt = next(e for e in reversed(self._events) if e["model"] == deployment.id)
+        attempt["latency_ms"] = round(seconds * 1000)
+        if how:
+            attempt["answer"] = how
 
     def cool(self, deployment: Deployment, seconds: float) -> None:
         """Note that a deployment is not asked, since it failed lately."""
@@ -57,8 +71,9 @@ class Trace:
         self.allowed, self.reason = False, "no budget or quota has enough left for it"
         self._skip("quota_skipped", deployment, "over budget or quota")
 
-    def fail(self, deployment: Deployment, reason: str, seconds: float) -> None:
+    def fail(self, deployment: Deployment, reason: str, seconds: float, how: How | None) -> None:
         """Note that a deployment did not answer, or not to the end."""
+        self._ended(deployment, seconds, how)
         self._skip("fallback_needed", deployment, reason, round(seconds * 1000))
 
     def _skip(
@@ -117,4 +132,5 @@ class Trace:
         skipped = f"; not {', '.join(others)}" if others else ""
         if used is None:
             return f"Nobody has answered: {', '.join(others) or self.reason}."
-        return f"{used.id} at {used.paid_to} for ${self.actual:.6f}: {self.rule}{skipped}."
+        price, time = f"${self.actual:.6f}", f"{self._seconds * 1000:.0f} ms"
+        return f"{used.id} at {used.paid_to} for {price} in {time}: {self.rule}{skipped}."

@@ -14,12 +14,12 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "router.py"
 
 
 @pytest.mark.model
-@pytest.mark.timeout(2 * PATIENCE)
+@pytest.mark.timeout(3 * PATIENCE)
 def test_the_example_runs_and_checks_itself():
     done = subprocess.run(
         [sys.executable, EXAMPLE],
         check=True,
-        timeout=PATIENCE,
+        timeout=2 * PATIENCE,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,

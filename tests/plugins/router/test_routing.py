@@ -26,8 +26,13 @@ async def test_the_first_deployment_answers_and_says_so():
         reply = await agent.send("hello there")
     assert reply.text == ANSWER
     told = reply.metadata
-    assert told["routing_explanation"] == "one at openai for $0.000000: the first of all."
-    assert events(reply) == [("primary_selected", "one")]
+    (attempt,) = told["resilience_trace"]
+    milliseconds = attempt.pop("latency_ms")
+    why = f"one at openai for $0.000000 in {milliseconds} ms: the first of all."
+    assert told["routing_explanation"] == why
+    del attempt["timestamp"]
+    about = {"provider": "openai", "model": "one", "reason": "the first of all"}
+    assert attempt == {"event": "primary_selected", **about}
     assert told["policy_verdict"]["allowed"] is True
     assert told["model"] == "one"
     assert reply.usage.total_tokens == 2 + 9
@@ -116,6 +121,11 @@ async def test_the_next_one_answers_and_no_word_is_doubled_or_lost(fault, goes_o
     assert said == news[-1].text == ANSWER
     names = [name for name, _ in events(news[-1])]
     assert names == ["primary_selected", "fallback_needed", "fallback_selected"]
+    attempt = news[-1].metadata["resilience_trace"][-1]
+    is_begun = providers["one"].breaks_after == 4
+    assert attempt.get("answer") == (
+        ("continued" if goes_on else "restarted") if is_begun else None
+    )
     assert "not one (" in news[-1].metadata["routing_explanation"]
     assert KEY not in str(news)
     assert "hunter2" not in str(news)

@@ -84,12 +84,13 @@ class RouterAdapter(Adapter):
         if choice.skill == QUOTA_MANAGEMENT:
             return self._report(request)
         messages = _messages(request)
-        route = self._router.routes.find(choice, request.owner)
+        route = self._router.routes.find(choice)
         return self._route(Attempts(self._router, route, choice, request.owner, messages))
 
     async def _report(
         self, request: AgentRequest
     ) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
+        await self._router.ledger.refresh(request.owner)
         text, data = QuotaReport(self._router, request.owner).answer(request.text)
         yield TextDelta(text)
         yield Output([Data(data, schema=SCHEMA)], name="quotas")

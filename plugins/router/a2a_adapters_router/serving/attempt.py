@@ -6,13 +6,14 @@ import asyncio
 import logging
 import time
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 from a2a_adapters import A2AAdaptersError
+from a2a_adapters_router.book import Refusal
 from a2a_adapters_router.calls import Chunk, FailedCallError, Others, Usage, Used
 from a2a_adapters_router.joining import Joiner
-from a2a_adapters_router.ledger import Amount
+from a2a_adapters_router.page import Amount
 from a2a_adapters_router.trace import Trace
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from a2a_adapters_router.calls import Message
     from a2a_adapters_router.choice import Choice
     from a2a_adapters_router.config import Deployment
-    from a2a_adapters_router.ledger import Reservation
+    from a2a_adapters_router.ledger import Reservation, Rest
     from a2a_adapters_router.route import Route
     from a2a_adapters_router.router import Router
 
@@ -73,7 +74,7 @@ class Attempts:
         Raises:
             NobodyError: Nobody does.
         """
-        for deployment in self._route.deployments:
+        for deployment in await self._router.routes.ordered(self._route, self._owner):
             for attempt in range(1 + self._router.config.retries):
                 admitted = await self._admit(deployment, is_retry=attempt > 0)
                 if admitted is None:
@@ -105,27 +106,36 @@ class Attempts:
         messages = self._to_send()
         count = self._router.callees[deployment.id].count
         sent = await asyncio.to_thread(count, messages)
-        tokens = self._longest(deployment, sent)
-        worst = Usage(sent, tokens)
-        cost = self._router.tariffs[deployment.id].cost(worst)
-        amount = Amount(requests=1, tokens=worst.total, usd=cost)
-        reservation = await ledger.reserve(deployment, self._owner, amount) if tokens > 0 else None
-        if reservation is None:
-            trace.skip(deployment)
-            return None
-        trace.select(deployment, trace.actual + cost, is_retry=is_retry)
-        return _Admitted(messages, worst, reservation)
 
-    def _longest(self, deployment: Deployment, sent: int) -> int:
-        """Return how long the answer may be for what is left of the budget and every quota."""
-        lefts = self._router.ledger.left(deployment, self._owner)
+        def fit(rest: Rest) -> Amount | None:
+            return self._worst(deployment, sent, rest)
+
+        reserved = await ledger.reserve(deployment, self._owner, fit)
+        if isinstance(reserved, Refusal):
+            if reserved.wait:
+                trace.cool(deployment, reserved.wait)
+            else:
+                trace.skip(deployment)
+            return None
+        worst = reserved.amount
+        trace.select(deployment, trace.actual + worst.usd, is_retry=is_retry)
+        return _Admitted(messages, Usage(sent, worst.tokens - sent), reserved)
+
+    def _worst(self, deployment: Deployment, sent: int, rest: Rest) -> Amount | None:
+        """Return what a call may use at most if its answer is as long as all limits allow."""
         tariff = self._router.tariffs[deployment.id]
-        usd = [left.usd for left in lefts if left.usd is not None]
+        longest = tariff.max_tokens
+        if rest.tokens is not None:
+            longest = min(longest, rest.tokens - sent)
+        if rest.usd is not None:
+            longest = min(longest, tariff.affordable_tokens(sent, rest.usd))
         if self._budget is not None:
-            usd.append(self._budget - self.trace.actual)
-        tokens = [left.tokens - sent for left in lefts if left.tokens is not None]
-        affordable = [tariff.affordable_tokens(sent, each) for each in usd]
-        return min([tariff.max_tokens, *tokens, *affordable])
+            left = self._budget - self.trace.actual
+            longest = min(longest, tariff.affordable_tokens(sent, left))
+        if longest <= 0:
+            return None
+        worst = Usage(sent, longest)
+        return Amount(requests=1, tokens=worst.total, usd=tariff.cost(worst))
 
     def _to_send(self) -> list[Message]:
         if not self._said:
@@ -136,56 +146,63 @@ class Attempts:
         self, deployment: Deployment, admitted: _Admitted
     ) -> AsyncGenerator[Chunk | Others]:
         """Call a deployment, yield what is new of its answer, and pay for it."""
-        callee = self._router.callees[deployment.id]
-        joiner, begun = Joiner(self._said), time.monotonic()
-        received, told, was_left = "", None, True
+        callee, call = self._router.callees[deployment.id], _Call()
+        joiner = Joiner(self._said)
         try:
             async with aclosing(callee.call(admitted.messages, admitted.worst.output)) as news:
                 async for each in news:
                     match each:
                         case Chunk(text):
-                            if not received:
-                                seconds = time.monotonic() - begun
-                                self._router.ledger.note_first_word(deployment, seconds)
-                            received += text
+                            if not call.received:
+                                self._router.ledger.note_first_word(deployment, call.seconds)
+                            call.received += text
                             if new := self._new(joiner.add(text)):
                                 yield new
                         case Used(usage):
-                            told = usage
+                            call.told = usage
                         case Others():
                             yield each
             if new := self._new(joiner.end()):
                 yield new
-            was_left = False
+            call.end = "answered"
+            self.trace.answered(deployment, call.seconds, joiner.how)
         except FailedCallError as error:
-            was_left = False
+            call.end = "failed"
             logger.warning("deployment %s failed: %s", deployment.id, error.reason)
-            self.trace.fail(deployment, error.reason, time.monotonic() - begun)
+            self.trace.fail(deployment, error.reason, call.seconds, joiner.how)
             raise
         finally:
-            if was_left and told is None:  # nobody will hear what the provider bills
-                told = admitted.worst
-            await self._pay(deployment, admitted, received, told)
+            await self._pay(deployment, admitted, call)
 
     def _new(self, text: str) -> Chunk | None:
         self._said += text
         return Chunk(text) if text else None
 
-    async def _pay(
-        self, deployment: Deployment, admitted: _Admitted, received: str, told: Usage | None
-    ) -> None:
-        """Settle by what the provider says it used; by counting, if it says nothing sensible."""
-        usage = told
-        if usage is None or usage.input <= 0 or (received and usage.output <= 0):
-            count = self._router.callees[deployment.id].count
-            made = count([{"role": "assistant", "content": received}]) if received else 0
-            usage = Usage(admitted.worst.input if received else 0, made)
-        is_made = received or told
-        cost = self._router.tariffs[deployment.id].cost(usage) if is_made else 0.0
-        self.trace.actual += cost
-        self.usage = self.usage + usage
-        amount = Amount(requests=1, tokens=usage.total, usd=cost)
-        await self._router.ledger.settle(admitted.reservation, amount)
+    async def _pay(self, deployment: Deployment, admitted: _Admitted, call: _Call) -> None:
+        """Settle what a call has used; the worst, if nobody waits until that is known."""
+        usage: Usage | None = admitted.worst
+        try:
+            usage = await self._used(deployment, admitted, call)
+        finally:
+            cost = self._router.tariffs[deployment.id].cost(usage) if usage else 0.0
+            self.trace.actual += cost
+            self.usage = self.usage + (usage or Usage())
+            tokens = usage.total if usage else 0
+            amount = Amount(requests=1, tokens=tokens, usd=cost)
+            await self._router.ledger.settle(admitted.reservation, amount)
+
+    async def _used(self, deployment: Deployment, admitted: _Admitted, call: _Call) -> Usage | None:
+        """Return what a call has used: as the provider says, else by counting; None for nothing."""
+        if call.told is not None and call.told.is_sensible(call.received):
+            return call.told
+        if call.end == "left":  # nobody will hear what the provider bills
+            return admitted.worst
+        if call.end == "failed" and not call.received:
+            return None
+        count = self._router.callees[deployment.id].count
+        said: Message = {"role": "assistant", "content": call.received}
+        made = await asyncio.to_thread(count, [said]) if call.received else 0
+        return Usage(admitted.worst.input, made)
 
     async def _leave(self, deployment: Deployment, error: FailedCallError) -> None:
         """Leave a deployment alone for a while, unless it failed for what the caller sent."""
@@ -207,3 +224,25 @@ class _Admitted:
     messages: Sequence[Message]
     worst: Usage
     reservation: Reservation
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call that is made.
+
+    Attributes:
+        received: What has come of its answer.
+        told: What the provider says that it used.
+        end: How it has ended; as long as it has not, whoever asked has left.
+        begun: When it was made.
+    """
+
+    received: str = ""
+    told: Usage | None = None
+    end: Literal["left", "answered", "failed"] = "left"
+    begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes up to now."""
+        return time.monotonic() - self.begun
