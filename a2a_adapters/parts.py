@@ -65,12 +65,13 @@ class Data:
 
     `value` may be anything pydantic can turn into JSON (models and dataclasses too) when it
     is sent; received values are plain JSON. The schema travels in the part's metadata under
-    `json_schema`.
+    `json_schema`. `media_type` says which JSON it is; empty is `application/json`.
     """
 
     value: object
     schema: Mapping[str, JSON] | None = field(default=None, kw_only=True)
     metadata: Mapping[str, JSON] = field(default_factory=dict, kw_only=True)
+    media_type: str = field(default="", kw_only=True)
 
 
 Part: TypeAlias = Text | File | Data

@@ -84,7 +84,7 @@ def run(*arguments, interpreter=warm):
         (["serve", "app:nothing"], "no attribute 'nothing'"),
         (["serve", "app:holder"], "no plugin can serve an object of type app.Holder"),
         (["serve", "app:shout", "--host", "0.0.0.0"], "--allow-unauthenticated"),
-        (["card", "app:nothing"], "no attribute"),
+        (["card", "get", "app:nothing"], "no attribute"),
         (["serve", "app:shout", "app:sleep"], "needs a name, as in poet=app:shout"),
         (["serve", "app:shout", "--bearer-token-file", "wrong"], "line 2 of wrong is not of"),
     ],
@@ -108,11 +108,11 @@ async def test_serve_and_card(folder):
     with serving("app:holder.shout", dict(os.environ), "--name", "Shouter") as url:
         async with connect(url) as client:
             assert answer_of(await send(client, user_message("hi"))) == "HI"
-        shown = run("card", url)
-        assert json.loads(shown.stdout)["name"] == "Shouter"
-        refused = run("card", f"{url}/nothing")
+        shown = run("card", "get", url)
+        assert shown.stdout.startswith("Name: Shouter\n")
+        refused = run("card", "get", f"{url}/nothing")
     assert refused.returncode == 3
-    assert "no card at" in refused.stderr
+    assert "no agent card at" in refused.stderr
 
 
 async def ask(url, **headers):
@@ -134,7 +134,7 @@ async def test_serve_asks_for_the_credentials_of_files_and_of_the_environment(fo
         assert await ask(url, **{"x-api-key": "four"}) == 200
         assert await ask(url, authorization="Bearer four") == 401
         assert await ask(url) == 401
-        card = json.loads(run("card", url, "--json").stdout)
+        card = json.loads(run("card", "get", url, "-o", "json").stdout)
         assert card["security"] == [{"bearer": []}, {"apiKey": []}]
 
 
@@ -166,8 +166,8 @@ def test_each_of_several_has_a_name_of_its_own(folder, monkeypatch):
 
 
 def test_the_card_a_target_would_get(folder):
-    shown = run("card", "app:shout", interpreter=fresh)
-    assert json.loads(shown.stdout)["description"] == "Say it louder."
+    shown = run("card", "get", "app:shout", interpreter=fresh)
+    assert "Description: Say it louder.\n" in shown.stdout
 
 
 @pytest.mark.parametrize(
@@ -184,8 +184,8 @@ def test_a_target_in_a_file(folder, form, is_package):
     (package / "agent.py").write_text(
         f"{source}\nfrom app import shout\n\ndef agent(text):\n    return shout(GREETING + text)\n"
     )
-    card = json.loads(run("card", form.replace("{folder}", str(folder))).stdout)
-    assert card["name"] == "agent"
+    shown = run("card", "get", form.replace("{folder}", str(folder)))
+    assert shown.stdout.startswith("Name: agent\n")
 
 
 def test_the_version():
@@ -214,12 +214,12 @@ def test_help_cuts_no_name():
 
 
 @pytest.mark.parametrize("option", ["--port", "--grpc-port"])
-def test_a_port_that_is_taken_is_one_line_with_an_exit_code_of_its_own(folder, option):
+def test_a_port_that_is_taken_is_one_line(folder, option):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
         rest = ["--port", "0"] if option == "--grpc-port" else []
         result = run("serve", "app:shout", option, port, *rest)
-    assert result.returncode == 5
+    assert result.returncode == 1
     assert result.stderr == (
         f"a2a-adapters: port {port} of 127.0.0.1 is taken: choose another, or 0 for a free one\n"
     )
@@ -238,19 +238,19 @@ def test_log_lines_have_a_time(folder):
 
 async def test_an_address_of_this_machine_needs_no_scheme(folder):
     async with running(build_app(lambda text: text, name="Echo")) as url:
-        shown = await asyncio.to_thread(run, "card", url.removeprefix("http://"))
-    assert json.loads(shown.stdout)["name"] == "Echo"
+        shown = await asyncio.to_thread(run, "card", "get", url.removeprefix("http://"))
+    assert shown.stdout.startswith("Name: Echo\n")
 
 
 async def test_the_card_of_a_server_with_several_agents(folder):
     async with running(build_app({"echo": lambda text: text})) as url:
-        shown = await asyncio.to_thread(run, "card", url)
-    assert shown.returncode == 2
+        shown = await asyncio.to_thread(run, "card", "get", url)
+    assert shown.returncode == 3
     assert f"  {url}/agents/echo/  " in shown.stderr
 
 
 def test_an_unreachable_agent(folder):
-    result = run("card", "http://127.0.0.1:9")
+    result = run("card", "get", "http://127.0.0.1:9")
     assert (result.returncode, len(result.stderr.splitlines())) == (3, 1)
 
 
@@ -299,10 +299,6 @@ def run_on_a_terminal(*arguments, columns=200):
 
 
 def test_a_terminal_gets_tables(folder):
-    shown = run_on_a_terminal("card", "app:shout")
-    assert "Say it louder." in shown
-    assert "HTTP+JSON 0.3" in shown
-    assert "{" not in shown
     assert "a2a_adapters_functions" in run_on_a_terminal("plugins")
 
 
@@ -325,13 +321,19 @@ async def test_what_is_no_card(folder):
         await JSONResponse([1])(scope, receive, send)
 
     async with running(answer) as url:
-        result = await asyncio.to_thread(run, "card", url)
-    assert result.returncode == 3
+        result = await asyncio.to_thread(run, "card", "get", url)
+    assert result.returncode == 1
     assert "is not an agent card" in result.stderr
 
 
 async def test_a_card_is_not_fetched_without_end(folder):
     async with running(huge_card()) as url:
-        result = await asyncio.to_thread(run, "card", url)
+        result = await asyncio.to_thread(run, "card", "get", url)
     assert result.returncode == 3
     assert "bytes" in result.stderr
+
+
+def test_what_card_was_called_before(folder):
+    result = run("card", "app:shout", "--json")
+    assert json.loads(result.stdout)["name"] == "shout"
+    assert "is now `card get AGENT`" in result.stderr

@@ -1,4 +1,4 @@
-"""`a2a-adapters call`, run as a user runs it."""
+"""`a2a-adapters call`, as `send` was called before, run as a user runs it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from a2a_adapters.testing import running
 from tests.remote.servers.guarded import api_key
 from tests.warm import warm
 
+NOTICE = "`call` is now `send`, and goes with the next release\n"
 pytestmark = pytest.mark.timeout(5 * 60)
 
 
@@ -49,9 +50,12 @@ def command(*arguments):
 
 async def call(*arguments, text=None):
     def run():
-        return subprocess.run(
+        done = subprocess.run(
             command(*arguments), input=text or "", capture_output=True, text=True, check=False
         )
+        assert done.stderr.startswith(NOTICE)
+        done.stderr = done.stderr.removeprefix(NOTICE)
+        return done
 
     return await asyncio.to_thread(run)
 
@@ -133,7 +137,7 @@ async def test_json(url):
 
 async def test_a_question_without_a_terminal_tells_how_to_answer(url):
     asked = await call(url, "ask me")
-    assert (asked.returncode, asked.stdout) == (4, "Where?\n")
+    assert (asked.returncode, asked.stdout) == (0, "Where?\n")
     hint = asked.stderr.split("call again with ")[1].split()
     answered = await call(url, "Bergen", *hint)
     assert (answered.returncode, answered.stdout) == (0, "It rains in Bergen[2J.\n")
@@ -160,8 +164,8 @@ async def test_a_question_is_asked_in_the_terminal(url):
 @pytest.mark.parametrize(
     ("arguments", "code", "remedy"),
     [
-        (["{url}"], 2, "give a text, --file or --data"),
-        (["{url}", "x", "--data", "{"], 2, "is not JSON"),
+        (["{url}"], 2, "nothing to say"),
+        (["{url}", "x", "--data", "{"], 2, "neither a file nor JSON"),
         (["{url}", "--data", "[" * 60 + "]" * 60], 2, "nested too deeply"),
         (["{url}", "--data", "[" * 9999 + "]" * 9999], 2, "nested too deeply"),
         (["{url}", "\udcff"], 2, "lone surrogates"),
@@ -188,7 +192,7 @@ async def test_headers_are_credentials():
     async with running(api_key("s3cret")) as url:
         assert (await call(url, "ping", "--header", "X-API-Key: s3cret")).stdout == "pong: ping\n"
         refused = await call(url, "ping")
-    assert refused.returncode == 1
+    assert refused.returncode == 4
     assert "wants credentials" in refused.stderr
 
 

@@ -70,7 +70,7 @@ async def fetch_card(
         RemoteAuthError: It wants credentials for its card.
         RemoteAnswerError: There is no card there.
     """
-    return _parse(await fetch_card_json(client, url, options), url)
+    return parse_card(await fetch_card_json(client, url, options), str(url))
 
 
 async def fetch_card_json(
@@ -143,13 +143,22 @@ def _reason(content: bytes) -> str:
     return quote(told, _REASON_LENGTH) if isinstance(told, str) and not is_page else ""
 
 
-def _parse(content: bytes, url: httpx.URL) -> AgentCard:
+class InvalidCardError(RemoteAnswerError):
+    """What was found in the place of a card is none."""
+
+
+def parse_card(content: bytes, source: str) -> AgentCard:
+    """Return the card that JSON of either protocol version is.
+
+    Raises:
+        InvalidCardError: It is none, or names no interface; the text says where it came from.
+    """
     try:
         card = parse_agent_card(from_json(content))
     except (ValueError, TypeError, AttributeError, ParseError, A2AClientError) as error:
-        raise RemoteAnswerError(f"what {url} answers is not an agent card") from error
+        raise InvalidCardError(f"what {source} answers is not an agent card") from error
     if not card.supported_interfaces:
-        raise RemoteAnswerError(f"the card at {url} names no interface")
+        raise InvalidCardError(f"the card at {source} names no interface")
     return card
 
 

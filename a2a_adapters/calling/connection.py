@@ -21,7 +21,7 @@ from a2a_adapters.errors import MissingExtraError, RemoteAnswerError
 from a2a_adapters.plugins import installed_plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import httpx
     from a2a.client import Client
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _BINDINGS = [TransportProtocol.JSONRPC.value, TransportProtocol.HTTP_JSON.value]
 _GRPC = TransportProtocol.GRPC.value
-"""Only for agents that offer nothing else: it needs an extra."""
+"""Only where it is asked for, or for agents that offer nothing else: it needs an extra."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +95,13 @@ class Connections:
         return Connection(self._card, self._client(http, self._card))
 
     def _client(self, http: httpx.AsyncClient, card: AgentCard) -> Client:
-        grpc = self._grpc() if _is_grpc_only(card) else None
+        preferred = _offered(card, self._options.bindings)
+        bindings = preferred or ([_GRPC] if _is_grpc_only(card) else _BINDINGS)
+        grpc = self._grpc() if _GRPC in bindings else None
         config = ClientConfig(
             httpx_client=http,
-            supported_protocol_bindings=[_GRPC] if grpc else _BINDINGS,
+            supported_protocol_bindings=bindings,
+            use_client_preference=bool(preferred),
             accepted_output_modes=list(self._options.accepted_output_modes),
         )
         factory = ClientFactory(config)
@@ -127,7 +130,7 @@ class Connections:
             from a2a_adapters.calling.channel import grpc_url  # noqa: PLC0415 - an extra
             from a2a_adapters.calling.grpc import GrpcTransport  # noqa: PLC0415
         except ModuleNotFoundError as error:
-            raise MissingExtraError("an agent that offers gRPC alone", "grpc") from error
+            raise MissingExtraError("calling an agent over gRPC", "grpc") from error
 
         def make(card: AgentCard, url: str, config: ClientConfig) -> ClientTransport:
             assert config.httpx_client is not None  # noqa: S101 - `_client` sets it
@@ -170,6 +173,12 @@ def _is_old(card: AgentCard, url: str) -> bool:
     versions = [i.protocol_version for i in card.supported_interfaces if i.url == url]
     is_old = all(is_legacy_version(version) for version in versions if version)
     return is_old and any(versions)
+
+
+def _offered(card: AgentCard, bindings: Sequence[str]) -> list[str]:
+    """Return those bindings that an agent offers, in their order."""
+    offered = {interface.protocol_binding for interface in card.supported_interfaces}
+    return [binding for binding in bindings if binding in offered]
 
 
 def _is_grpc_only(card: AgentCard) -> bool:

@@ -39,7 +39,7 @@ def make_client(
         max_connections=None, max_keepalive_connections=20, keepalive_expiry=_IDLE_SECONDS
     )
     transport: httpx.AsyncBaseTransport = httpx.AsyncHTTPTransport(
-        verify=_ssl_context(), limits=limits
+        verify=options.tls or _ssl_context(), limits=limits
     )
     trust = Trust(origin, options.trusted_hosts)
     if origin is not None:
@@ -66,7 +66,7 @@ class _HostPolicy(httpx.AsyncBaseTransport):
         self, direct: httpx.AsyncBaseTransport, trust: Trust, options: RemoteOptions
     ) -> None:
         self._direct = direct
-        self._guarded = options.outbound.transport(ssl_context=_ssl_context())
+        self._guarded = options.outbound.transport(ssl_context=options.tls or _ssl_context())
         self._trust = trust
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from a2a_adapters.net import OutboundPolicy
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Collection, Sequence
 
 __all__ = ["RemoteOptions"]
@@ -39,6 +40,11 @@ class RemoteOptions:
         progress: Whether steps and tool calls of the agent are asked for, if it offers them.
         accepted_output_modes: Media types the answer may have; empty for any.
         conversations: How many conversations are remembered.
+        bindings: Which bindings to use, the preferred one first: "JSONRPC", "HTTP+JSON", "GRPC".
+            Without any, or where the agent offers none of them, it is the first one of its card
+            that is not gRPC.
+        tls: How servers are verified over HTTP, and which certificate they are shown; by default
+            the usual authorities, and none.
     """
 
     timeout: float = 900
@@ -54,3 +60,5 @@ class RemoteOptions:
     progress: bool = False
     accepted_output_modes: Sequence[str] = ()
     conversations: int = 10_000
+    bindings: Sequence[str] = ()
+    tls: ssl.SSLContext | None = None

@@ -1,4 +1,4 @@
-"""The command line: `a2a-adapters serve | call | card | config | ...`, and what plugins add."""
+"""The command line: `a2a-adapters serve | send | task | card | ...`, and what plugins add."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ import typer
 
 from a2a_adapters.cli.added import CommandGroup
 from a2a_adapters.cli.call import call
-from a2a_adapters.cli.card import card
 from a2a_adapters.cli.chat import chat
 from a2a_adapters.cli.check import check
+from a2a_adapters.cli.client.card import card
+from a2a_adapters.cli.client.parts import MessageCommand
+from a2a_adapters.cli.client.push_config import push_config
+from a2a_adapters.cli.client.send import send
+from a2a_adapters.cli.client.task import task
 from a2a_adapters.cli.config import config
 from a2a_adapters.cli.db import db
 from a2a_adapters.cli.discover import discover
@@ -33,8 +37,13 @@ app = typer.Typer(
     rich_markup_mode=None,  # its tables take half a second, and cut names in narrow terminals
 )
 
-for command in (serve, call, chat, card, check, discover, plugins):
+for command in (serve, chat, check, discover, plugins):
     app.command()(command)
+app.command(cls=MessageCommand)(send)
+app.command(hidden=True)(call)
+app.add_typer(card, name="card")
+app.add_typer(task, name="task")
+task.add_typer(push_config, name="push-config")
 app.add_typer(config, name="config")
 app.add_typer(db, name="db")
 

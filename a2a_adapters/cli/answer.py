@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-import mimetypes
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 from pydantic_core import to_json
 
 from a2a_adapters.calling import AgentReply
-from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.cli.saving import save
+from a2a_adapters.cli.terminal import escaped, printable
 from a2a_adapters.events import Progress, ProgressEvent, TextDelta, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
+    from pathlib import Path
 
     from a2a_adapters.calling import RemoteEvent
-    from a2a_adapters.parts import File
 
 
 class AnswerPrinter:
@@ -45,15 +44,16 @@ class AnswerPrinter:
                     reply = event
                 case TextDelta():
                     if self._stream:
-                        self._write(_printable(event.text))
+                        self._write(printable(event.text))
                 case _:
-                    typer.secho(f"· {_printable(_line(event))}", err=True, dim=True)
+                    typer.secho(f"· {printable(_line(event))}", err=True, dim=True)
         if self._as_json:
             print_json(reply)
         else:
             self._show_rest(reply)
         if self._folder is not None:
-            _save(reply, self._folder)
+            for path in save(reply.files, self._folder):
+                typer.echo(f"saved {path}", err=True)
         return reply
 
     def _write(self, text: str) -> None:
@@ -69,12 +69,12 @@ class AnswerPrinter:
     def _show_rest(self, reply: AgentReply) -> None:
         self.end_line()
         if reply.text and not self._stream:
-            typer.echo(_printable(reply.text))
+            typer.echo(printable(reply.text))
         for value in reply.data:
-            typer.echo(_escaped(json.dumps(value, indent=2, ensure_ascii=False)))
+            typer.echo(escaped(json.dumps(value, indent=2, ensure_ascii=False)))
         for file in reply.files:
             about = file.url or f"{file.filename or 'no name'}, {len(file.content or b'')} bytes"
-            typer.echo(f"[file: {_printable(about)}]")
+            typer.echo(f"[file: {printable(about)}]")
 
 
 def _line(event: ProgressEvent) -> str:
@@ -87,19 +87,9 @@ def _line(event: ProgressEvent) -> str:
             return text or json.dumps(data, ensure_ascii=False)
 
 
-def _printable(text: str) -> str:
-    """Return text without what could steer the terminal."""
-    return "".join(c for c in text if c.isprintable() or c in "\n\t")
-
-
 def print_json(reply: AgentReply) -> None:
     """Print a whole answer as JSON."""
-    typer.echo(_escaped(to_json(_as_dict(reply), indent=2).decode()))
-
-
-def _escaped(text: str) -> str:
-    """Return JSON with what could steer the terminal as escapes."""
-    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+    typer.echo(escaped(to_json(_as_dict(reply), indent=2).decode()))
 
 
 def _as_dict(reply: AgentReply) -> dict[str, object]:
@@ -115,28 +105,3 @@ def _as_dict(reply: AgentReply) -> dict[str, object]:
         "context_id": reply.context_id,
         "metadata": reply.metadata,
     }
-
-
-def _save(reply: AgentReply, folder: Path) -> None:
-    """Write the files of an answer, never over one that exists."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for file in reply.files:
-            if file.content is not None:
-                path = _free_path(folder, file)
-                path.write_bytes(file.content)
-                typer.echo(f"saved {path}", err=True)
-    except OSError as error:
-        raise ConfigurationError(f"{folder} cannot be written: {error.strerror}") from error
-
-
-def _free_path(folder: Path, file: File) -> Path:
-    # The name is the agent's: only its last part counts, and nothing that is hidden.
-    name = Path(_printable(file.filename).replace("\\", "/")).name.lstrip(".")
-    extension = mimetypes.guess_extension(file.media_type) or ".bin"
-    wanted = Path(name or f"file{extension}")
-    path, number = folder / wanted, 1
-    while path.exists():
-        number += 1
-        path = folder / f"{wanted.stem}-{number}{wanted.suffix}"
-    return path

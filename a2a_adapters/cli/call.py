@@ -1,22 +1,22 @@
-"""`a2a-adapters call`: talk to an agent from the terminal."""
+"""`a2a-adapters call`, what `send` was called before: an answer as plain text."""
 
 from __future__ import annotations
 
-import json
-import mimetypes
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from a2a_adapters.cli.addresses import as_url
+from a2a_adapters.cli.client.parameters import read_parameters
+from a2a_adapters.cli.client.parts import read_parts
 from a2a_adapters.cli.options import Verbose
 from a2a_adapters.errors import ConfigurationError
-from a2a_adapters.parts import Data, File, Part, Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from a2a_adapters.parts import Part
 
 
 def call(
@@ -43,7 +43,8 @@ def call(
     ] = 900,
     _verbose: Verbose = False,
 ) -> None:
-    """Send a message to an agent and print its answer."""
+    """Send a message to an agent and print its answer. It is `send` now."""
+    typer.echo("`call` is now `send`, and goes with the next release", err=True)
     if save is not None and save.exists() and not save.is_dir():
         raise ConfigurationError(f"{save} is no folder")
     # The client costs a second that --help need not wait.
@@ -51,7 +52,7 @@ def call(
     from a2a_adapters.cli.conversation import converse, make_agent  # noqa: PLC0415
 
     converse(
-        make_agent(as_url(url), read_headers(header or []), timeout),
+        make_agent(as_url(url), read_parameters(header or []), timeout),
         _parts(text, file or [], data or []),
         AnswerPrinter(stream=stream, as_json=as_json, folder=save),
         context_id=context,
@@ -60,55 +61,5 @@ def call(
 
 
 def _parts(text: str, files: Sequence[Path], data: Sequence[str]) -> list[Part]:
-    parts: list[Part] = []
-    is_piped = not (text or files or data) and not sys.stdin.isatty()
-    if said := _standard_input() if is_piped or text == "-" else text:
-        parts.append(Text(said))
-    parts.extend(map(read_file, files))
-    for value in data:
-        try:
-            parts.append(Data(json.loads(value)))
-        except ValueError as error:
-            raise ConfigurationError(f"--data {value!r} is not JSON: {error}") from error
-        except RecursionError as error:
-            raise ConfigurationError("--data is nested too deeply") from error
-    if not parts:
-        raise ConfigurationError("nothing to say: give a text, --file or --data")
-    return parts
-
-
-def read_file(path: Path) -> File:
-    """Return a file to send.
-
-    Raises:
-        ConfigurationError: It cannot be read.
-    """
-    media_type, _ = mimetypes.guess_type(path.name)
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from error
-    media_type = media_type or "application/octet-stream"
-    return File(content=content, media_type=media_type, filename=path.name)
-
-
-def _standard_input() -> str:
-    try:
-        return sys.stdin.read()
-    except UnicodeDecodeError as error:
-        raise ConfigurationError("standard input is not text; send it by --file") from error
-
-
-def read_headers(lines: Sequence[str]) -> dict[str, str]:
-    """Return headers from lines as in HTTP.
-
-    Raises:
-        ConfigurationError: A line is none.
-    """
-    headers = {}
-    for line in lines:
-        name, separator, value = line.partition(":")
-        if not separator or not name.strip():
-            raise ConfigurationError("--header is of the form 'Name: value'")
-        headers[name.strip()] = value.strip()
-    return headers
+    flags = [("file", str(file)) for file in files] + [("data", value) for value in data]
+    return read_parts([text] if text else [], flags)

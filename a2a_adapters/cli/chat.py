@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from a2a_adapters.cli.addresses import as_url
-from a2a_adapters.cli.call import read_headers
+from a2a_adapters.cli.client.parameters import read_parameters
 from a2a_adapters.cli.options import Verbose
 
 
@@ -37,7 +37,7 @@ def chat(
 
     url = as_url(agent)
     with nullcontext(url) if "://" in url else served(agent) as address:
-        remote = make_agent(address, read_headers(header or []), timeout)
+        remote = make_agent(address, read_parameters(header or []), timeout)
         chat = Chat(remote, make_reader(), make_printer(save), context)
         asyncio.run(chat.run())
     if not sys.stdin.isatty():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import typer
 
 from a2a_adapters.cli.answer import AnswerPrinter, print_json
-from a2a_adapters.cli.call import read_file
+from a2a_adapters.cli.client.parts import read_file
 from a2a_adapters.cli.exits import FAILED, UNREACHABLE
 from a2a_adapters.errors import (
     A2AAdaptersError,

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from a2a_adapters.cli.addresses import as_url
-from a2a_adapters.cli.call import read_headers
+from a2a_adapters.cli.client.parameters import read_parameters
 from a2a_adapters.cli.exits import FAILED, UNREACHABLE, fail
 from a2a_adapters.cli.options import Verbose
 from a2a_adapters.errors import RemoteAgentError, RemoteAuthError, RemoteTimeoutError
@@ -60,7 +60,7 @@ def check(
     from a2a_adapters.checks import Severity, render  # noqa: PLC0415
     from a2a_adapters.checks import check as run  # noqa: PLC0415
 
-    headers = read_headers(header or [])
+    headers = read_parameters(header or [])
     try:
         report = asyncio.run(run(as_url(url), send=send, headers=headers, timeout=timeout))
     except RemoteAuthError as error:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from a2a_adapters.cli.client.settings import client_lines
 from a2a_adapters.cli.options import ConfigFile, Verbose
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters.cli.sources import Sources
 
-config = typer.Typer(help="The settings that `serve` finds here.", no_args_is_help=True)
+config = typer.Typer(help="The settings that are found here.", no_args_is_help=True)
 
 
 @config.callback()
@@ -27,7 +28,10 @@ def _options() -> None: ...
 
 @config.command()
 def show(config: ConfigFile = None, _verbose: Verbose = False) -> None:
-    """Print what `serve` would do here, as a file it reads, and where each line comes from."""
+    """Print what `serve` would do here, as a file it reads, and where each line comes from.
+
+    The comments at the end are what `send` and the other commands for agents take.
+    """
     from a2a_adapters.cli.sources import gather  # noqa: PLC0415 - as in `serve`
 
     sources = gather({}, config)
@@ -35,6 +39,8 @@ def show(config: ConfigFile = None, _verbose: Verbose = False) -> None:
     width = max(len(line) for line, _ in lines)
     for line, origin in lines:
         typer.echo(f"{line:{width}}  # {origin}" if origin else line)
+    for line in client_lines():
+        typer.echo(f"# {line}")
 
 
 def _lines(

@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING
 import httpx
 import typer
 
-from a2a_adapters.calling import AgentReply, RemoteAgent, RemoteOptions
-from a2a_adapters.cli.exits import FAILED, QUESTION, UNREACHABLE, USAGE, fail
+from a2a_adapters.calling import RemoteAgent, RemoteOptions
+from a2a_adapters.cli.exits import FAILED, TIMED_OUT, UNAUTHENTICATED, UNREACHABLE, USAGE, fail
 from a2a_adapters.cli.several import agents_at, name_one
-from a2a_adapters.errors import RemoteAgentError, RemoteAnswerError, RemoteConnectionError
+from a2a_adapters.errors import (
+    RemoteAgentError,
+    RemoteAnswerError,
+    RemoteAuthError,
+    RemoteConnectionError,
+    RemoteTimeoutError,
+)
 from a2a_adapters.parts import Part, Text
 
 if TYPE_CHECKING:
@@ -54,11 +60,19 @@ def converse(
     conversation.task_id = task_id
     try:
         reply = asyncio.run(printer.show(conversation.stream(message)))
-        while reply.is_question:
-            answer = [Text(_ask_user(reply))]
+        while reply.is_question and sys.stdin.isatty():
+            answer = [Text(_ask_user())]
             reply = asyncio.run(printer.show(conversation.stream(answer)))
+        if reply.is_question:
+            hint = f"--task {reply.task_id} --context {reply.context_id}"
+            typer.echo(f"the agent waits for an answer: call again with {hint}", err=True)
     except RemoteConnectionError as error:
         fail(str(error), UNREACHABLE)
+    except RemoteAuthError as error:
+        fail(str(error), UNAUTHENTICATED)
+    except RemoteTimeoutError as error:
+        printer.end_line()
+        fail(str(error), TIMED_OUT)
     except RemoteAgentError as error:
         printer.end_line()
         if isinstance(error, RemoteAnswerError) and (agents := agents_at(agent.name)):
@@ -66,11 +80,5 @@ def converse(
         fail(str(error), FAILED)
 
 
-def _ask_user(question: AgentReply) -> str:
-    if not sys.stdin.isatty():
-        fail(
-            f"the agent waits for an answer: call again with --task {question.task_id} "
-            f"--context {question.context_id}",
-            QUESTION,
-        )
+def _ask_user() -> str:
     return str(typer.prompt(">", prompt_suffix=" "))

@@ -1,9 +1,14 @@
-"""How a command ends: its exit code, and one line that says what to do."""
+"""How a command ends: its exit code, and what it says went wrong.
+
+Codes and shapes are those of the a2a-cli specification 0.2, section 11 and appendices B and D.
+"""
 
 from __future__ import annotations
 
+import json
 import sys
 import traceback
+from dataclasses import dataclass
 from typing import NoReturn
 
 import typer
@@ -12,15 +17,44 @@ from a2a_adapters.cli.origin import origin
 from a2a_adapters.errors import ListenError
 
 FAILED = 1
-"""The remote task failed, or the agent refused."""
+"""The command could not do what it was asked, and no other code says why."""
 USAGE = 2
-"""The command line or the target is wrong."""
+"""The command line, a file or the target is wrong."""
 UNREACHABLE = 3
-"""A remote agent did not answer, or not with a card."""
-QUESTION = 4
-"""A remote agent asks, and there is no terminal to ask in."""
-PORT_TAKEN = 5
-"""The server cannot listen where it was told to."""
+"""An agent or its card cannot be reached, or there is none."""
+UNAUTHENTICATED = 4
+"""An agent wants credentials, or other ones."""
+TIMED_OUT = 5
+"""The time was over before the task ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What went wrong, as programs read it.
+
+    Attributes:
+        code: The name of A2A's error, or an `A2ACLI_ERR_*` of what never reached an agent.
+        message: What went wrong.
+        exit_code: What the command ends with.
+        hint: What to do next.
+        protocol_code: The code of the binding, if the agent sent one.
+    """
+
+    code: str
+    message: str
+    exit_code: int
+    hint: str | None = None
+    protocol_code: int | None = None
+
+    def to_json(self) -> str:
+        """Return the error envelope, on one line."""
+        about = {
+            "code": self.code,
+            "message": self.message,
+            "hint": self.hint,
+            "a2aCode": self.protocol_code,
+        }
+        return json.dumps({"error": about})
 
 
 class CommandError(Exception):
@@ -53,4 +87,4 @@ def end(error: Exception, *, verbose: bool) -> NoReturn:
 def _code(error: Exception) -> int:
     if isinstance(error, CommandError):
         return error.code
-    return PORT_TAKEN if isinstance(error, ListenError) else USAGE
+    return FAILED if isinstance(error, ListenError) else USAGE

@@ -8,7 +8,9 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters.errors import ConfigurationError, MissingExtraError
+from dotenv import dotenv_values
+
+from a2a_adapters.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,10 +117,6 @@ def _agent(graph: object, file: Path) -> Content:
 def _set_environment(env: object, file: Path) -> None:
     """Set the variables that are named, or in the file that is named, unless they are set."""
     if isinstance(env, str):
-        try:
-            from dotenv import dotenv_values  # noqa: PLC0415 - an extra
-        except ImportError as error:
-            raise MissingExtraError(f"{file.name} names {env}, which", "langchain") from error
         env = dotenv_values(file.parent / env)
     for name, value in env.items() if isinstance(env, dict) else ():
         if value is not None:

@@ -118,7 +118,8 @@ def from_protocol(part: ProtocolPart) -> Part:
     metadata = struct_to_dict(part.metadata) if part.HasField("metadata") else {}
     match part.WhichOneof("content"):
         case "data":
-            return Data(from_value(part.data), metadata=metadata)
+            media_type = "" if part.media_type == _JSON_MEDIA_TYPE else part.media_type
+            return Data(from_value(part.data), metadata=metadata, media_type=media_type)
         case "raw":
             return File(
                 content=part.raw,
@@ -158,7 +159,9 @@ def _to_protocol(part: Part) -> ProtocolPart:
         case File():
             result = ProtocolPart(url=part.url, media_type=part.media_type, filename=part.filename)
         case Data():
-            result = ProtocolPart(data=to_value(part.value), media_type=_JSON_MEDIA_TYPE)
+            result = ProtocolPart(
+                data=to_value(part.value), media_type=part.media_type or _JSON_MEDIA_TYPE
+            )
             if part.schema is not None:
                 metadata[_SCHEMA_KEY] = part.schema
     if metadata:

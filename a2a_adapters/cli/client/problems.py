@@ -1,0 +1,83 @@
+"""From this package's errors to what a command says (a2a-cli 0.2, section 11.4 and appendix D)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a.utils.errors import JSON_RPC_ERROR_CODE_MAP
+
+from a2a_adapters.calling.card import InvalidCardError
+from a2a_adapters.cli.exits import (
+    FAILED,
+    TIMED_OUT,
+    UNAUTHENTICATED,
+    UNREACHABLE,
+    USAGE,
+    Problem,
+)
+from a2a_adapters.errors import (
+    A2AAdaptersError,
+    RemoteAgentError,
+    RemoteAnswerError,
+    RemoteAuthError,
+    RemoteConnectionError,
+    RemoteRefusedError,
+    RemoteTimeoutError,
+)
+
+if TYPE_CHECKING:
+    from a2a_adapters.cli.client.access import Access
+
+_DEBUG = "--debug shows what was sent and received"
+_NAMES = {code: kind.__name__ for kind, code in JSON_RPC_ERROR_CODE_MAP.items()}
+
+
+class NoCardError(RemoteAnswerError):
+    """A reference leads to no card.
+
+    Args:
+        message: What there is in its place.
+        hint: What to name instead.
+    """
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def problem_of(error: A2AAdaptersError, access: Access) -> Problem:
+    """Return what a command ends with, and says."""
+    if isinstance(error, RemoteAgentError):
+        return _remote(error, access)
+    return Problem("A2ACLI_ERR_USAGE", str(error), USAGE)
+
+
+def _remote(error: RemoteAgentError, access: Access) -> Problem:
+    text = str(error)
+    match error:
+        case NoCardError():
+            return Problem("A2ACLI_ERR_CARD_NOT_FOUND", text, UNREACHABLE, error.hint)
+        case InvalidCardError():
+            return Problem("A2ACLI_ERR_CARD_INVALID", text, FAILED)
+        case RemoteConnectionError():
+            return Problem("A2ACLI_ERR_UNREACHABLE", text, UNREACHABLE, _follow(error, access))
+        case RemoteTimeoutError():
+            return Problem("A2ACLI_ERR_TIMEOUT", text, TIMED_OUT, _follow(error, access))
+        case RemoteAuthError():
+            return _credentials(text, access)
+        case _:
+            code = error.code if isinstance(error, RemoteRefusedError) else 0
+            name = _NAMES.get(code, "A2ACLI_ERR_INTERNAL")
+            return Problem(name, text, FAILED, _DEBUG, code or None)
+
+
+def _credentials(text: str, access: Access) -> Problem:
+    if access.bearer or access.api_key or access.svc_param or access.client_cert:
+        return Problem("A2ACLI_ERR_AUTH_FAILED", text, UNAUTHENTICATED)
+    hint = "give --bearer or --api-key, or set A2ACLI_BEARER or A2ACLI_API_KEY"
+    return Problem("A2ACLI_ERR_CREDENTIALS_MISSING", text, UNAUTHENTICATED, hint)
+
+
+def _follow(error: RemoteConnectionError | RemoteTimeoutError, access: Access) -> str | None:
+    """Say how to go on with a task that is still worked on."""
+    return access.again(f"task get {error.task_id} --wait") if error.task_id else None

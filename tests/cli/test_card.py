@@ -1,0 +1,96 @@
+"""`a2a-adapters card get`, and what names an agent."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
+from jwt.algorithms import ECAlgorithm
+
+from a2a_adapters import ServerOptions, build_app, card_signer
+from a2a_adapters.testing import running
+
+pytestmark = [pytest.mark.timeout(5 * 60), pytest.mark.asyncio(loop_scope="module")]
+
+
+async def test_text_and_json(url, run, run_json):
+    shown = (await run("card", "get", url)).stdout
+    assert shown.startswith("Name: weather\nDescription: Tell the weather.\n")
+    assert "\nSignature: absent\n" in shown
+    assert (await run_json("card", "get", "-a", url, "--validate"))["name"] == "weather"
+
+
+async def test_a_card_in_a_file_is_one_to_call(url, run, tmp_path):
+    card = (await run("card", "get", url, "-o", "json")).stdout
+    (tmp_path / "card.json").write_text(card)
+    for reference in ("card.json", f"file://{tmp_path}/card.json"):
+        assert "It rains" in (await run("send", reference, "Rome")).stdout
+
+
+async def test_an_agent_of_a_catalog(server, run):
+    host = server.removeprefix("http://")
+    assert "It rains" in (await run("send", f"{host}#weather", "Rome")).stdout
+    unknown = await run("send", f"{host}#sun", "Rome")
+    assert unknown.returncode == 3
+    assert "it lists parts, weather" in unknown.stderr
+
+
+async def test_a_card_that_lacks_something(url, run, tmp_path):
+    card = json.loads((await run("card", "get", url, "-o", "json")).stdout)
+    del card["version"], card["skills"]
+    (tmp_path / "card.json").write_text(json.dumps(card))
+    done = await run("card", "get", "card.json", "--validate")
+    assert done.returncode == 1
+    assert "version" in done.stderr
+
+
+async def test_an_agent_without_an_extended_card(url, run):
+    done = await run("card", "get", url, "--extended", "-o", "json")
+    assert json.loads(done.stdout)["error"]["code"] == "UnsupportedOperationError"
+
+
+async def test_signatures(run, tmp_path):
+    key = ec.generate_private_key(ec.SECP256R1())
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    jwk = ECAlgorithm.to_jwk(key.public_key(), as_dict=True) | {"kid": "k1", "alg": "ES256"}
+    inner = None
+
+    async def app(scope, receive, send):
+        if scope["type"] == "http" and scope["path"] == "/keys.json":
+            body = json.dumps({"keys": [jwk]}).encode()
+            headers = [(b"content-type", b"application/json")]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": body})
+            return
+        await inner(scope, receive, send)
+
+    async with running(app) as url:
+        for jku, told in ((f"{url}/keys.json", "verified by"), ("http://x.example/k", "unver")):
+            signer = card_signer(pem, key_id="k1", jwks_url=jku)
+            options = ServerOptions(card_signer=signer)
+            inner = build_app(lambda text: text, name="Echo", url=url, options=options)
+            assert f"\nSignature: {told}" in (await run("card", "get", url)).stdout
+        card = json.loads((await run("card", "get", url, "-o", "json")).stdout)
+    assert card["signatures"]
+
+
+async def test_settings_and_who_says_them(url, run, tmp_path):
+    settings = tmp_path / ".config" / "a2a-cli" / ".env"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("A2ACLI_AGENT_CARD=http://127.0.0.1:9\nA2ACLI_BEARER=s3cret\n")
+    (tmp_path / ".env").write_text(f"A2ACLI_AGENT_CARD={url}\nOTHER=1\nA2ACLI_STREAM=1\n")
+    assert "It rains" in (await run("send", "Rome")).stdout
+    shown = (await run("config", "show", A2ACLI_OUTPUT="json")).stdout
+    assert f"# A2ACLI_AGENT_CARD={url}  ({tmp_path}/.env)" in shown
+    assert f"# A2ACLI_BEARER=***  ({settings})" in shown
+    assert "# A2ACLI_OUTPUT=json  (environment)" in shown
+    assert "s3cret" not in shown
+    (tmp_path / "mine").write_text("A2ACLI_OUTPUT=json\nA2ACLI_A2A_VERSION=0.3\n")
+    version = await run("send", "-a", url, "Rome", "--config", "mine")
+    assert json.loads(version.stdout)["task"]["id"]
