@@ -33,6 +33,7 @@ NEEDED = {
     "a2a_adapters.security.jwks": "jwt",
     "a2a_adapters.storage.migrate": "alembic",
     "a2a_adapters.storage.migrations.env": "alembic",
+    "a2a_adapters.storage.migrations.versions.0002_task_by_id": "alembic",
     "a2a_adapters.storage.notify": "psycopg",
     "a2a_adapters.storage.redis_bus": "redis",
     **dict.fromkeys((f"a2a_adapters.storage.{name}" for name in SQL.split()), "sqlalchemy"),
@@ -99,23 +100,37 @@ def wheel(tmp_path_factory):
     return wheel
 
 
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    return tmp_path_factory.mktemp("installed")
+
+
+@pytest.fixture
+def place(folders, monkeypatch):
+    """Where to install: always in one folder, as what was compiled is found by its path."""
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(folders / "compiled"))
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    return folders / "environment"
+
+
 @pytest.mark.parametrize(
     ("extra", "check"), [("", CORE), ("[langchain]", LANGCHAIN), ("[autogen]", AUTOGEN)]
 )
-def test_it_works_alone(wheel, extra, check, tmp_path):
-    check_alone(wheel, extra, check, tmp_path)
+def test_it_works_alone(wheel, extra, check, place, tmp_path):
+    check_alone(wheel, extra, check, place, tmp_path)
 
 
-def check_alone(wheel, extra, check, folder):
-    """Run a check where nothing but the wheel with an extra is installed."""
-    python = environment(folder / "venv", wheel, [f"a2a-adapters{extra}"])
+def check_alone(wheel, extra, check, place, folder):
+    """Run a check in a folder, where nothing but the wheel with an extra is installed."""
+    python = environment(place, wheel, [f"a2a-adapters{extra}"])
     subprocess.run([python, "-c", check], check=True, cwd=folder)
 
 
 def environment(folder, wheel, requirements):
     """Make an environment of requirements, ours from the wheel; return its Python."""
     python = folder / "bin" / "python"
-    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, folder], check=True)
+    new = [UV, "venv", "--quiet", "--clear", "--python", sys.executable, folder]
+    subprocess.run(new, check=True)
     ours = [each for each in requirements if each.startswith("a2a-adapters")]
     others = [each for each in requirements if each not in ours]
     install = [UV, "pip", "install", "--quiet", "--python", python, "-c", ROOT / "constraints.txt"]
@@ -138,9 +153,9 @@ def pages_by_requirements():
     pages_by_requirements().items(),
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_pages_run_with_what_their_first_command_installs(wheel, requirements, pages, tmp_path):
+def test_pages_run_with_what_their_first_command_installs(wheel, requirements, pages, place):
     runners = ["pytest", "pytest-asyncio", "pytest-timeout"]
-    python = environment(tmp_path / "venv", wheel, [*requirements, *runners])
+    python = environment(place, wheel, [*requirements, *runners])
     command = [python, "-m", "pytest", "-q", "--noconftest", "-p", "no:cacheprovider"]
     tests = [f"{ROOT / 'tests' / 'test_docs.py'}::test_snippets[{page}]" for page in pages]
     subprocess.run([*command, "--rootdir", ROOT, *tests], check=True, cwd=ROOT)
