@@ -67,6 +67,22 @@ class StorageUnavailableError(ServerBusyError):
     message = "The agent's storage is not available; try again later"
 
 
+class ConversationElsewhereError(ServerBusyError):
+    """Another process works on a task of the conversation, and has to do this after it.
+
+    Nothing was begun. Callers see it only if that process cannot be reached either.
+
+    Args:
+        process: That process; empty if it is not known here.
+    """
+
+    message = "Another process works on this conversation; try again later"
+
+    def __init__(self, process: str = "") -> None:
+        super().__init__()
+        self.process = process
+
+
 _SHOWN_VIOLATIONS = 10
 _SHOWN_CHARACTERS = 100
 

@@ -21,7 +21,11 @@ from a2a_adapters.executor.executor import AdapterExecutor
 from a2a_adapters.limits import Limits
 from a2a_adapters.observability.figures import Figures, report_end
 from a2a_adapters.protocol import states
-from a2a_adapters.protocol.errors import ServerBusyError, StorageUnavailableError
+from a2a_adapters.protocol.errors import (
+    ConversationElsewhereError,
+    ServerBusyError,
+    StorageUnavailableError,
+)
 from a2a_adapters.runtime.admission import Admission
 from a2a_adapters.runtime.backlog import Backlog
 from a2a_adapters.runtime.endings import STOPPED, Endings, end_runs
@@ -143,16 +147,19 @@ class Runtime(OptionalOperations):
     ) -> Task | Message:
         """Answer a message: wait until its task ends or waits, unless told not to."""
         with OperationGuard("SendMessage"):
-            run = await self._start(params, context)
-            until_begun = params.configuration.return_immediately
-            if isinstance(run, Repeated):
-                message = params.message
-                result = await self._repeats.answer(run, message, context, until_begun=until_begun)
-            else:
-                result = await run.wait(until_begun=until_begun)
-            if isinstance(result, Task):
-                return apply_history_length(result, params.configuration)
-            return result
+            return await self._send(params, context)
+
+    async def _send(self, params: SendMessageRequest, context: ServerCallContext) -> Task | Message:
+        run = await self._start(params, context)
+        until_begun = params.configuration.return_immediately
+        if isinstance(run, Repeated):
+            message = params.message
+            result = await self._repeats.answer(run, message, context, until_begun=until_begun)
+        else:
+            result = await run.wait(until_begun=until_begun)
+        if isinstance(result, Task):
+            return apply_history_length(result, params.configuration)
+        return result
 
     async def on_message_send_stream(
         self, params: SendMessageRequest, context: ServerCallContext
@@ -182,14 +189,17 @@ class Runtime(OptionalOperations):
                 raised where the subscription is read.
         """
         with OperationGuard("SendStreamingMessage"):
-            if params.configuration.return_immediately:  # of no effect here (section 3.2.2)
-                params.configuration.return_immediately = False
-            subscriber = self._subscriber(context, params.configuration)
-            run = await self._start(params, context, subscriber)
-            if isinstance(run, Repeated):
-                return await self._read_again(run, params.message, context, subscriber)
-            leave = partial(run.live.unsubscribe, subscriber)
-            return Subscription(subscriber, self.figures, run, leave)
+            return await self._open(params, context)
+
+    async def _open(self, params: SendMessageRequest, context: ServerCallContext) -> Subscription:
+        if params.configuration.return_immediately:  # of no effect here (section 3.2.2)
+            params.configuration.return_immediately = False
+        subscriber = self._subscriber(context, params.configuration)
+        run = await self._start(params, context, subscriber)
+        if isinstance(run, Repeated):
+            return await self._read_again(run, params.message, context, subscriber)
+        leave = partial(run.live.unsubscribe, subscriber)
+        return Subscription(subscriber, self.figures, run, leave)
 
     async def _read_again(
         self, first: Repeated, message: Message, context: ServerCallContext, subscriber: Subscriber
@@ -278,6 +288,8 @@ class Runtime(OptionalOperations):
         """Begin to answer a message, or find what it began when it came first."""
         try:
             return await self._admit(params, context, subscriber)
+        except ConversationElsewhereError:
+            raise  # it is no refusal
         except A2AError as error:
             self.figures.refusals[type(error).__name__] += 1
             raise

@@ -72,6 +72,8 @@ class LiveTask:
         self.owner = user.user_name
         self.page = page
         self.known_since = time.monotonic()
+        self.joins = False
+        """Whether it is new, and its conversation may be not."""
         self._on_end = on_end
         self.turn = asyncio.Lock()
         """Held by the message that is being answered: messages are answered in order."""

@@ -63,6 +63,7 @@ class AcceptedMessages:
 
         Raises:
             InvalidParamsError: Another message had this id.
+            ConversationElsewhereError: Another process has to answer it; nothing was begun.
             StorageUnavailableError: It could not be stored in time; nothing was begun.
         """
         if not is_known_again(message):
@@ -109,7 +110,7 @@ class AcceptedMessages:
         """Store a new task together with the message that begins it, unless one has begun one."""
         live = accepted.live
         task.status.state = self._first_state
-        told = await self._storage.accept(live.owner, accepted.name, digest, task)
+        told = await self._storage.accept(live.owner, accepted.name, digest, task, joins=live.joins)
         if isinstance(told, UsedMessage):
             return told
         if not told.is_missing:

@@ -89,9 +89,11 @@ class LiveTasks:
         """
         page = self._journal.page(context)
         message.task_id = new_uuid()
-        if not message.context_id:
+        joins = bool(message.context_id)
+        if not joins:
             message.context_id = new_uuid()
         live = LiveTask(message.task_id, message.context_id, context.user, page, self._on_end)
+        live.joins = joins
         if (record := CURRENT.get()) is not None:
             record.note_task(live.task_id, live.context_id, live.owner)
         live.draft = Task(

@@ -16,19 +16,17 @@ from a2a.types import (
     SubscribeToTaskRequest,
     Task,
     TaskPushNotificationConfig,
-    TaskStatus,
-    TaskStatusUpdateEvent,
 )
 from a2a.utils.errors import UnsupportedOperationError
 
-from a2a_adapters.protocol import states
-from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnavailableError
 from a2a_adapters.runtime.calls import Call, pack, unpack
 from a2a_adapters.runtime.following import Following
 from a2a_adapters.runtime.guard import OperationGuard
 from a2a_adapters.runtime.handler import Runtime
 from a2a_adapters.runtime.messages import is_known_again
 from a2a_adapters.runtime.peers import PeerLostError, Peers
+from a2a_adapters.runtime.settling import has_ended, id_of, settles, status_after, until_settled
 from a2a_adapters.runtime.subscription import Subscription
 from a2a_adapters.storage.health import PATIENCE_SECONDS
 from a2a_adapters.storage.interface import Place
@@ -38,9 +36,10 @@ if TYPE_CHECKING:
 
     from a2a.server.context import ServerCallContext
     from a2a.server.events import Event
-    from a2a.types import ListTasksResponse
+    from a2a.types import ListTasksResponse, TaskStatus
     from google.protobuf.message import Message as Proto
 
+    from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.messages import Repeated
     from a2a_adapters.runtime.subscriber import Subscriber
 
@@ -117,30 +116,68 @@ class SharedRuntime(Runtime):
             if found is None:
                 await super().on_delete_task_push_notification_config(params, context)
 
-    async def on_message_send(
-        self, params: SendMessageRequest, context: ServerCallContext
-    ) -> Task | Message:
-        """Answer a message: wait until its task ends or waits, unless told not to."""
-        with OperationGuard("SendMessage"):
-            task_id = params.message.task_id
-            found = await self._elsewhere(task_id, "SendMessage", params, context)
-            if found is None:
-                return await super().on_message_send(params, context)
-            [answer] = unpack(found)
-            assert isinstance(answer, Task | Message)  # noqa: S101 - it sends no other
-            return answer
+    async def _send(self, params: SendMessageRequest, context: ServerCallContext) -> Task | Message:
+        task_id = params.message.task_id
+        found = await self._elsewhere(task_id, "SendMessage", params, context)
+        while found is None:
+            try:
+                return await super()._send(params, context)
+            except ConversationElsewhereError as error:
+                params.message.task_id = task_id
+                found = await self._passed_on(error.process, params, context)
+        [answer] = unpack(found)
+        assert isinstance(answer, Task | Message)  # noqa: S101 - it sends no other
+        return answer
 
-    async def open_stream(
-        self, params: SendMessageRequest, context: ServerCallContext
-    ) -> Subscription:
-        """Start answering a message and return the stream of its events."""
-        with OperationGuard("SendStreamingMessage"):
-            task_id = params.message.task_id
-            if (await self._place(task_id, context)).process is None:
-                return await super().open_stream(params, context)
-            subscriber = self._subscriber(context, params.configuration)
-            call = Call.of("SendStreamingMessage", params, context)
-            return await self._followed(task_id, context, subscriber, call)
+    async def _passed_on(
+        self, process: str, params: SendMessageRequest, context: ServerCallContext
+    ) -> bytes | None:
+        """Return the answer of a process that has the conversation; None if it has it no more."""
+        try:
+            if await self._is_reachable(process):
+                return await self._peers.ask(process, Call.of("SendMessage", params, context))
+        except ConversationElsewhereError:  # another has, or it is being stopped
+            await asyncio.sleep(_PAUSE_SECONDS)
+        except PeerLostError as error:
+            _check_repeat("SendMessage", params, error)
+        return None
+
+    async def _is_reachable(self, process: str) -> bool:
+        """Tell whether a process lives; what it has left behind is gone on with here if not."""
+        if await self._storage.is_alive(process):
+            return True
+        await self._sweep()
+        await asyncio.sleep(0)  # what goes on takes its turn before what is new
+        return False
+
+    async def _open(self, params: SendMessageRequest, context: ServerCallContext) -> Subscription:
+        task_id = params.message.task_id
+        process = (await self._place(task_id, context)).process
+        if process is None:
+            try:
+                return await super()._open(params, context)
+            except ConversationElsewhereError as error:
+                params.message.task_id = task_id
+                process = error.process
+        subscriber = self._subscriber(context, params.configuration)
+        call = Call.of("SendStreamingMessage", params, context)
+        return await self._followed(task_id, context, subscriber, call, process)
+
+    async def _follow_up(
+        self, message: Message, context: ServerCallContext, *, is_deaf: bool
+    ) -> LiveTask:
+        live = await super()._follow_up(message, context, is_deaf=is_deaf)
+        if live.task is None or live.runs or not live.page.is_anybodys(live.task):
+            return live
+        process: str | None = ""
+        try:
+            process = await self._storage.runner_of(live.owner, live.context_id)
+        finally:
+            if process is not None:
+                self._live.release(live)
+        if process is not None:
+            raise ConversationElsewhereError(process)
+        return live
 
     async def open_subscription(
         self, params: SubscribeToTaskRequest, context: ServerCallContext
@@ -182,8 +219,7 @@ class SharedRuntime(Runtime):
             try:
                 return await self._peers.ask(process, Call.of(operation, params, context))
             except PeerLostError as error:
-                if error.was_heard and not _may_repeat(operation, params):
-                    raise StorageUnavailableError from error
+                _check_repeat(operation, params, error)
         return None
 
     async def _told(self, process: str, call: Call) -> None:
@@ -201,8 +237,9 @@ class SharedRuntime(Runtime):
         context: ServerCallContext,
         subscriber: Subscriber,
         call: Call | None = None,
+        process: str | None = None,
     ) -> Subscription:
-        following = Following(subscriber, self._events(task_id, context, call))
+        following = Following(subscriber, self._events(task_id, context, call, process))
         try:
             await following.begun()
         except BaseException:
@@ -211,37 +248,51 @@ class SharedRuntime(Runtime):
         return Subscription(subscriber, self.figures, following, following.close)
 
     async def _events(
-        self, task_id: str, context: ServerCallContext, call: Call | None
+        self, task_id: str, context: ServerCallContext, call: Call | None, process: str | None
     ) -> AsyncGenerator[Sequence[Event]]:
-        """Yield a task's events, whoever works on it, until it ends or asks."""
+        """Yield a task's events, whoever works on it, until it ends or asks.
+
+        Args:
+            task_id: The task; empty if `call` is to begin it.
+            context: Who reads.
+            call: The message that is yet to be sent to its process.
+            process: That process, if it is known.
+        """
         told: TaskStatus | None = None
         while True:
-            place = await self._place(task_id, context)
-            if place == Place() and call is None:
-                task = (await self._live.find(task_id, context)).shown
-                assert task is not None  # noqa: S101 - tasks are found once announced
-                if told is None or _settles(task.status, told):
-                    yield [task]
-                if task.status.state in states.TERMINAL or _settles(task.status, told):
-                    return
-                told = task.status
-                await asyncio.sleep(_PAUSE_SECONDS)
-                continue
+            place = Place(process) if process else await self._place(task_id, context)
+            before, process, is_at_rest = told, None, call is None and place == Place()
             try:
-                batches = self._events_at(place, task_id, context, call)
-                async with aclosing(_until_settled(batches, told)) as events:
+                batches = (
+                    self._events_at_rest(task_id, context, told)
+                    if is_at_rest
+                    else self._events_at(place, task_id, context, call)
+                )
+                async with aclosing(until_settled(batches, before)) as events:
                     async for batch in events:
-                        told = _status_after(batch, told)
+                        task_id = task_id or id_of(batch[0])
+                        told = status_after(batch, told)
                         yield batch
-                if told is not None and told.state in states.SETTLED:
+                if has_ended(told, before, is_at_rest=is_at_rest):
                     return
                 call = None
+            except ConversationElsewhereError as error:
+                process = error.process if await self._is_reachable(error.process) else None
             except PeerLostError as error:
                 call = _left_to_send(call, error) if told is None else None
             except UnsupportedOperationError:  # it has just ended
                 if told is None:
                     raise
             await asyncio.sleep(_PAUSE_SECONDS)  # until it is clear whose the task is now
+
+    async def _events_at_rest(
+        self, task_id: str, context: ServerCallContext, told: TaskStatus | None
+    ) -> AsyncGenerator[Sequence[Event]]:
+        """Yield a task that nobody works on if it has ended or asked since it was told."""
+        task = (await self._live.find(task_id, context)).shown
+        assert task is not None  # noqa: S101 - tasks are found once announced
+        if told is None or settles(task.status, told):
+            yield [task]
 
     async def _events_at(
         self, place: Place, task_id: str, context: ServerCallContext, call: Call | None
@@ -256,7 +307,7 @@ class SharedRuntime(Runtime):
                     yield list(unpack(part))
         else:
             if sent is not None:  # whom it was for is gone, and has not heard it
-                subscription = await super().open_stream(sent, context)
+                subscription = await super()._open(sent, context)
             else:
                 subscription = await super().open_subscription(subscribe, context)
             async with aclosing(subscription.events()) as events:
@@ -266,10 +317,12 @@ class SharedRuntime(Runtime):
     async def _serve(self, call: Call) -> AsyncGenerator[bytes]:
         """Do what another process calls for."""
         context = call.context
+        if self._is_closing and call.operation in {"SendMessage", "SendStreamingMessage"}:
+            raise ConversationElsewhereError
         match call.operation:
             case "SendStreamingMessage":
                 sent = SendMessageRequest.FromString(call.params)
-                async for part in _packed(await super().open_stream(sent, context)):
+                async for part in _packed(await super()._open(sent, context)):
                     yield part
             case "SubscribeToTask":
                 asked = SubscribeToTaskRequest.FromString(call.params)
@@ -296,7 +349,7 @@ class SharedRuntime(Runtime):
                 return b""
             case "SendMessage":
                 sent = SendMessageRequest.FromString(params)
-                return pack([await super().on_message_send(sent, context)])
+                return pack([await super()._send(sent, context)])
             case "SaveTasks":
                 await self._live.save_dirty(context.user.user_name)
                 return b""
@@ -311,49 +364,25 @@ async def _packed(subscription: Subscription) -> AsyncGenerator[bytes]:
         subscription.close()
 
 
-def _may_repeat(operation: str, params: Proto) -> bool:
-    """Tell whether an operation that may have been done can be done once more."""
+def _check_repeat(operation: str, params: Proto, lost: PeerLostError) -> None:
+    """Refuse to repeat what may have been done, and cannot be done once more.
+
+    Raises:
+        StorageUnavailableError: Nobody knows what became of it.
+    """
+    may_repeat = operation in {"GetTask", "DeleteConfig"}
     if isinstance(params, SendMessageRequest):
-        return is_known_again(params.message)
-    return operation in {"GetTask", "DeleteConfig"}
+        may_repeat = is_known_again(params.message)
+    if lost.was_heard and not may_repeat:
+        raise StorageUnavailableError from lost
 
 
-def _left_to_send(call: Call | None, error: PeerLostError) -> Call | None:
+def _left_to_send(call: Call | None, lost: PeerLostError) -> Call | None:
     """Return the message that is yet to be sent to whoever has its task now.
 
     Raises:
         StorageUnavailableError: Nobody knows whether it was taken.
     """
-    if call is None or not error.was_heard:
-        return call
-    if not is_known_again(SendMessageRequest.FromString(call.params).message):
-        raise StorageUnavailableError from error
+    if call is not None:
+        _check_repeat(call.operation, SendMessageRequest.FromString(call.params), lost)
     return call
-
-
-def _status_after(events: Sequence[Event], status: TaskStatus | None) -> TaskStatus | None:
-    """Return the status of a task after its latest events."""
-    for event in events:
-        if isinstance(event, Message):
-            return TaskStatus(state=states.COMPLETED)
-        if isinstance(event, Task | TaskStatusUpdateEvent):
-            status = event.status
-    return status
-
-
-async def _until_settled(
-    batches: AsyncGenerator[Sequence[Event]], before: TaskStatus | None
-) -> AsyncGenerator[Sequence[Event]]:
-    """Yield events to the end of the task or its next question, which may have come unheard."""
-    async with aclosing(batches):
-        async for batch in batches:
-            yield batch
-            if _settles(_status_after(batch, before), before):
-                return
-
-
-def _settles(status: TaskStatus | None, before: TaskStatus | None) -> bool:
-    """Tell whether a task has ended or asked since, perhaps the same as before once more."""
-    if status is None or before is None:
-        return False
-    return status.state in states.SETTLED and status != before

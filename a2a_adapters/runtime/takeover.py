@@ -68,9 +68,14 @@ class Takeover:
         self._limits = limits
         self._left: dict[tuple[str, str], LeftTask] = {}
         """What is ours now, and not taken up yet."""
+        self._sweeping = asyncio.Lock()
 
     async def sweep(self) -> None:
         """Go on with what was left, end what cannot be gone on with or has waited too long."""
+        async with self._sweeping:  # else two would go on with the same task
+            await self._sweep()
+
+    async def _sweep(self) -> None:
         for left in await self._storage.left_behind():
             self._left[left.owner, left.stored.task.id] = left
         found = sorted(self._left.values(), key=_order)

@@ -12,14 +12,14 @@ from a2a_adapters.storage.connections import break_off
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import Delete, Dialect, Engine, Insert, Update
+    from sqlalchemy import Delete, Dialect, Engine, Insert, Select, Update
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 
 class Rows(NamedTuple):
-    """A statement and the values of every row that it writes."""
+    """A statement and the values of every row that it writes, or has to find."""
 
-    statement: Insert | Update | Delete
+    statement: Insert | Update | Delete | Select[Any]
     """The same object each time: it is compiled once."""
     values: Sequence[Mapping[str, Any]]
 
@@ -67,7 +67,10 @@ class _Prepared:
     """A statement in the words of one driver."""
 
     def __init__(
-        self, statement: Insert | Update | Delete, dialect: Dialect, row: Mapping[str, Any]
+        self,
+        statement: Insert | Update | Delete | Select[Any],
+        dialect: Dialect,
+        row: Mapping[str, Any],
     ) -> None:
         compiled: Any = statement.compile(dialect=dialect, column_keys=list(row))
         self.text: str = compiled.string

@@ -119,7 +119,7 @@ class AgentStorage(StateStorage):
 
     @abstractmethod
     async def accept(
-        self, owner: str, message_id: str, digest: bytes, task: Task
+        self, owner: str, message_id: str, digest: bytes, task: Task, *, joins: bool = False
     ) -> UsedMessage | TaskVersion:
         """Store the task that a message begins, unless it began one before.
 
@@ -128,9 +128,13 @@ class AgentStorage(StateStorage):
             message_id: What it is remembered by; one that is empty begins a task each time.
             digest: Of its content.
             task: The task; it changes once it has begun.
+            joins: Whether there may be other tasks of its conversation.
 
         Returns:
             The version of the stored task, or what the message began before.
+
+        Raises:
+            ConversationElsewhereError: Another process works on one of these; nothing was stored.
         """
 
     @abstractmethod
@@ -175,6 +179,13 @@ class AgentStorage(StateStorage):
     async def place_of(self, owner: str, task_id: str) -> Place:  # noqa: ARG002
         """Return where a task is; nowhere if it has ended or anybody can go on with it."""
         return Place()
+
+    async def runner_of(self, owner: str, context_id: str) -> str | None:  # noqa: ARG002
+        """Return another process that works on a task of a conversation, None if none does.
+
+        It may be gone.
+        """
+        return None
 
     async def homes_of(self, owner: str) -> Sequence[str]:  # noqa: ARG002
         """Return the other living processes that work on tasks of an owner."""

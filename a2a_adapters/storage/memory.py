@@ -87,7 +87,13 @@ class MemoryAgentStorage(AgentStorage):
         )
 
     async def accept(
-        self, owner: str, message_id: str, digest: bytes, task: Task
+        self,
+        owner: str,
+        message_id: str,
+        digest: bytes,
+        task: Task,
+        *,
+        joins: bool = False,  # noqa: ARG002 - there are no other processes
     ) -> UsedMessage | TaskVersion:
         """Note that a message begins a task, unless it began one before."""
         if not message_id:

@@ -10,6 +10,7 @@ from a2a_adapters.storage.interface import Place
 from a2a_adapters.storage.lease import is_alive, living
 from a2a_adapters.storage.schema import is_task, processes, tasks
 from a2a_adapters.storage.tasks import ANYBODY
+from a2a_adapters.storage.turns import runners
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +53,12 @@ class Places:
         if found == [self._database.process_id]:
             return Place(is_ours=True)
         return Place(found[0] if found else None)
+
+    async def runner_of(self, owner: str, context_id: str) -> str | None:
+        """Return another process that works on a task of a conversation; it may be gone."""
+        query = runners(self._agent, owner, context_id, self._database.process_id)
+        found = await self._database.read(query.limit(1))
+        return found[0].process if found else None
 
     async def homes_of(self, owner: str) -> Sequence[str]:
         """Return the other living processes that work on tasks of an owner."""

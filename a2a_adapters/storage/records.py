@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, case, delete, select, tuple_, update
 
+from a2a_adapters.protocol.errors import ConversationElsewhereError
 from a2a_adapters.storage.bulk import Rows
 from a2a_adapters.storage.commit import Write
 from a2a_adapters.storage.interface import LeftTask, UsedMessage
@@ -15,6 +16,7 @@ from a2a_adapters.storage.lease import living
 from a2a_adapters.storage.schema import key, messages, processes, tasks
 from a2a_adapters.storage.state_rows import SaveState
 from a2a_adapters.storage.tasks import ANYBODY, HANDED_OVER, DeleteTask, SaveTask, stored
+from a2a_adapters.storage.turns import Joining
 from a2a_adapters.storage.upsert import upsert
 
 if TYPE_CHECKING:
@@ -34,14 +36,25 @@ class AcceptMessage(Write):
         message_id: Its id.
         digest: Of its content.
         task: Stores the task.
+        joining: The task's conversation, if another process may have tasks of that.
     """
 
+    order = -1
+    """First: who waits for a conversation's lock has none of anything else."""
+
     def __init__(
-        self, agent: str, owner: str, message_id: str, digest: bytes, task: SaveTask
+        self,
+        agent: str,
+        owner: str,
+        message_id: str,
+        digest: bytes,
+        task: SaveTask,
+        joining: Joining | None = None,
     ) -> None:
         self.key = ("message", key(agent), key(owner), key(message_id))
         self._place = (agent, owner, message_id)
         self.task = task
+        self.joining = joining
         self.size = task.size
         self.row = {
             "agent": agent,
@@ -58,25 +71,29 @@ class AcceptMessage(Write):
         of_tasks = SaveTask.rows(dialect, [write.task for write in writes])
         if of_tasks is None:
             return None
-        return [Rows(_insert_messages(dialect), [write.row for write in writes]), *of_tasks]
+        joining = Joining.rows([write.joining for write in writes if write.joining])
+        accepted = Rows(_insert_messages(dialect), [write.row for write in writes])
+        return [*joining, accepted, *of_tasks]
 
     @classmethod
     async def execute(
         cls, connection: AsyncConnection, writes: Sequence[AcceptMessage]
     ) -> Sequence[object]:
-        """Write them by two statements."""
-        insert = _insert_messages(connection.dialect.name)
-        rows = [write.row for write in writes]
+        """Write them by two statements; those whose conversation is elsewhere are told so."""
+        elsewhere = await _elsewhere(connection, writes)
+        here = [write for write in writes if write.key not in elsewhere]
         used: dict[tuple[str, ...], Row[Any]] = {}
-        if (await connection.execute(insert, rows)).rowcount != len(rows):
-            used = await _used(connection, writes)
-        fresh = [write for write in writes if write.key not in used]
+        insert = _insert_messages(connection.dialect.name)
+        rows = [write.row for write in here]
+        if rows and (await connection.execute(insert, rows)).rowcount != len(rows):
+            used = _others(await _known(connection, here), here)
+        fresh = [write for write in here if write.key not in used]
         if fresh:
             await SaveTask.execute(connection, [write.task for write in fresh])
-        return [
-            UsedMessage(row.task, row.digest) if (row := used.get(write.key)) else None
-            for write in writes
-        ]
+        told: dict[tuple[str, ...], object] = {
+            key: UsedMessage(row.task, row.digest) for key, row in used.items()
+        }
+        return [(elsewhere | told).get(write.key) for write in writes]
 
     def undo(self) -> Write:
         """Return what forgets the message and its task."""
@@ -90,17 +107,37 @@ def _insert_messages(dialect: str) -> sqlite.Insert:
     )
 
 
-async def _used(
+async def _elsewhere(
+    connection: AsyncConnection, writes: Sequence[AcceptMessage]
+) -> dict[tuple[str, ...], object]:
+    """Return what is told of new messages whose conversation another process has."""
+    joining = {write.key: write.joining for write in writes if write.joining}
+    await Joining.take(connection, list(joining.values()))
+    runners = {key: await one.runner(connection) for key, one in joining.items()}
+    going = [write for write in writes if runners.get(write.key) is not None]
+    known = await _known(connection, going) if going else {}
+    return {
+        write.key: ConversationElsewhereError(runners[write.key] or "")
+        for write in going
+        if write.key not in known
+    }
+
+
+async def _known(
     connection: AsyncConnection, writes: Sequence[AcceptMessage]
 ) -> dict[tuple[str, ...], Row[Any]]:
-    """Return those of the messages that have begun another task before."""
+    """Return those of the messages that were accepted before."""
     names = ("agent", "owner", "id")
     wanted = [tuple(write.row[name] for name in names) for write in writes]
     place = tuple_(*(messages.c[name] for name in names))
     found = await connection.execute(select(messages).where(place.in_(wanted)))
-    rows: dict[tuple[str, ...], Row[Any]] = {
-        ("message", row.agent, row.owner, row.id): row for row in found
-    }
+    return {("message", row.agent, row.owner, row.id): row for row in found}
+
+
+def _others(
+    rows: dict[tuple[str, ...], Row[Any]], writes: Sequence[AcceptMessage]
+) -> dict[tuple[str, ...], Row[Any]]:
+    """Return those of the messages that have begun another task before."""
     return {w.key: rows[w.key] for w in writes if rows[w.key].task != w.task.task_id}
 
 

@@ -87,6 +87,8 @@ tasks = Table(
     Index("a2a_tasks_process", "process"),
     Index("a2a_tasks_changed", "agent", "changed"),
 )
+_is_open = tasks.c.process.is_not(None)
+Index("a2a_tasks_open", tasks.c.context, postgresql_where=_is_open, sqlite_where=_is_open)
 
 messages = Table(
     "a2a_messages",

@@ -31,6 +31,7 @@ from a2a_adapters.storage.schema import states
 from a2a_adapters.storage.sql_push import SqlPushStore
 from a2a_adapters.storage.state_rows import SaveState, SwapState
 from a2a_adapters.storage.tasks import SqlTaskStore
+from a2a_adapters.storage.turns import Joining
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -117,11 +118,13 @@ class SqlAgentStorage(AgentStorage):
         )
 
     async def accept(
-        self, owner: str, message_id: str, digest: bytes, task: Task
+        self, owner: str, message_id: str, digest: bytes, task: Task, *, joins: bool = False
     ) -> UsedMessage | TaskVersion:
         """Store a message's task, unless it began one before."""
         save = self.tasks.write_of(task, owner, TaskVersion.MISSING)
-        accept = AcceptMessage(self._agent, owner, message_id or task.id, digest, save)
+        joining = Joining(save.row) if joins and self._database.is_shared else None
+        name = message_id or task.id
+        accept = AcceptMessage(self._agent, owner, name, digest, save, joining)
         used: UsedMessage | None = await self._database.write(accept, PATIENCE_SECONDS)
         return used or save.version
 
@@ -162,6 +165,10 @@ class SqlAgentStorage(AgentStorage):
     async def place_of(self, owner: str, task_id: str) -> Place:
         """Return where a task is."""
         return await self._places.place_of(owner, task_id)
+
+    async def runner_of(self, owner: str, context_id: str) -> str | None:
+        """Return another process that works on a task of a conversation, None if none does."""
+        return await self._places.runner_of(owner, context_id)
 
     async def homes_of(self, owner: str) -> Sequence[str]:
         """Return the other living processes that work on tasks of an owner."""

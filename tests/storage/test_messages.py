@@ -88,7 +88,7 @@ async def test_all_that_come_at_once_are_refused_for_the_same_reason(storage, mo
     shout, calls = counter()
     runtime = runtime_of(shout, storage)
 
-    async def refuse(*_):
+    async def refuse(*_, **__):
         await asyncio.sleep(0)
         raise StorageUnavailableError
 

@@ -1,0 +1,91 @@
+"""The order of a conversation among processes: where one of its tasks runs, the next one goes."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import BigInteger, bindparam, func, literal, literal_column, select
+
+from a2a_adapters.protocol import states
+from a2a_adapters.storage.bulk import Rows
+from a2a_adapters.storage.schema import tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TypeAlias
+
+    from sqlalchemy import Select
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    _Row: TypeAlias = dict[str, Any]
+
+_RUNNING = (states.UNSPECIFIED, *sorted(states.ACTIVE))
+"""The states of tasks that the agent works on, or will."""
+
+
+def _running(agent: Any, owner: Any, context: Any, process: Any) -> Select[tuple[str]]:
+    """Return the query for the processes, but this one, that have tasks of a conversation."""
+    columns = tasks.c
+    return select(columns.process).where(
+        columns.context == context,  # by the index of the few that have a process
+        columns.process.is_not(None),
+        columns.process != process,
+        columns.state.in_([literal_column(str(int(state))) for state in _RUNNING]),
+        columns.agent.is_not_distinct_from(agent),
+        columns.owner.is_not_distinct_from(owner),
+    )
+
+
+_BOUND = _running(*(bindparam(f"its_{name}") for name in ("agent", "owner", "context", "process")))
+_LOCK = select(func.pg_advisory_xact_lock(bindparam("its_lock", type_=BigInteger)))
+_FREE: Select[Any] = select(literal_column("1")).where(~_BOUND.exists())
+"""A row if there are none."""
+
+
+class Joining:
+    """What begins a task of a conversation that there may be already.
+
+    Two processes that begin one at once do so one after the other: a lock of the database keeps
+    them apart until the first is committed, and the second sees it.
+
+    Args:
+        row: The row of the new task.
+    """
+
+    def __init__(self, row: _Row) -> None:
+        names = ("agent", "owner", "context", "process")
+        self._place = {f"its_{name}": row[name] for name in names}
+        place = "\0".join(row[name] for name in names[:3])
+        digest = hashlib.sha256(place.encode()).digest()
+        self.lock = int.from_bytes(digest[:8], signed=True)
+
+    @staticmethod
+    def rows(joining: Sequence[Joining]) -> list[Rows]:
+        """Return what is read of them: as many rows as there are, if none goes elsewhere."""
+        if not joining:
+            return []
+        locks = [{"its_lock": lock} for lock in _locks(joining)]
+        places = [one._place for one in joining]  # noqa: SLF001
+        return [Rows(_LOCK, locks), Rows(_FREE, places)]
+
+    @staticmethod
+    async def take(connection: AsyncConnection, joining: Sequence[Joining]) -> None:
+        """Keep other processes from beginning anything in these conversations meanwhile."""
+        for lock in _locks(joining):
+            await connection.execute(_LOCK, {"its_lock": lock})
+
+    async def runner(self, connection: AsyncConnection) -> str | None:
+        """Return another process that has a task of the conversation, None if there is none."""
+        found: str | None = await connection.scalar(_BOUND, self._place)
+        return found
+
+
+def _locks(joining: Sequence[Joining]) -> list[int]:
+    """Return the locks, in an order in which nobody waits for each other."""
+    return sorted({one.lock for one in joining})
+
+
+def runners(agent: str, owner: str, context_id: str, process: str) -> Select[tuple[str]]:
+    """Return the query for the other processes that have running tasks of a conversation."""
+    return _running(*map(literal, (agent, owner, context_id, process)))
