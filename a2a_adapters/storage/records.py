@@ -6,7 +6,7 @@ import time
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, case, delete, select, tuple_, update
+from sqlalchemy import and_, case, delete, func, literal, select, tuple_, update
 
 from a2a_adapters.protocol.errors import ConversationElsewhereError
 from a2a_adapters.storage.bulk import Rows
@@ -22,7 +22,7 @@ from a2a_adapters.storage.upsert import upsert
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Row
+    from sqlalchemy import CTE, ColumnElement, FromClause, Row, ScalarSelect
     from sqlalchemy.dialects import sqlite
     from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -209,11 +209,17 @@ class TakeOver(Write):
 
     async def take(self, connection: AsyncConnection) -> list[LeftTask]:
         """Take over one agent's tasks."""
-        gone = tasks.c.process != self._process_id
-        if self._is_shared:
-            gone = and_(gone, tasks.c.process.not_in(living(connection.dialect.name)))
-        somebodys = tasks.c.process.is_not(None), tasks.c.process != ANYBODY
-        is_left = tasks.c.agent == self._agent, *somebodys, gone
+        found = await connection.execute(
+            select(_HOLDERS.c.process).where(
+                _HOLDERS.c.process.is_not(None), self._is_gone(connection, _HOLDERS)
+            )
+        )
+        gone = [row.process for row in found]
+        if not gone:
+            return list(self._taken.values())
+        # One that was paused may be alive again.
+        still = self._is_gone(connection, tasks)
+        is_left = tasks.c.agent == self._agent, tasks.c.process.in_(gone), still
         names = await _names(connection, is_left)
         is_handed_over = tasks.c.process.startswith(HANDED_OVER)
         statement = (
@@ -233,6 +239,29 @@ class TakeOver(Write):
             place = row.owner_name + b"\0" + left.stored.task.id.encode()
             self._taken[place] = left._replace(process=names.get(key(left.stored.task.id), ""))
         return list(self._taken.values())
+
+    def _is_gone(self, connection: AsyncConnection, held: FromClause) -> ColumnElement[bool]:
+        """Return the condition that a process is neither this one nor alive."""
+        others = held.c.process != self._process_id
+        if not self._is_shared:
+            return others
+        return and_(others, held.c.process.not_in(living(connection.dialect.name)))
+
+
+def _next(process: ColumnElement[str]) -> ScalarSelect[str]:
+    return select(func.min(tasks.c.process)).where(tasks.c.process > process).scalar_subquery()
+
+
+def _holders() -> CTE:
+    """Return the processes that have tasks, found by one look at the index for each.
+
+    All tasks that wait or run may be a million; the processes are a thousand.
+    """
+    first = select(_next(literal(ANYBODY)).label("process")).cte("holders", recursive=True)
+    return first.union_all(select(_next(first.c.process)).where(first.c.process.is_not(None)))
+
+
+_HOLDERS = _holders()
 
 
 async def _names(
