@@ -27,7 +27,7 @@ VERSIONED += --ignore=tests/plugins/openai_agents
 export PYTHONDONTWRITEBYTECODE :=
 INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types tests coverage lowest test-crewai test-openai fuzz attack crash chaos javascript bench screenshots load docs format clean
+.PHONY: demo test lint types tests coverage lowest test-crewai test-openai fuzz attack crash chaos replicas javascript bench screenshots load docs format clean
 
 demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py
@@ -72,8 +72,13 @@ attack: $(VENV)/.test ## let 1,000 hostile callers loose on a default server and
 crash: $(VENV)/.test ## kill a server among 1,000 tasks, SEEDS times on each engine, and print what was lost
 	$(VENV)/bin/python -m tests.storage.crash --seeds $(SEEDS)
 
-chaos: $(VENV)/.test ## kill and pause three processes among 10,000 tasks, and print what was lost
-	$(VENV)/bin/python -m tests.replicas.chaos
+chaos: SEEDS := 10
+chaos: $(VENV)/.test ## strike three processes and their database among 10,000 tasks, and print what was lost
+	$(VENV)/bin/python -m tests.replicas.chaos --seeds $(SEEDS)
+
+replicas: $(VENV)/.test ## three processes behind a proxy, and how fast they are; writes docs/replicas.md
+	$(VENV)/bin/python -m pytest --quiet tests/replicas/test_proxy.py
+	$(VENV)/bin/python -m tests.replicas.bars --write docs/replicas.md
 
 javascript: $(VENV)/.test ## the JavaScript clients; needs node and npm, so `make test` leaves it out
 	$(VENV)/bin/python tests/e2e/javascript/run.py

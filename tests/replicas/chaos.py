@@ -1,6 +1,6 @@
-"""Processes that share a database are killed and paused at random: what is lost or done twice?
+"""Processes that share a database are killed and paused, and it is restarted: what is lost?
 
-python -m tests.replicas.chaos --tasks 10000
+python -m tests.replicas.chaos --tasks 10000 --seeds 10
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import httpx
 
 from tests.processes import launched
 from tests.replicas.served import LIMITS
-from tests.storage.postgresql import new_database
+from tests.storage.postgresql import new_database_at, server_of_its_own
 
 if TYPE_CHECKING:
     import subprocess
@@ -46,6 +46,8 @@ class Seen:
         interrupted: How many requests found nobody, or got an error, and were sent again.
         kills: How many processes were killed, and as many started.
         pauses: How many were paused beyond their lease.
+        restarts: How often the database was stopped and started.
+        told: What the agent said that it did.
         recovered: Seconds until nothing was being worked on any more.
         wrong: What must not be, in words.
     """
@@ -55,18 +57,20 @@ class Seen:
     interrupted: int = 0
     kills: int = 0
     pauses: int = 0
+    restarts: int = 0
     recovered: float = 0
+    told: set[str] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
 
 
 class Chaos:
-    """One run: messages to all processes, while these are killed and paused.
+    """One run: messages to all processes, while these and their database are struck.
 
     Args:
         folder: An empty folder.
         seed: Of what is random.
         tasks: How many messages are sent.
-        blows: How many processes are killed or paused.
+        blows: How often a process is killed or paused, or the database restarted, in turns.
     """
 
     def __init__(self, folder: Path, seed: int, tasks: int, blows: int) -> None:
@@ -74,7 +78,8 @@ class Chaos:
         self._folder = folder
         (folder / "go").touch()
         self._command = [sys.executable, "-m", "tests.replicas.served"]
-        self._command += [new_database(), str(folder)]
+        self._database = server_of_its_own()
+        self._command += [new_database_at(self._database), str(folder)]
         self._tasks = tasks
         self._blows = blows
         self._running: dict[str, subprocess.Popen[str]] = {}
@@ -83,6 +88,7 @@ class Chaos:
     async def run(self) -> Seen:
         """Do it all."""
         with ExitStack() as self._stack:
+            self._stack.callback(self._database.stop)
             for _ in range(REPLICAS):
                 self._start()
             async with httpx.AsyncClient(headers=HEADERS, timeout=120) as self._http:
@@ -98,6 +104,8 @@ class Chaos:
         if (failed := self.seen.states["do failed"]) > self._blows * SENDERS:
             self.seen.wrong.append(f"{failed} failed, more than those that were hit")
         done = Counter(line for line in self._log() if line.startswith("did"))
+        if self.seen.told - done.keys():
+            self.seen.wrong.append(f"told and not done: {self.seen.told - done.keys()}")
         if twice := [line for line, times in done.items() if times > 1]:
             self.seen.wrong.append(f"done twice: {twice}")
         return self.seen
@@ -110,7 +118,7 @@ class Chaos:
         self._running[url] = process
 
     async def _strike(self) -> None:
-        """Kill or pause one process after the other."""
+        """Kill a process, pause one, restart the database, and so on."""
         for number in range(1, self._blows + 1):
             due = number * self._tasks // (self._blows + 1)
             while True:
@@ -118,15 +126,20 @@ class Chaos:
                     break
                 await asyncio.sleep(0.02)
             url = self._random.choice(list(self._running))
-            if number % 2:
-                self._running.pop(url).kill()
-                self.seen.kills += 1
-                await asyncio.to_thread(self._start)
-            else:
-                self._running[url].send_signal(signal.SIGSTOP)
-                await asyncio.sleep(PAUSE)
-                self._running[url].send_signal(signal.SIGCONT)
-                self.seen.pauses += 1
+            match number % 3:
+                case 1:
+                    self._running.pop(url).kill()
+                    self.seen.kills += 1
+                    await asyncio.to_thread(self._start)
+                case 2:
+                    self._running[url].send_signal(signal.SIGSTOP)
+                    await asyncio.sleep(PAUSE)
+                    self._running[url].send_signal(signal.SIGCONT)
+                    self.seen.pauses += 1
+                case _:
+                    await asyncio.to_thread(self._database.stop)
+                    await asyncio.to_thread(self._database.ensure_postgres_running)
+                    self.seen.restarts += 1
 
     async def _send_all(self, count: int) -> None:
         for _ in range(count):
@@ -135,24 +148,25 @@ class Chaos:
             self._look(message_id, kind, await self._sent(message_id, f"{kind} {message_id}"))
 
     async def _sent(self, message_id: str, text: str) -> dict[str, Any]:
-        """Send a message to any process, again and again until it is answered."""
+        """Send a message until it is answered; return its task."""
         message = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": text}]}
+        task: dict[str, Any] = (await self._call("SendMessage", {"message": message}))["task"]
+        return task
+
+    async def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Call any process, again and again until one gives a result."""
+        call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         while True:
+            url = self._random.choice(list(self._running))
             try:
-                answer = await self._call("SendMessage", {"message": message})
+                answer = (await self._http.post(url, json=call)).json()
             except httpx.HTTPError:
                 answer = {}
             if "result" in answer:
-                task: dict[str, Any] = answer["result"]["task"]
-                return task
+                result: dict[str, Any] = answer["result"]
+                return result
             self.seen.interrupted += 1
             await asyncio.sleep(0.2)
-
-    async def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        url = self._random.choice(list(self._running))
-        call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer: dict[str, Any] = (await self._http.post(url, json=call)).json()
-        return answer
 
     def _look(self, message_id: str, kind: str, task: dict[str, Any]) -> None:
         """See to it that an answer is what it has to be."""
@@ -161,6 +175,8 @@ class Chaos:
         self.seen.states[f"{kind} {state[len('TASK_STATE_') :].lower()}"] += 1
         parts = [part["text"] for a in task.get("artifacts", []) for part in a["parts"]]
         whole = COUNTED if kind == "count" else f"did do {message_id}"
+        if kind == "do" and state == "TASK_STATE_COMPLETED":
+            self.seen.told.add(whole)
         is_right = "".join(parts) == whole if state == "TASK_STATE_COMPLETED" else kind == "do"
         if state not in ENDED or not is_right:
             self.seen.wrong.append(f"{kind} is {state} with {parts}")
@@ -172,9 +188,9 @@ class Chaos:
             token = ""
             while True:
                 page = await self._call("ListTasks", {"pageSize": 100, "pageToken": token})
-                tasks = page["result"].get("tasks", [])
+                tasks = page.get("tasks", [])
                 found |= {task["id"]: task["status"]["state"] for task in tasks}
-                if not (token := page["result"].get("nextPageToken", "")):
+                if not (token := page.get("nextPageToken", "")):
                     break
             if set(found.values()) <= ENDED:
                 return found
@@ -182,24 +198,30 @@ class Chaos:
 
 
 def main() -> None:
-    """Run one seed, print what was seen, and fail if anything was wrong."""
+    """Run so many seeds, print what was seen, and fail if anything was wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=10_000)
     parser.add_argument("--blows", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--seconds", type=float, default=15, help="until nothing is stuck")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        chaos = Chaos(Path(name), arguments.seed, arguments.tasks, arguments.blows)
-        seen = asyncio.run(chaos.run())
-    if seen.recovered > arguments.seconds:
-        seen.wrong.append(f"stuck for {seen.recovered:.1f} s")
-    print(  # noqa: T201
-        f"seed {arguments.seed}: {len(seen.tasks)} tasks {dict(sorted(seen.states.items()))}; "
-        f"{seen.kills} processes killed, {seen.pauses} paused, {seen.interrupted} requests sent "
-        f"again; at rest after {seen.recovered:.1f} s; {'; '.join(seen.wrong) or 'nothing wrong'}"
-    )
-    sys.exit(bool(seen.wrong))
+    is_wrong = False
+    for seed in range(arguments.first, arguments.first + arguments.seeds):
+        with tempfile.TemporaryDirectory() as name:
+            chaos = Chaos(Path(name), seed, arguments.tasks, arguments.blows)
+            seen = asyncio.run(chaos.run())
+        if seen.recovered > arguments.seconds:
+            seen.wrong.append(f"stuck for {seen.recovered:.1f} s")
+        is_wrong = is_wrong or bool(seen.wrong)
+        print(  # noqa: T201
+            f"seed {seed}: {len(seen.tasks)} tasks {dict(sorted(seen.states.items()))}; "
+            f"{seen.kills} processes killed, {seen.pauses} paused, the database restarted "
+            f"{seen.restarts} times, {seen.interrupted} requests sent again; at rest after "
+            f"{seen.recovered:.1f} s; {'; '.join(seen.wrong) or 'nothing wrong'}",
+            flush=True,
+        )
+    sys.exit(is_wrong)
 
 
 if __name__ == "__main__":
