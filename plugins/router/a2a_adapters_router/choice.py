@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from a2a_adapters import Data, InvalidInputError
 
 if TYPE_CHECKING:
-    from a2a_adapters import AgentRequest
+    from a2a_adapters import AgentRequest, Part
 
 AUTO = "auto"
 SMART_ROUTING: Final = "smart-routing"
@@ -36,6 +36,13 @@ class Choice(BaseModel):
     combo: str | None = None
     budget: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     role: str | None = None
+
+
+def is_choice(part: Part) -> bool:
+    """Tell whether a part is for the router: data that holds a choice."""
+    if not isinstance(part, Data) or not isinstance(part.value, dict):
+        return False
+    return not Choice.model_fields.keys().isdisjoint(part.value)
 
 
 def read_choice(request: AgentRequest) -> Choice:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator, model_validator
 
-from a2a_adapters_router.secrets import FROM_ENVIRONMENT
+from a2a_adapters_router.secrets import FROM_ENVIRONMENT, written_secret
 
 __all__ = ["Deployment", "Price", "Quota", "RouterConfig"]
 
@@ -74,10 +74,8 @@ class Deployment(_Strict):
     def _keys_from_environment(cls, params: dict[str, Any] | None) -> dict[str, Any] | None:
         if taken := _OURS & (params or {}).keys():
             raise ValueError(f"{min(taken)} is not set here; max_tokens goes beside litellm_params")
-        for key, value in (params or {}).items():
-            is_secret = key.endswith(("key", "token", "secret", "password", "credentials"))
-            if is_secret and not str(value).startswith(FROM_ENVIRONMENT):
-                raise ValueError(f"{key} is a secret: write {FROM_ENVIRONMENT}NAME")
+        if name := written_secret("", params):
+            raise ValueError(f"{name} is a secret: write {FROM_ENVIRONMENT}NAME")
         return params
 
     @field_validator("token")

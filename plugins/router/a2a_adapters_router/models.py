@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import time
 from contextlib import suppress
+from email.utils import parsedate_to_datetime
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 
     from a2a_adapters_router.calls import Message, News
     from a2a_adapters_router.config import Deployment
+
+logger = logging.getLogger(__name__)
 
 _BUSY = 429
 _LONGEST_WAIT = 3600.0
@@ -67,7 +72,7 @@ class Model:
 
     def __init__(self, deployment: Deployment, timeout: float) -> None:
         assert deployment.litellm_params is not None  # noqa: S101 - it is no agent
-        params = {key: resolved(value) for key, value in deployment.litellm_params.items()}
+        params = resolved(deployment.litellm_params)
         # Whether there is another try is decided by the router.
         self._params = {"timeout": timeout, **params, "max_retries": 0, "num_retries": 0}
         self._model = deployment.model
@@ -101,7 +106,10 @@ class Model:
                 if usage := getattr(chunk, "usage", None):
                     yield Used(_usage(usage))
         except Exception as error:
-            raise _failure(error) from error
+            if not answer.received_finish_reason:
+                raise _failure(error) from error
+            # The answer is whole: what comes after it, as a usage that is none, spoils nothing.
+            logger.warning("%s: what follows an answer is %s", self._model, type(error).__name__)
         finally:
             with suppress(Exception):
                 await answer.aclose()
@@ -136,5 +144,12 @@ def _failure(error: Exception) -> FailedCallError:
 
 
 def _retry_after(error: Exception) -> float | None:
+    """Return for how many seconds a provider wants to be left alone (RFC 9110, section 10.2.3)."""
     told = (getattr(error, "litellm_response_headers", None) or {}).get("retry-after", "")
-    return min(float(told), _LONGEST_WAIT) if told.isdecimal() else None
+    if told.isdecimal():
+        return min(float(told), _LONGEST_WAIT)
+    try:
+        until = parsedate_to_datetime(told).timestamp()
+    except ValueError:
+        return None
+    return min(max(0.0, until - time.time()), _LONGEST_WAIT)

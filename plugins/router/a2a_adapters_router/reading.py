@@ -29,8 +29,11 @@ def read_config(path: str | Path) -> RouterConfig:
         content = yaml.SafeLoader("").construct_document(node) if node else None
     except OSError as error:
         raise ConfigurationError(f"{file} cannot be read: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{file} is not YAML: {error}") from error
+    except yaml.MarkedYAMLError as error:  # its text shows the line
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigurationError(f"{file}:{line}: it is not YAML: {error.problem}") from None
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise ConfigurationError(f"{file} is not YAML: it is no text") from None
     if not isinstance(content, dict):
         raise ConfigurationError(f"{file} holds no settings: it begins with `deployments:`")
     try:

@@ -3,22 +3,44 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from a2a_adapters import ConfigurationError
 
 FROM_ENVIRONMENT = "os.environ/"
 """How litellm's own files name a variable of the environment."""
 
+_SECRETS = ("key", "token", "secret", "password", "credentials", "authorization")
+"""How the names of secrets end."""
 
-def resolved(value: object) -> object:
-    """Return a setting, or what the variable holds that it names.
+
+def resolved(value: Any) -> Any:
+    """Return a setting, with what the variables hold in the place of their names.
 
     Raises:
-        ConfigurationError: The variable is not set.
+        ConfigurationError: A variable is not set.
     """
-    if not isinstance(value, str) or not value.startswith(FROM_ENVIRONMENT):
-        return value
-    name = value.removeprefix(FROM_ENVIRONMENT)
-    if not (found := os.environ.get(name)):
-        raise ConfigurationError(f"the environment variable {name} is not set")
-    return found
+    match value:
+        case dict():
+            return {key: resolved(each) for key, each in value.items()}
+        case list():
+            return [resolved(each) for each in value]
+        case str() if value.startswith(FROM_ENVIRONMENT):
+            name = value.removeprefix(FROM_ENVIRONMENT)
+            if not (found := os.environ.get(name)):
+                raise ConfigurationError(f"the environment variable {name} is not set")
+            return found
+        case _:
+            return value
+
+
+def written_secret(name: str, value: object) -> str | None:
+    """Return the name of a secret that a setting holds itself; None if there is none."""
+    match value:
+        case dict():
+            return next(filter(None, (written_secret(str(k), v) for k, v in value.items())), None)
+        case list():
+            return next(filter(None, (written_secret(name, each) for each in value)), None)
+        case _:
+            is_secret = name.lower().endswith(_SECRETS)
+            return name if is_secret and not str(value).startswith(FROM_ENVIRONMENT) else None

@@ -80,7 +80,7 @@ class Provider:
         said = "".join(m["content"] for m in messages if m["role"] == "assistant")
         if self.goes_on and answer.startswith(said):
             answer = answer.removeprefix(said)
-        words = re.findall(r"\S+\s*", answer)[: body["max_tokens"]]
+        words = re.findall(r"\S+\s*", answer)[: body.get("max_tokens")]
         made = 0
         try:
             if self.gate:
@@ -94,10 +94,9 @@ class Provider:
                 return
             yield frame({"delta": {}, "index": 0, "finish_reason": "stop"})
             if self.usage:
-                truth = {"prompt_tokens": sent, "completion_tokens": made}
-                told = truth if self.usage is True else self.usage
-                total = told["prompt_tokens"] + told["completion_tokens"]
-                yield frame(usage={**told, "total_tokens": total})
+                tokens = {"prompt_tokens": sent, "completion_tokens": made}
+                truth = {**tokens, "total_tokens": sent + made}
+                yield frame(usage=truth if self.usage is True else self.usage)
             yield "data: [DONE]\n\n"
         except asyncio.CancelledError:
             self.left.set()

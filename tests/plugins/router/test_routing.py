@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 
 from a2a_adapters import (
     Data,
+    File,
     InputRequired,
     RemoteRefusedError,
     RemoteTaskError,
     TaskMetadata,
+    Text,
     TextDelta,
 )
 from tests.plugins.router.providers import ANSWER, KEY, Provider, routed
@@ -150,6 +155,16 @@ async def test_who_failed_is_left_alone_for_as_long_as_it_says():
     assert "left alone for 500 s more" in str(reply.metadata["resilience_trace"])
 
 
+async def test_who_wants_to_be_left_alone_may_say_until_when():
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=500), usegmt=True)
+    one = Provider(status=429, retry_after=date)
+    async with routed({"one": one, "two": Provider()}) as agent:
+        await agent.send("hello")
+        (skipped, _) = (await agent.send("hello")).metadata["resilience_trace"]
+    found = re.fullmatch(r"left alone for (\d+) s more", skipped["reason"])
+    assert 100 < int(found[1]) <= 500
+
+
 async def test_what_a_caller_sends_wrongly_cools_nothing_down():
     one = Provider(status=400)
     async with routed({"one": one, "two": Provider()}) as agent:
@@ -208,6 +223,33 @@ async def test_a_conversation_is_sent_whole():
         await agent.send("two words", context_id=first.context_id)
     roles = [(m["role"], m["content"]) for m in provider.calls[-1]["messages"]]
     assert roles == [("user", "one word"), ("assistant", "one word"), ("user", "two words")]
+
+
+async def test_data_is_sent_as_text_but_not_what_is_asked_of_the_router():
+    provider = Provider(answer=None)
+    async with routed({"one": provider}) as agent:
+        parts = [Data({"model": "one"}), Text("Be brief.", metadata={"role": "system"})]
+        first = await agent.send([*parts, Data({"n": 1})])
+        await agent.send("more", context_id=first.context_id)
+    said = [[(m["role"], m["content"]) for m in call["messages"]] for call in provider.calls]
+    sent = [("system", "Be brief."), ("user", '{"n":1}')]
+    assert said[0] == sent
+    assert '{"n":1}' in said[1][0][1]
+    assert "model" not in str(said[1])
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        (Text("hello", metadata={"role": "tool"}), "one of system, user, assistant"),
+        (File(url="https://x.example/a.txt", media_type="text/plain"), "no files"),
+        (Data({"model": "one"}), "needs text"),
+    ],
+)
+async def test_what_models_do_not_take_is_refused(part, text):
+    async with routed({"one": Provider()}) as agent:
+        with pytest.raises(RemoteRefusedError, match=text):
+            await agent.send([part])
 
 
 async def test_forty_callers_get_their_own_answers():

@@ -37,6 +37,12 @@ async def test_what_broke_off_is_counted_and_paid_for():
     assert envelope["actual"] > 4 * 2000 / 1e6
 
 
+async def test_a_budget_of_any_size_is_kept():
+    async with routed({"one": Provider()}, prices=PRICES) as agent:
+        reply = await agent.send("hello there", metadata={"budget": 1e308})
+    assert reply.text == ANSWER
+
+
 async def test_the_estimate_is_the_worst_case():
     async with routed({"one": Provider()}, prices=PRICES) as agent:
         envelope = (await agent.send("hello there")).metadata["cost_envelope"]
@@ -45,10 +51,29 @@ async def test_the_estimate_is_the_worst_case():
     assert envelope["currency"] == "USD"
 
 
-@pytest.mark.parametrize("usage", [None, {"prompt_tokens": 0, "completion_tokens": 0}])
+def usage(sent, made):
+    return {"prompt_tokens": sent, "completion_tokens": made}
+
+
+WRONG = [
+    None,
+    "none",
+    usage(0, 0),
+    usage(-5, -1_000_000),
+    usage(5, -1_000_000),
+    usage(10**18, 5),
+    usage("many", 5),
+    usage(1.5, 5),
+    usage(float("nan"), float("inf")),
+]
+
+
+@pytest.mark.parametrize("usage", WRONG)
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 async def test_what_a_provider_does_not_tell_is_counted(usage):
     async with routed({"one": Provider(usage=usage)}, prices=PRICES) as agent:
         reply = await agent.send("hello there")
+    assert reply.text == ANSWER
     assert 2 <= reply.usage.input_tokens <= 20
     assert 9 <= reply.usage.output_tokens <= 30
     assert reply.metadata["cost_envelope"]["actual"] > 0

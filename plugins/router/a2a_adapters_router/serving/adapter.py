@@ -9,16 +9,17 @@ from a2a_adapters import (
     Adapter,
     AgentDescription,
     Data,
+    File,
     InvalidInputError,
     Output,
     Rejected,
     Skill,
     TaskMetadata,
-    Text,
     TextDelta,
+    as_text,
 )
 from a2a_adapters_router.calls import Chunk
-from a2a_adapters_router.choice import QUOTA_MANAGEMENT, SMART_ROUTING, read_choice
+from a2a_adapters_router.choice import QUOTA_MANAGEMENT, SMART_ROUTING, is_choice, read_choice
 from a2a_adapters_router.serving.attempt import Attempts, NobodyError
 from a2a_adapters_router.serving.quotas import SCHEMA, QuotaReport
 from a2a_adapters_router.trace import NO_PROVIDER, OVER_BUDGET
@@ -26,12 +27,14 @@ from a2a_adapters_router.trace import NO_PROVIDER, OVER_BUDGET
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from a2a_adapters import AgentEvent, AgentRequest, StateStorage
+    from a2a_adapters import AgentEvent, AgentRequest, Part, StateStorage
     from a2a_adapters_router.calls import Message
     from a2a_adapters_router.router import Router
 
 _ROLE = "role"
-"""Key in a part's metadata: who says it, "system", "user" or "assistant"."""
+"""Key in a part's metadata: who says it."""
+
+_ROLES = ("system", "user", "assistant")
 
 
 class RouterAdapter(Adapter):
@@ -118,18 +121,23 @@ def _messages(request: AgentRequest) -> list[Message]:
     """Return the conversation as chat models take it.
 
     Raises:
-        InvalidInputError: There is no text in the message.
+        InvalidInputError: There is no text in the message, or something that models do not take.
     """
     turns: list[Message] = [
-        {"role": "user" if turn.role == "user" else "assistant", "content": turn.text}
+        {"role": "user" if turn.role == "user" else "assistant", "content": text}
         for turn in request.history
-        if turn.text
+        if (text := as_text(part for part in turn.parts if not is_choice(part)))
     ]
-    said: list[Message] = [
-        {"role": str(part.metadata.get(_ROLE, "user")), "content": part.text}
-        for part in request.parts
-        if isinstance(part, Text) and part.text
-    ]
-    if not said:
+    said = [_message(part) for part in request.parts if not is_choice(part)]
+    if not any(each["content"] for each in said):
         raise InvalidInputError("a router needs text to send")
-    return turns + said
+    return turns + [each for each in said if each["content"]]
+
+
+def _message(part: Part) -> Message:
+    if isinstance(part, File):
+        raise InvalidInputError("a router sends text and data, no files")
+    role = part.metadata.get(_ROLE, "user")
+    if role not in _ROLES:
+        raise InvalidInputError(f"a part's role is one of {', '.join(_ROLES)}")
+    return {"role": str(role), "content": as_text([part])}
