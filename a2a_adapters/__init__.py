@@ -45,6 +45,7 @@ from a2a_adapters.errors import (
     UnsafeHostError,
 )
 from a2a_adapters.events import (
+    A2UI_EXTENSION,
     PROGRESS_EXTENSION,
     AgentEvent,
     AuthRequired,
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
     from a2a_adapters.serving.signing import card_signer
 
 __all__ = [
+    "A2UI_EXTENSION",
     "JSON",
     "PROGRESS_EXTENSION",
     "A2AAdaptersError",

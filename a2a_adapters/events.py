@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from a2a_adapters.parts import JSON, Part
 
 __all__ = [
+    "A2UI_EXTENSION",
     "PROGRESS_EXTENSION",
     "AgentEvent",
     "AuthRequired",
@@ -44,6 +45,10 @@ PROGRESS_EXTENSION = "urn:a2a-adapters:extension:progress:v1"
 """URI of the A2A extension that carries `Progress`, `ToolCall` and `ToolResult`."""
 
 
+A2UI_EXTENSION = "https://a2ui.org/a2a-extension/a2ui/v0.9.1"
+"""URI of the A2A extension by which interfaces are sent, as data of an `Output`."""
+
+
 @dataclass(frozen=True, slots=True)
 class TextDelta:
     """The next piece of the answer's text."""
@@ -53,12 +58,17 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A whole artifact."""
+    """A whole artifact.
+
+    `extensions` are the URIs of those that it is made by, as of messages below; the caller is told
+    of the ones that they activated (A2A 1.0, section 4.6).
+    """
 
     parts: Sequence[Part]
     name: str = ""
     description: str = ""
     metadata: Mapping[str, JSON] = field(default_factory=dict, kw_only=True)
+    extensions: Sequence[str] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +127,7 @@ class InputRequired:
     metadata: Mapping[str, JSON] = field(default_factory=dict, kw_only=True)
     durable: bool = field(default=False, kw_only=True)
     waits: bool = field(default=False, kw_only=True)
+    extensions: Sequence[str] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +157,7 @@ class Reply:
 
     parts: Sequence[Part]
     metadata: Mapping[str, JSON] = field(default_factory=dict, kw_only=True)
+    extensions: Sequence[str] = field(default=(), kw_only=True)
 
 
 ProgressEvent: TypeAlias = Progress | ToolCall | ToolResult

@@ -167,6 +167,7 @@ class Answer:
             self._artifacts[artifact_id] = growing
         growing.name = artifact.name or growing.name
         growing.description = artifact.description or growing.description
+        growing.extensions = tuple(artifact.extensions) or growing.extensions
         if artifact.HasField("metadata"):
             growing.metadata = {**growing.metadata, **struct_to_dict(artifact.metadata)}
         return growing

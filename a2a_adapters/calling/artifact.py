@@ -25,6 +25,7 @@ class GrowingArtifact:
         self.id = artifact_id
         self.name = ""
         self.description = ""
+        self.extensions: tuple[str, ...] = ()
         self.metadata: Mapping[str, JSON] = {}
         self._known = known
         self._parts = list(known)
@@ -101,6 +102,7 @@ class GrowingArtifact:
             name=self.name,
             description=self.description,
             metadata=self.metadata,
+            extensions=self.extensions,
         )
 
 

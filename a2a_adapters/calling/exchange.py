@@ -287,8 +287,10 @@ async def _read_to_end(responses: AsyncIterator[StreamResponse]) -> None:
 
 
 def _call_context(connection: Connection, options: RemoteOptions) -> ClientCallContext | None:
-    """Ask for the progress extension, if that is wanted and the agent has it."""
-    extensions = {extension.uri for extension in connection.card.capabilities.extensions}
-    if not options.progress or PROGRESS_EXTENSION not in extensions:
+    """Ask for those of the wanted extensions that the agent has."""
+    offered = {extension.uri for extension in connection.card.capabilities.extensions}
+    wanted = [*options.extensions, *([PROGRESS_EXTENSION] if options.progress else [])]
+    active = [uri for uri in dict.fromkeys(wanted) if uri in offered]
+    if not active:
         return None
-    return ClientCallContext(service_parameters={HTTP_EXTENSION_HEADER: PROGRESS_EXTENSION})
+    return ClientCallContext(service_parameters={HTTP_EXTENSION_HEADER: ",".join(active)})

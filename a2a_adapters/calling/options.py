@@ -40,6 +40,7 @@ class RemoteOptions:
         progress: Whether steps and tool calls of the agent are asked for, if it offers them.
         accepted_output_modes: Media types the answer may have; empty for any.
         conversations: How many conversations are remembered.
+        extensions: URIs of extensions to activate where the agent has them.
         bindings: Which bindings to use, the preferred one first: "JSONRPC", "HTTP+JSON", "GRPC".
             Without any, or where the agent offers none of them, it is the first one of its card
             that is not gRPC.
@@ -60,5 +61,6 @@ class RemoteOptions:
     progress: bool = False
     accepted_output_modes: Sequence[str] = ()
     conversations: int = 10_000
+    extensions: Sequence[str] = ()
     bindings: Sequence[str] = ()
     tls: ssl.SSLContext | None = None

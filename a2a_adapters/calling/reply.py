@@ -35,13 +35,14 @@ class Question(TextDelta):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteArtifact:
-    """One result of a task."""
+    """One result of a task; `extensions` are the URIs of those that it is made by."""
 
     id: str
     parts: Sequence[Part]
     name: str = ""
     description: str = ""
     metadata: Mapping[str, JSON] = field(default_factory=dict)
+    extensions: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

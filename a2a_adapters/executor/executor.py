@@ -36,7 +36,7 @@ from a2a_adapters.executor.closing import closes_by_whole
 from a2a_adapters.executor.conversations import Conversations
 from a2a_adapters.executor.files import FileFetcher
 from a2a_adapters.executor.history import MemoryHistory, StoredHistory
-from a2a_adapters.executor.interrupted import Earlier, cut_off, is_too_late
+from a2a_adapters.executor.interrupted import NO_LONGER_WAITING, Earlier, cut_off, is_too_late
 from a2a_adapters.executor.parked import AdapterEvents, ParkedRuns
 from a2a_adapters.executor.queue import TextQueue
 from a2a_adapters.executor.run import Run
@@ -61,11 +61,6 @@ __all__ = ["AdapterExecutor", "Redact"]
 Redact: TypeAlias = "Callable[[ProgressEvent], ProgressEvent | None]"
 """Changes a progress event before it is sent; None drops it."""
 
-_NO_LONGER_WAITING = (
-    "The agent no longer waits for this answer: it took too long or the agent was restarted. "
-    "Please start a new task."
-)
-
 _STOP_SECONDS = 1.0
 """How long an agent that is stopped may take to end; its task does not wait for longer."""
 
@@ -84,12 +79,18 @@ class AdapterExecutor(AgentExecutor):
         adapter: What answers.
         limits: Time limits and the bounds of the conversation memory.
         redact: Sees every event of the progress extension before it is sent.
+        extensions: URIs of extensions that the agent has besides those its adapter tells of.
     """
 
     def __init__(
-        self, adapter: Adapter, limits: Limits | None = None, redact: Redact | None = None
+        self,
+        adapter: Adapter,
+        limits: Limits | None = None,
+        redact: Redact | None = None,
+        extensions: Sequence[str] = (),
     ) -> None:
         self.adapter = adapter
+        self._extensions = extensions
         self._limits = limits or Limits()
         self._redact = redact
         self._conversations = Conversations(self._limits.run_seconds)
@@ -109,7 +110,7 @@ class AdapterExecutor(AgentExecutor):
     def _offered(self) -> frozenset[str]:
         """The extensions that the agent has."""
         extensions = self.adapter.describe().extensions
-        return frozenset({PROGRESS_EXTENSION, *(extension.uri for extension in extensions)})
+        return frozenset({PROGRESS_EXTENSION, *self._extensions, *(e.uri for e in extensions)})
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Answer one message.
@@ -216,7 +217,8 @@ class AdapterExecutor(AgentExecutor):
         calls = parked.calls if parked else TaskCalls(task_id)
         ours = queue if isinstance(queue, TextQueue) else None
         by_whole = closes_by_whole(context, is_ours=ours is not None)
-        writer = TaskWriter(queue, task_id, context_id, ours, by_whole=by_whole)
+        names, active = (task_id, context_id), request.extensions
+        writer = TaskWriter(queue, *names, ours, by_whole=by_whole, active=active)
         itself = asyncio.current_task()
         run = Run(request, writer, calls, ours, itself, announced=task is not None)
         if task is not None:
@@ -246,7 +248,7 @@ class AdapterExecutor(AgentExecutor):
             if queue:
                 queue.begins()
             if run.is_too_late:
-                await run.writer.finish(states.FAILED, _NO_LONGER_WAITING)
+                await run.writer.finish(states.FAILED, NO_LONGER_WAITING)
                 return
             if self.adapter.uses_history:
                 said = await self._history.recall(key)
@@ -339,8 +341,8 @@ class AdapterExecutor(AgentExecutor):
                 await run.writer.text(text)
             case Output():
                 await run.writer.output(event)
-            case Reply(parts=parts, metadata=metadata):
-                await run.writer.output(Output(parts, metadata=metadata))
+            case Reply(parts=parts, metadata=metadata, extensions=extensions):
+                await run.writer.output(Output(parts, metadata=metadata, extensions=extensions))
             case TaskMetadata(values=values):
                 run.writer.add_metadata(dict(values))
             case Progress() | ToolCall() | ToolResult():

@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     from a2a_adapters.executor.files import FileFetcher
     from a2a_adapters.executor.history import History
 
+NO_LONGER_WAITING = (
+    "The agent no longer waits for this answer: it took too long or the agent was restarted. "
+    "Please start a new task."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class CutOff:

@@ -25,6 +25,7 @@ from a2a_adapters.events import (
     ToolCall,
     ToolResult,
 )
+from a2a_adapters.executor.a2ui import negotiated
 from a2a_adapters.parts import JSON, Data, Part, Text
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import ARTIFACTS, DURABLE, to_protocol, to_struct
@@ -48,6 +49,7 @@ class TaskWriter:
         context_id: Its conversation.
         text_queue: The queue, if it joins chunks of text itself.
         by_whole: Whether the last chunk of a text holds all of it, in place of what came before.
+        active: The extensions that the caller activated.
     """
 
     def __init__(
@@ -58,7 +60,9 @@ class TaskWriter:
         text_queue: TextQueue | None = None,
         *,
         by_whole: bool = False,
+        active: frozenset[str] = frozenset(),
     ) -> None:
+        self._active = active
         self._by_whole = by_whole
         self._queue = queue
         self._text_queue = text_queue
@@ -141,6 +145,7 @@ class TaskWriter:
 
     async def output(self, output: Output) -> None:
         """Add a whole artifact. One without parts, which A2A does not allow, is dropped."""
+        output = negotiated(output, self._active)
         if not output.parts:
             return
         self._artifacts += 1
@@ -150,6 +155,7 @@ class TaskWriter:
             name=output.name,
             description=output.description,
             parts=to_protocol(output.parts),
+            extensions=self._activated(output.extensions),
         )
         if output.metadata:
             artifact.metadata.CopyFrom(to_struct(output.metadata))
@@ -174,6 +180,7 @@ class TaskWriter:
         """Leave the task waiting for its caller."""
         await self.close_text()
         message = self._message(question_parts(event))
+        message.extensions.extend(self._activated(event.extensions))
         metadata = dict(event.metadata)
         if event.durable:
             metadata |= {DURABLE: True, ARTIFACTS: self._artifacts}
@@ -186,6 +193,7 @@ class TaskWriter:
     async def reply(self, reply: Reply) -> None:
         """Answer by a bare message, without a task."""
         message = agent_message(reply.parts, self._context_id)
+        message.extensions.extend(self._activated(reply.extensions))
         if reply.metadata:
             message.metadata.CopyFrom(to_struct(reply.metadata))
         await self._send(message)
@@ -199,6 +207,10 @@ class TaskWriter:
         if self._artifact_id:
             await self.close_text()
         await self._status(state, self._message([Text(reason)]) if reason else None)
+
+    def _activated(self, extensions: Sequence[str]) -> list[str]:
+        """Return those of an event's extensions that the caller knows of, each once."""
+        return [uri for uri in dict.fromkeys(extensions) if uri in self._active]
 
     def _message(self, parts: Sequence[Part]) -> Message:
         return agent_message(parts, self._context_id, self._task_id)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp
 
+    from a2a_adapters.adapter import Extension
     from a2a_adapters.bindings.grpc import GrpcServer
     from a2a_adapters.storage import Storage
 
@@ -60,7 +61,8 @@ def as_executor(target: object, options: ServerOptions | None = None) -> Adapter
     """
     options = options or ServerOptions()
     adapter = installed_plugins().adapt(target)
-    return AdapterExecutor(adapter, options.limits, options.redact)
+    extensions = [each.uri for each in options.extensions]
+    return AdapterExecutor(adapter, options.limits, options.redact, extensions)
 
 
 class ServedAgent:
@@ -91,7 +93,7 @@ class ServedAgent:
         self.executor: AgentExecutor = (
             target if isinstance(target, AgentExecutor) else as_executor(target, options)
         )
-        self.about = _describe(self.executor, name, description)
+        self.about = _describe(self.executor, name, description, options.extensions)
         self.address = address
         self._options = options
         self._storage = storage.of(address.name or self.about.name)
@@ -283,7 +285,10 @@ class ServedAgents:
 
 
 def _describe(
-    executor: AgentExecutor, name: str | None, description: str | None
+    executor: AgentExecutor,
+    name: str | None,
+    description: str | None,
+    extensions: Sequence[Extension],
 ) -> AgentDescription:
     if isinstance(executor, AdapterExecutor):
         about = executor.adapter.describe()
@@ -294,6 +299,7 @@ def _describe(
         about,
         name=name or about.name,
         description=description or about.description,
+        extensions=[*about.extensions, *extensions],
     )
 
 

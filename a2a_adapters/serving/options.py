@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from a2a.server.cluster.task_store import VersionedTaskStore
     from a2a.server.tasks import TaskStore
 
+    from a2a_adapters.adapter import Extension
     from a2a_adapters.executor.executor import Redact
     from a2a_adapters.observability.logs import LogFormat
     from a2a_adapters.runtime.push.options import PushOptions
@@ -73,6 +74,8 @@ class ServerOptions:
             nothing: what it asks of the agents needs credentials as any other call does.
         metrics: Shows figures for Prometheus at `/metrics`, which needs the extra `metrics`.
         card_signer: Signs the card, which needs a fixed `url`; see `card_signer`.
+        extensions: Extensions that every agent here speaks, besides those of its adapter; their
+            URIs are in `AgentRequest.extensions` of callers that activate them.
         log_format: How `serve` writes its log: for people, or a JSON object per line.
 
     Raises:
@@ -97,6 +100,7 @@ class ServerOptions:
     console: bool | None = None
     metrics: bool = False
     card_signer: CardSigner | None = None
+    extensions: Sequence[Extension] = ()
     log_format: LogFormat = "text"
 
     def __post_init__(self) -> None:

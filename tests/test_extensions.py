@@ -1,0 +1,141 @@
+"""Extensions that agents speak, A2UI among them."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from a2a_adapters import (
+    A2UI_EXTENSION,
+    AgentRequest,
+    Data,
+    Extension,
+    InputRequired,
+    Output,
+    RemoteAgent,
+    RemoteOptions,
+    ServerOptions,
+    Text,
+    build_app,
+)
+from a2a_adapters.testing import running
+
+RHYMES, OTHER = "https://poets.example/rhymes", "https://poets.example/other"
+SURFACE = {"version": "v0.9.1", "createSurface": {"surfaceId": "s", "catalogId": "c"}}
+COMPONENTS = {
+    "version": "v0.9.1",
+    "updateComponents": {
+        "surfaceId": "s",
+        "components": [
+            {"id": "root", "component": "Text", "text": "Hello!"},
+            {"Text": {"id": "more", "text": "And more."}},
+            {"id": "bound", "component": "Text", "text": {"path": "/name"}},
+        ],
+    },
+}
+
+
+async def poet(request: AgentRequest):
+    """Write a line."""
+    if request.text == "ask":
+        yield InputRequired("Which?", extensions=[RHYMES])
+    yield Output(
+        [Text(", ".join(sorted(request.extensions)) or "none")], extensions=[RHYMES, OTHER]
+    )
+
+
+def app(target, *uris, required=False):
+    listed = [Extension(uri=uri, required=required) for uri in uris]
+    return build_app(target, options=ServerOptions(extensions=listed))
+
+
+async def ask(url, text, *extensions):
+    options = RemoteOptions(extensions=extensions)
+    async with RemoteAgent(url, options=options) as agent:
+        return await agent.send(text)
+
+
+async def test_what_is_activated_is_told_and_marked():
+    async with running(app(poet, RHYMES)) as url:
+        plain = await ask(url, "x")
+        both = await ask(url, "x", RHYMES, OTHER)
+    assert (plain.text, list(plain.artifacts[0].extensions)) == ("none", [])
+    assert (both.text, list(both.artifacts[0].extensions)) == (RHYMES, [RHYMES])
+
+
+async def test_messages_are_marked_too():
+    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "ask"}]}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
+    headers = {"A2A-Version": "1.0", "A2A-Extensions": RHYMES}
+    async with running(app(poet, RHYMES)) as url, httpx.AsyncClient(headers=headers) as http:
+        response = await http.post(f"{url}/", json=call)
+    task = response.json()["result"]["task"]
+    assert task["status"]["message"]["extensions"] == [RHYMES]
+    assert response.headers["A2A-Extensions"] == RHYMES
+
+
+async def test_a_required_one_that_is_missing_is_refused():
+    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
+    headers = {"A2A-Version": "1.0"}
+    async with (
+        running(app(poet, RHYMES, required=True)) as url,
+        httpx.AsyncClient(headers=headers) as http,
+    ):
+        response = await http.post(f"{url}/", json=call)
+        assert (await ask(url, "x", RHYMES)).text == RHYMES
+    assert response.json()["error"]["code"] == -32008
+
+
+def interface(parts):
+    async def target(text: str):
+        """Show something."""
+        yield Output(parts)
+
+    return app(target, A2UI_EXTENSION)
+
+
+@pytest.mark.parametrize(
+    "value", [[SURFACE, COMPONENTS], {"messages": [SURFACE, COMPONENTS]}], ids=["list", "object"]
+)
+@pytest.mark.parametrize(
+    ("beside", "text"), [([Text("Hi.")], "Hi."), ([], "Hello!\nAnd more.")], ids=["text", "none"]
+)
+async def test_an_interface_is_for_those_who_asked_for_it(value, beside, text):
+    async with running(interface([*beside, Data(value)])) as url:
+        assert (await ask(url, "x")).parts == (Text(text),)
+        shown = await ask(url, "x", A2UI_EXTENSION)
+    [part] = shown.parts
+    assert (part.value, part.media_type) == ([SURFACE, COMPONENTS], "application/a2ui+json")
+    assert part.metadata == {"mimeType": "application/a2ui+json"}
+    assert list(shown.artifacts[0].extensions) == [A2UI_EXTENSION]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"version": "v0.8", "deleteSurface": {"surfaceId": "s"}}, "version"),
+        ({"version": "v0.9.1", "deleteSurface": {}}, "deleteSurface.surfaceId"),
+        ({"version": "v0.9.1", "deleteSurface": {"surfaceId": "s"}, "x": 1}, "x"),
+        ({**SURFACE, "deleteSurface": {"surfaceId": "s"}}, "it has to be one of"),
+        ("createSurface", "1"),
+    ],
+)
+async def test_what_is_wrong_is_told_to_the_operator_alone(wrong, why, caplog):
+    async with running(interface([Data([COMPONENTS, wrong])])) as url:
+        shown = await ask(url, "x", A2UI_EXTENSION)
+    assert shown.data == [[COMPONENTS]]
+    assert "A2UI message 1 is left out" in caplog.text
+    assert why in caplog.text
+
+
+async def test_an_interface_without_anything_right_is_text():
+    data = Data([{"version": "v0.9.1", "createSurface": {}}])
+    async with running(interface([data])) as url:
+        shown = await ask(url, "x", A2UI_EXTENSION)
+    assert shown.text == "(This answer is an interface, in A2UI.)"
+
+
+async def test_other_data_is_as_it_was():
+    async with running(interface([Data([{"version": 1}])])) as url:
+        assert (await ask(url, "x")).data == [[{"version": 1}]]
