@@ -16,10 +16,12 @@ from a2a_adapters import (
     Rejected,
     Skill,
 )
+from a2a_adapters.dialects import quote
 from a2a_adapters_mcp.serving.calls import CallReader, ToolCall, example
 from a2a_adapters_mcp.serving.connection import NotBegunError
 from a2a_adapters_mcp.serving.questions import give, question
 from a2a_adapters_mcp.serving.results import events
+from a2a_adapters_mcp.serving.shown import ABOUT_LENGTH, NAME_LENGTH, text_of
 from a2a_adapters_mcp.serving.work import Work
 
 if TYPE_CHECKING:
@@ -54,8 +56,8 @@ class McpAdapter(Adapter):
         skills = [
             Skill(
                 id=tool.name,
-                name=tool.title or tool.name,
-                description=tool.description or f"The tool {tool.name}.",
+                name=quote(tool.title or "", NAME_LENGTH) or tool.name,
+                description=quote(tool.description or "", ABOUT_LENGTH) or f"The tool {tool.name}.",
                 tags=["mcp"],
                 examples=[example(tool)],
             )
@@ -105,7 +107,7 @@ class McpAdapter(Adapter):
             except McpError as error:
                 if error.error.code != INVALID_PARAMS:
                     raise
-                yield Rejected(error.error.message)
+                yield Rejected(text_of(error.error.message))
                 return
         for event in events(result, call.tool):
             yield event

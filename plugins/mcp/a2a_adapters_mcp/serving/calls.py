@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from a2a_adapters import AgentRequest, Data, InvalidInputError
+from a2a_adapters.dialects import quote
+from a2a_adapters_mcp.serving.shown import NAME_LENGTH, properties_of, required_of
 
 if TYPE_CHECKING:
     from mcp.types import Tool
 
 _NAMES = 20
+_SHOWN = 20
+"""How many arguments of a tool are part of its example."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +79,11 @@ _SHAPE = 'one data part {"tool": ..., "arguments": {...}}'
 
 def example(tool: Tool) -> str:
     """Return how a tool is called, with the types of its arguments."""
-    properties = tool.inputSchema.get("properties", {})
-    arguments = {name: f"<{_kind(schema)}>" for name, schema in properties.items()}
+    properties = list(properties_of(tool.inputSchema).items())[:_SHOWN]
+    arguments = {
+        quote(name, NAME_LENGTH): f"<{quote(_kind(schema), NAME_LENGTH)}>"
+        for name, schema in properties
+    }
     return json.dumps({"tool": tool.name, "arguments": arguments}, ensure_ascii=False)
 
 
@@ -87,9 +94,9 @@ def _kind(schema: object) -> str:
 
 def _text_of(tool: Tool) -> str:
     """Return the argument that is a text and all that a tool needs, "" if it needs others."""
-    properties = tool.inputSchema.get("properties", {})
-    needed = tool.inputSchema.get("required", [])
+    properties = properties_of(tool.inputSchema)
+    needed = required_of(tool.inputSchema)
     texts = [name for name, schema in properties.items() if _kind(schema) == "string"]
     if needed:
-        return str(needed[0]) if len(needed) == 1 and needed[0] in texts else ""
+        return needed[0] if len(needed) == 1 and needed[0] in texts else ""
     return texts[0] if len(texts) == 1 == len(properties) else ""

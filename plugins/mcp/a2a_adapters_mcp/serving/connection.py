@@ -12,10 +12,12 @@ from mcp import ClientSession, types
 from mcp.shared.exceptions import McpError
 
 from a2a_adapters import Progress
+from a2a_adapters.dialects import quote
 from a2a_adapters_mcp.serving.session import CLOSED, Session, Watched, tools_of
+from a2a_adapters_mcp.serving.shown import ABOUT_LENGTH, NAME_LENGTH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.shared.context import RequestContext
@@ -31,6 +33,8 @@ _PING_SECONDS = 10.0
 
 _SESSION_LOST = 32600
 """The code by which the SDK tells that a server over HTTP does not know the session any more."""
+
+_MOST_NEWS = 1_000
 
 _LOST = {types.CONNECTION_CLOSED, _SESSION_LOST}
 _FIRST = asyncio.FIRST_COMPLETED
@@ -77,7 +81,7 @@ class Connection:
         self._is_ready = False
         self.name = ""
         self.instructions = ""
-        self.tools: Mapping[str, types.Tool] = {}
+        self.tools: Sequence[types.Tool] = ()
 
     @property
     def is_open(self) -> bool:
@@ -130,7 +134,10 @@ class Connection:
         session = self._session.result()
 
         async def tell(progress: float, total: float | None, message: str | None) -> None:
-            text = message or (f"{progress:g} of {total:g}" if total else f"{progress:g}")
+            if news.qsize() >= _MOST_NEWS:  # it is told faster than anybody reads
+                return
+            done = f"{progress:g} of {total:g}" if total else f"{progress:g}"
+            text = quote(message or "", ABOUT_LENGTH) or done
             news.put_nowait(Progress(text, {"progress": progress, "total": total}))
 
         if self._can_ask:
@@ -203,7 +210,8 @@ class Connection:
     async def _begin(self) -> None:
         session = await self._session
         about = await session.initialize()
-        self.name, self.instructions = about.serverInfo.name, about.instructions or ""
+        self.name = quote(about.serverInfo.name, NAME_LENGTH) or "mcp"
+        self.instructions = about.instructions or ""
         self.tools = await tools_of(session)
 
     async def _ask(

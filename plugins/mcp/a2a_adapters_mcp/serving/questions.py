@@ -9,6 +9,7 @@ from mcp.types import ElicitRequestURLParams, ElicitResult
 from pydantic import ValidationError
 
 from a2a_adapters import AgentRequest, AuthRequired, Data, InputRequired
+from a2a_adapters_mcp.serving.shown import properties_of, required_of, text_of
 
 if TYPE_CHECKING:
     from mcp.types import ElicitRequestParams
@@ -25,7 +26,8 @@ class UnclearAnswerError(Exception):
 
 def question(params: ElicitRequestParams, hint: str = "") -> InputRequired:
     """Return what is asked; `hint` says what was wrong with an answer."""
-    prompt = f"{hint}\n\n{params.message}" if hint else params.message
+    message = text_of(params.message)
+    prompt = f"{hint}\n\n{message}" if hint else message
     if isinstance(params, ElicitRequestURLParams):
         page = {"url": params.url, "elicitation_id": params.elicitationId}
         return AuthRequired(prompt, [Data(page)])
@@ -54,12 +56,12 @@ def _result(params: ElicitRequestParams, answer: AgentRequest) -> ElicitResult:
         return _valid(data)
     if isinstance(params, ElicitRequestURLParams):
         return ElicitResult(action="accept")
-    properties = _schema(params).get("properties", {})
+    properties = properties_of(_schema(params))
     if isinstance(data, Mapping):
         return _valid({"action": "accept", "content": data})
     if not properties:
         return ElicitResult(action="accept", content={})
-    needed = _schema(params).get("required") or list(properties)
+    needed = required_of(_schema(params)) or list(properties)
     if len(needed) != 1 or not answer.text:
         raise UnclearAnswerError(f"Please answer with data that has {', '.join(properties)}.")
     value = _value(answer.text.strip(), properties.get(needed[0], {}))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from a2a_adapters import Data, File, Output, Part, Rejected, Text, TextDelta
+from a2a_adapters_mcp.serving.shown import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,17 +27,22 @@ def events(result: CallToolResult, tool: Tool) -> Iterator[AgentEvent]:
     blocks = wire.get("content", [])
     if wire.get("isError"):
         texts = [block["text"] for block in blocks if block["type"] == "text"]
-        yield Rejected("\n".join(texts) or f"The tool {tool.name} failed.")
+        yield Rejected(text_of("\n".join(texts)) or f"The tool {tool.name} failed.")
         return
     structured = wire.get("structuredContent")
     if structured is not None and _is_text(structured, blocks):
         structured = None
     begun = False
-    for block in blocks:
-        if block["type"] != "text":
-            yield Output((_part(block),))
-        elif structured is None or not _repeats(block["text"], structured):
-            yield TextDelta(f"\n{block['text']}" if begun else block["text"])
+    for are_texts, group in groupby(blocks, lambda block: block["type"] == "text"):
+        if not are_texts:
+            for block in group:
+                yield Output((_part(block),))
+            continue
+        texts = [block["text"] for block in group]
+        if structured is not None:
+            texts = [text for text in texts if not _repeats(text, structured)]
+        if texts:
+            yield TextDelta("\n" * begun + "\n".join(texts))
             begun = True
     if structured is not None:
         yield Output((Data(structured, schema=tool.outputSchema),))

@@ -17,6 +17,7 @@ from a2a_adapters.dialects import HttpClients, agent_url, quote
 from a2a_adapters_mcp.serving.adapter import McpAdapter
 from a2a_adapters_mcp.serving.connection import Connection
 from a2a_adapters_mcp.serving.pool import Connections, PerConversation, Shared
+from a2a_adapters_mcp.serving.shown import ABOUT_LENGTH, usable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -31,7 +32,6 @@ _SILENT_SECONDS = 3_600.0
 """How long a server may be silent: most send heartbeats, but a tool may work for long."""
 
 _RETRIES = 2
-_DESCRIPTION_LENGTH = 1_000
 
 
 class McpServer:
@@ -100,7 +100,7 @@ class McpServer:
         )
         name = self._name or first.name
         about = self._description or first.instructions or f"The tools of the MCP server {name}."
-        self._adapter = McpAdapter(pool, first.tools, name, quote(about, _DESCRIPTION_LENGTH))
+        self._adapter = McpAdapter(pool, usable(first.tools), name, quote(about, ABOUT_LENGTH))
         return self._adapter
 
     async def __aexit__(self, *_: object) -> None:

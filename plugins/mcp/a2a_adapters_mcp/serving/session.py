@@ -10,7 +10,7 @@ import anyio
 from mcp import ClientSession, types
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
     from anyio.streams.memory import MemoryObjectReceiveStream
     from mcp.shared.message import SessionMessage
@@ -63,12 +63,19 @@ class Watched:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async with self._send:
                 async for message in self._read:
+                    if _is_too_deep(message):  # whoever waits for it would wait for ever
+                        break
                     await self._send.send(message)
         self._ended.set()
 
 
-async def tools_of(session: Session) -> Mapping[str, types.Tool]:
-    """Return all tools of a server by their names."""
+def _is_too_deep(message: SessionMessage | Exception) -> bool:
+    """Tell whether something came that is no line of a log, but cannot be read all the same."""
+    return isinstance(message, ValueError) and "recursion limit" in str(message)
+
+
+async def tools_of(session: Session) -> Sequence[types.Tool]:
+    """Return all tools of a server."""
     tools: list[types.Tool] = []
     cursor = None
     for _ in range(_PAGES):
@@ -77,4 +84,4 @@ async def tools_of(session: Session) -> Mapping[str, types.Tool]:
         cursor = page.nextCursor
         if not cursor:
             break
-    return {tool.name: tool for tool in tools}
+    return tools
