@@ -221,6 +221,13 @@ class StoredPage(Page):
             loop = asyncio.get_running_loop()
             self._due = loop.call_later(SAVE_INTERVAL, self._save_due, save)
 
+    def _note_clean(self) -> None:
+        """Note that all changes are being saved; a timer would only hold on to the task."""
+        self.is_dirty = False
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+
     def _save_due(self, save: Callable[[], Awaitable[None]]) -> None:
         self._due = None
         if self.is_dirty:
@@ -258,7 +265,7 @@ class StoredPage(Page):
             if event is None and not self.is_dirty:
                 return 0  # an earlier writer has saved this as well
             self.is_saving = True
-            self.is_dirty = False
+            self._note_clean()
             try:
                 self._version = await self._store_task(task, event, receivers, kept)
                 return number_of(self._version) if receivers else 0

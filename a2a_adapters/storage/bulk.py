@@ -74,19 +74,21 @@ class _Prepared:
     ) -> None:
         compiled: Any = statement.compile(dialect=dialect, column_keys=list(row))
         self.text: str = compiled.string
-        self._order = compiled.positiontup if compiled.positional else None
-        self._constants = {n: value for n, value in compiled.params.items() if n not in row}
-        types = {
-            name: bind.type.dialect_impl(dialect) for bind, name in compiled.bind_names.items()
+        names = compiled.positiontup if compiled.positional else compiled.params
+        types = {name: bind.type for bind, name in compiled.bind_names.items()}
+        converters = {
+            name: kind.dialect_impl(dialect).bind_processor(dialect) for name, kind in types.items()
         }
-        converters = {name: kind.bind_processor(dialect) for name, kind in types.items()}
-        self._converters = [(name, convert) for name, convert in converters.items() if convert]
+        self._names = None if compiled.positional else list(names)
+        self._places = [(name, converters.get(name)) for name in names]
+        self._constants = {n: value for n, value in compiled.params.items() if n not in row}
 
     def parameters(self, row: Mapping[str, Any]) -> Any:
-        values = {**self._constants, **row}
-        for name, convert in self._converters:
-            values[name] = convert(values[name])
-        return values if self._order is None else [values[name] for name in self._order]
+        """Return the values of a row as the driver takes them."""
+        if self._constants:
+            row = {**self._constants, **row}
+        values = [convert(row[name]) if convert else row[name] for name, convert in self._places]
+        return values if self._names is None else dict(zip(self._names, values, strict=True))
 
 
 class PostgresqlBulk(Bulk):
