@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from a2a.server.events import Event
     from google.protobuf.message import Message as Proto
 
-Kind: TypeAlias = Literal["call", "heard", "part", "end", "error", "lost", "stop"]
+Kind: TypeAlias = Literal["call", "heard", "part", "taken", "end", "error", "lost", "stop"]
 
 _ERRORS: dict[str, type[A2AError]] = {
     name: kind

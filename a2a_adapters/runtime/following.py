@@ -50,6 +50,9 @@ class Following:
                         self._subscriber.push(Update(event))
                     self._subscriber.has_begun = True
                     self._has_begun.set()
+                    await self._subscriber.caught_up()  # until then its process is not asked on
+                    if self._subscriber.is_closed:
+                        return
         except Exception as error:  # the reader is told
             self.error = hidden(error, "a stream of another process")
         finally:

@@ -15,6 +15,7 @@ from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.protocol.ids import new_uuid
 from a2a_adapters.runtime.calls import Call, Frame, error_head, error_of
 from a2a_adapters.runtime.guard import hidden
+from a2a_adapters.runtime.window import Taking, Window
 from a2a_adapters.storage.bus import Letter
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Peers:
         self._asked: dict[str, asyncio.Queue[Frame]] = {}
         self._serving: dict[str, asyncio.Task[None]] = {}
         self._served: dict[str, None] = {}
+        self._windows: dict[str, Window] = {}
         self._told: dict[str, int] = {}
         """How much was sent of the answers to all of these."""
         bus.listen(self._agent, self._receive, self._lose)
@@ -92,12 +94,15 @@ class Peers:
         """
         call_id = new_uuid()
         inbox = self._asked[call_id] = asyncio.Queue()
-        is_over = False
+        taking, is_over = Taking(), False
         try:
             async for frame in self._frames(process, call.frame(call_id), inbox):
                 match frame.kind:
                     case "part":
                         yield frame.body
+                        if taking.is_due(frame.body):
+                            taken = Frame("taken", call_id, frame.number)
+                            in_background(self._send(process, taken))
                     case "end":
                         is_over = True
                         return
@@ -149,11 +154,21 @@ class Peers:
         elif frame.kind == "stop":
             if (serving := self._serving.get(frame.call_id)) is not None:
                 serving.cancel()
+        elif frame.kind == "taken":
+            if (window := self._windows.get(frame.call_id)) is not None:
+                window.take(frame.number)
         elif (inbox := self._asked.get(frame.call_id)) is not None:
             inbox.put_nowait(frame)
+        elif frame.kind == "part":  # whose end was not heard of
+            in_background(self._send(letter.process, Frame("stop", frame.call_id)))
 
     def _lose(self) -> None:
-        """Let all who have heard a part of an answer know that more of it may be lost."""
+        """Let all who have heard a part of an answer know that more of it may be lost.
+
+        So may be the word that others have taken what was sent.
+        """
+        for window in self._windows.values():
+            window.take()
         for call_id, inbox in self._asked.items():
             inbox.put_nowait(Frame("lost", call_id))
 
@@ -163,25 +178,28 @@ class Peers:
             in_background(self._send(process, Frame("heard", call_id, head=self._told[call_id])))
             return
         self._told[call_id] = 0
+        self._windows[call_id] = Window()
         answering = asyncio.create_task(self._answer(process, frame))
         self._serving[call_id] = answering
         answering.add_done_callback(lambda _: self._done(call_id))
 
     def _done(self, call_id: str) -> None:
-        del self._serving[call_id]
+        del self._serving[call_id], self._windows[call_id]
         self._served[call_id] = None
         if len(self._served) > _REMEMBERED:
             oldest = next(iter(self._served))
             del self._served[oldest], self._told[oldest]
 
     async def _answer(self, process: str, frame: Frame) -> None:
-        call_id = frame.call_id
+        call_id, window = frame.call_id, self._windows[frame.call_id]
         await self._send(process, Frame("heard", call_id))
         last = Frame("end", call_id)
         try:
             call = Call.from_frame(frame)
             async with aclosing(self._serve(call)) as parts:
                 async for part in parts:
+                    if not await self._has_room(process, window):
+                        return
                     await self._tell(process, Frame("part", call_id, body=part))
         except asyncio.CancelledError:
             if (itself := asyncio.current_task()) is None or itself.cancelling():
@@ -193,9 +211,22 @@ class Peers:
             last = Frame("error", call_id, head=error_head(told))
         await self._tell(process, last)
 
+    async def _has_room(self, process: str, window: Window) -> bool:
+        """Wait until a process has taken enough of an answer; tell whether it lives."""
+        while True:
+            try:
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    await window.room()
+            except TimeoutError:
+                if not await self._storage.is_alive(process):
+                    return False
+            else:
+                return True
+
     async def _tell(self, process: str, frame: Frame) -> None:
         """Send the next frame of an answer."""
         number = self._told[frame.call_id] = self._told[frame.call_id] + 1
+        self._windows[frame.call_id].send(number, frame.body)  # before it can be taken
         await self._send(process, replace(frame, number=number))
 
     async def aclose(self) -> None:

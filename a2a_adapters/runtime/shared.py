@@ -25,6 +25,7 @@ from a2a_adapters.runtime.following import Following
 from a2a_adapters.runtime.guard import OperationGuard
 from a2a_adapters.runtime.handler import Runtime
 from a2a_adapters.runtime.messages import is_known_again
+from a2a_adapters.runtime.outgoing import packed
 from a2a_adapters.runtime.peers import PeerLostError, Peers
 from a2a_adapters.runtime.settling import has_ended, id_of, settles, status_after, until_settled
 from a2a_adapters.runtime.subscription import Subscription
@@ -322,11 +323,11 @@ class SharedRuntime(Runtime):
         match call.operation:
             case "SendStreamingMessage":
                 sent = SendMessageRequest.FromString(call.params)
-                async for part in _packed(await super()._open(sent, context)):
+                async for part in packed(await super()._open(sent, context)):
                     yield part
             case "SubscribeToTask":
                 asked = SubscribeToTaskRequest.FromString(call.params)
-                async for part in _packed(await super().open_subscription(asked, context)):
+                async for part in packed(await super().open_subscription(asked, context)):
                     yield part
             case _:
                 yield await self._answer(call.operation, call.params, context)
@@ -354,14 +355,6 @@ class SharedRuntime(Runtime):
                 await self._live.save_dirty(context.user.user_name)
                 return b""
         raise UnsupportedOperationError(operation)
-
-
-async def _packed(subscription: Subscription) -> AsyncGenerator[bytes]:
-    try:
-        while updates := await subscription.take():
-            yield pack(update.event for update in updates)
-    finally:
-        subscription.close()
 
 
 def _check_repeat(operation: str, params: Proto, lost: PeerLostError) -> None:

@@ -87,6 +87,11 @@ class Subscriber:
         _resolve(self._wakeup)
 
     @property
+    def is_closed(self) -> bool:
+        """Whether it takes nothing more."""
+        return self._is_closed
+
+    @property
     def is_behind(self) -> bool:
         """Whether the writer has to wait for this reader."""
         if self._is_closed:

@@ -90,13 +90,13 @@ class Steps(Adapter):
 class Replica:
     """One process: its storage, its agent and its runtime."""
 
-    def __init__(self, url, bus=None, agent=None):
+    def __init__(self, url, bus=None, agent=None, limits=LIMITS):
         self.storage = storage_at(url, bus=bus)
         self.agent = agent or Steps()
         card = build_card(self.agent.describe(), "http://x", push=True)
         executor = as_executor(self.agent)
         place = self.storage.of("steps")
-        self.runtime = SharedRuntime(executor, card, storage=place, limits=LIMITS, push=PUSH)
+        self.runtime = SharedRuntime(executor, card, storage=place, limits=limits, push=PUSH)
 
     @asynccontextmanager
     async def running(self):
