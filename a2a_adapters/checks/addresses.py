@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import httpx
 
 from a2a_adapters.checks.interfaces import GRPC
-from a2a_adapters.checks.model import Fault, Severity, check
+from a2a_adapters.checks.model import Fault, check
+from a2a_adapters.checks.report import Severity
 from a2a_adapters.net.addresses import Reach, reach
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from a2a_adapters.checks.interfaces import CALL_ID, LIST, REST, RPC
-from a2a_adapters.checks.model import Fault, Severity, check
+from a2a_adapters.checks.model import Fault, check
+from a2a_adapters.checks.report import Severity
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -26,6 +27,7 @@ _TYPES = {RPC: {_JSON}, REST: {_JSON, "application/a2a+json"}}
 )
 async def answers(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of interfaces where nobody is, or nobody in time."""
+    await subject.reachable()
     for each in subject.over_http():
         answer = (await subject.unknown_task(each)).answer
         if answer.is_forbidden:

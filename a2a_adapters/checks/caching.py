@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from a2a_adapters.checks.model import Fault, Severity, check
+from a2a_adapters.checks.model import Fault, check
+from a2a_adapters.checks.report import Severity
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from a2a.types import AgentCard
 
 from a2a_adapters.checks.interfaces import EXTENDED, LIST, LIST_PUSH, REST, SUBSCRIBE
-from a2a_adapters.checks.model import Fault, Severity, check
+from a2a_adapters.checks.model import Fault, check
 from a2a_adapters.checks.operations import call
+from a2a_adapters.checks.report import Severity
 from a2a_adapters.checks.schema import missing, wrong
 from a2a_adapters.checks.subject import is_refused
 
@@ -37,7 +38,8 @@ async def lists(subject: Subject) -> AsyncIterator[Fault]:
         told = await subject.ask(each, LIST)
         listed = told.result.get("tasks", []) if isinstance(told.result, dict) else None
         if not isinstance(listed, list):
-            yield Fault(f"{each.name} answers ListTasks by {told.told}", each.where)
+            severity = Severity.NOTE if told.code == _UNSUPPORTED else None
+            yield Fault(f"{each.name} answers ListTasks by {told.told}", each.where, severity)
 
 
 @check(

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 from a2a.types import AgentCard
 
 from a2a_adapters.checks.interfaces import GRPC, REST, RPC, listed
-from a2a_adapters.checks.model import Fault, Severity, check
+from a2a_adapters.checks.model import Fault, check
+from a2a_adapters.checks.report import Severity
 from a2a_adapters.checks.schema import missing, wrong
 
 if TYPE_CHECKING:

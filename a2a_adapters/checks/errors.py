@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from a2a_adapters.checks.interfaces import CALL_ID, CANCEL, GET, REST, RPC, Operation
-from a2a_adapters.checks.model import Fault, Severity, check
+from a2a_adapters.checks.model import Fault, check
 from a2a_adapters.checks.operations import ERROR_INFO, call, outcome
+from a2a_adapters.checks.report import Severity
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -43,6 +44,8 @@ async def unknown_task(subject: Subject) -> AsyncIterator[Fault]:
     "A task that is not there cannot be cancelled",
     clause="A2A 1.0.1, 3.1.5 and 5.4",
     remedy="Answer CancelTask by TaskNotFoundError if there is no such task.",
+    sends=True,
+    is_last=True,
 )
 async def unknown_task_cancel(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of other answers to CancelTask for an id of nobody's task."""

@@ -8,7 +8,8 @@ from a2a.compat.v0_3.types import AgentCard as OldCard
 from pydantic import ValidationError
 
 from a2a_adapters.checks.interfaces import old_interfaces_of
-from a2a_adapters.checks.model import Fault, Severity, check
+from a2a_adapters.checks.model import Fault, check
+from a2a_adapters.checks.report import Severity
 from a2a_adapters.errors import violations
 
 if TYPE_CHECKING:

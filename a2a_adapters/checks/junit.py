@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from a2a_adapters.checks.model import Severity
+from a2a_adapters.checks.report import Severity
 from a2a_adapters.checks.table import CHECKS
 
 if TYPE_CHECKING:
-    from a2a_adapters.checks.model import Check, Report
+    from a2a_adapters.checks.model import Check
+    from a2a_adapters.checks.report import Report
 
 
 def to_junit(report: Report) -> str:

@@ -23,7 +23,9 @@ _EVENTS = 2_000
 _AT_ONCE = 6
 """How many requests are open at once: a check is no load test."""
 
-REQUEST_SECONDS = 8.0
+_PATIENCE = 8.0
+_SHARE = 4
+"""The part of the time that one answer may take at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,8 @@ def line_to(origin: httpx.URL, auth: httpx.Auth | None, seconds: float) -> Line:
         retries=0,
         answer_bytes=MAX_ANSWER,
     )
-    return Line(make_client(origin, options, auth), make_client(origin, options, None))
+    known, anonymous = make_client(origin, options, auth), make_client(origin, options, None)
+    return Line(known, anonymous, min(_PATIENCE, seconds / _SHARE))
 
 
 class Line:
@@ -106,9 +109,13 @@ class Line:
     Args:
         known: A client with the credentials.
         anonymous: A client without.
+        patience: How many seconds an answer may take.
     """
 
-    def __init__(self, known: httpx.AsyncClient, anonymous: httpx.AsyncClient) -> None:
+    def __init__(
+        self, known: httpx.AsyncClient, anonymous: httpx.AsyncClient, patience: float
+    ) -> None:
+        self.patience = patience
         self._known = known
         self._anonymous = anonymous
         self._room = asyncio.Semaphore(_AT_ONCE)
@@ -128,13 +135,17 @@ class Line:
         content: bytes | None = None,
         anonymous: bool = False,
         max_bytes: int = MAX_ANSWER,
+        seconds: float | None = None,
     ) -> Answer:
-        """Send a request and return what comes back in eight seconds; nothing is raised."""
+        """Send a request and return what comes back in time; nothing is raised.
+
+        `seconds` is how long that may take, if it is not the line's patience.
+        """
         client = self._anonymous if anonymous else self._known
         async with self._room:
             began = time.perf_counter()
             try:
-                async with asyncio.timeout(REQUEST_SECONDS):
+                async with asyncio.timeout(seconds or self.patience):
                     response = await client.request(
                         method,
                         url,
@@ -151,13 +162,37 @@ class Line:
                 ValueError,
             ) as error:
                 return _failed(error, time.perf_counter() - began)
-        seconds = time.perf_counter() - began
-        return _answer(response, response.content, seconds)
+        return _answer(response, response.content, time.perf_counter() - began)
 
     async def stream(
-        self, method: str, url: str, *, headers: Mapping[str, str], json: Any, seconds: float
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        json: Any,
+        seconds: float,
+        begun: asyncio.Event | None = None,
     ) -> Stream:
-        """Send a request and return the events that come in `seconds`; nothing is raised."""
+        """Send a request and return the events that come in `seconds`; nothing is raised.
+
+        `begun` is set when the first of them is there, or none can come any more.
+        """
+        try:
+            return await self._stream(method, url, headers, json, seconds, begun)
+        finally:
+            if begun is not None:
+                begun.set()
+
+    async def _stream(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        json: Any,
+        seconds: float,
+        begun: asyncio.Event | None,
+    ) -> Stream:
         found = Stream()
         began = time.perf_counter()
         try:
@@ -172,6 +207,8 @@ class Line:
                 found.answer = _answer(response, b"", time.perf_counter() - began)
                 async for data in event_data(response.aiter_bytes()):
                     found.events.append((time.perf_counter() - began, as_json(data)))
+                    if begun is not None:
+                        begun.set()
                     if len(found.events) == _EVENTS:
                         return found
                 found.has_ended = True

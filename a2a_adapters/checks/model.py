@@ -1,39 +1,23 @@
-"""What a check is, what it finds, and the report of all of them."""
+"""What a check is, and what its function finds."""
 
 from __future__ import annotations
 
-import enum
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from a2a_adapters.checks.report import Finding, Severity
 from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     from a2a_adapters.checks.subject import Subject
 
-__all__ = ["Check", "Fault", "Finding", "Report", "Severity", "check"]
+__all__ = ["Check", "Fault", "check"]
 
 _MESSAGE_LENGTH = 400
 _WHERE_LENGTH = 200
 _MOST = 20
 """How many findings of one check are told; a card may have thousands of skills."""
-
-
-class Severity(enum.StrEnum):
-    """How bad a finding is; greater is worse."""
-
-    NOTE = "note"
-    """Something the specification advises, or that helps callers."""
-    WARNING = "warning"
-    """What the specification says should be otherwise, or what some clients stumble over."""
-    ERROR = "error"
-    """What the specification forbids, what does not work, or a hole."""
-
-    @property
-    def rank(self) -> int:
-        """Its place among the severities, the least of which is 0."""
-        return list(Severity).index(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,29 +35,6 @@ class Fault:
     severity: Severity | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What is wrong with an agent, and how to mend it.
-
-    Texts are one line of printable characters each, whatever the agent has sent.
-
-    Attributes:
-        id: The check's id, as in `card.required`.
-        severity: How bad it is.
-        message: What is wrong.
-        clause: What asks for it, as in `A2A 1.0.1, 4.4.1`.
-        remedy: What to do.
-        where: A JSON pointer into the card, or an address; "" for the agent as a whole.
-    """
-
-    id: str
-    severity: Severity
-    message: str
-    clause: str
-    remedy: str
-    where: str = ""
-
-
 Find: TypeAlias = Callable[["Subject"], AsyncIterator[Fault]]
 
 
@@ -89,6 +50,7 @@ class Check:
         remedy: What to do then.
         find: Looks for it.
         sends: Whether it needs messages to be sent.
+        is_last: Whether it is made when others are done: it sends what some servers do not survive.
         needs_card: Whether it needs a card that can be read.
     """
 
@@ -99,10 +61,15 @@ class Check:
     remedy: str
     find: Find = field(repr=False)
     sends: bool = False
+    is_last: bool = False
     needs_card: bool = True
 
     async def __call__(self, subject: Subject) -> list[Finding]:
-        """Return what is found, 20 findings at most."""
+        """Return what is found, 20 findings at most.
+
+        Raises:
+            UncheckedError: It cannot be looked for.
+        """
         found: list[Finding] = []
         async for fault in self.find(subject):
             found.append(self._finding(fault))
@@ -129,44 +96,22 @@ def check(
     clause: str,
     remedy: str,
     sends: bool = False,
+    is_last: bool = False,
     needs_card: bool = True,
 ) -> Callable[[Find], Check]:
     """Return a decorator that makes a check of the function that yields its faults."""
 
     def decorate(find: Find) -> Check:
-        return Check(name, title, clause, severity, remedy, find, sends, needs_card)
+        return Check(
+            name,
+            title,
+            clause,
+            severity,
+            remedy,
+            find,
+            sends=sends,
+            is_last=is_last,
+            needs_card=needs_card,
+        )
 
     return decorate
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """What all checks found.
-
-    Attributes:
-        url: The address that was checked.
-        agent: The agent's name, "" if it has no card that can be read.
-        findings: What is wrong, the worst first.
-        passed: Ids of the checks that found nothing.
-        skipped: Ids of the checks that were not made, with the reason.
-        figures: What was measured, in milliseconds: `latency` of a small request, and
-            `first_token`, the time from a message to the first text of its answer.
-        seconds: How long it took.
-    """
-
-    url: str
-    agent: str = ""
-    findings: tuple[Finding, ...] = ()
-    passed: tuple[str, ...] = ()
-    skipped: Mapping[str, str] = field(default_factory=dict)
-    figures: Mapping[str, float] = field(default_factory=dict)
-    seconds: float = 0
-
-    def at_least(self, severity: Severity) -> list[Finding]:
-        """Return the findings that are as bad or worse."""
-        return [each for each in self.findings if each.severity.rank >= severity.rank]
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether nothing worse than a note was found."""
-        return not self.at_least(Severity.WARNING)

@@ -11,6 +11,7 @@ from a2a_adapters.checks.interfaces import REST, RPC, listed
 from a2a_adapters.checks.line import Answer, Stream, as_json
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Mapping
 
     from a2a_adapters.checks.interfaces import Interface, Operation
@@ -67,11 +68,14 @@ async def call(
     version: str | None = None,
     headers: Mapping[str, str] | None = None,
     anonymous: bool = False,
+    seconds: float | None = None,
 ) -> Outcome:
     """Make an operation and return what it came to."""
     verb, url, body = interface.request(operation, params)
     sent = {**interface.headers(version), **(headers or {})}
-    answer = await line.ask(verb, url, headers=sent, json=body, anonymous=anonymous)
+    answer = await line.ask(
+        verb, url, headers=sent, json=body, anonymous=anonymous, seconds=seconds
+    )
     return outcome(interface, answer)
 
 
@@ -81,13 +85,16 @@ async def stream(
     operation: Operation,
     params: Mapping[str, Any],
     seconds: float,
+    begun: asyncio.Event | None = None,
 ) -> tuple[Stream, Outcome | None]:
     """Make an operation that streams; return its events' results, and the error if it refused.
 
     JSON-RPC may tell an error as the only event of a stream as well.
     """
     verb, url, body = interface.request(operation, params)
-    found = await line.stream(verb, url, headers=interface.headers(), json=body, seconds=seconds)
+    found = await line.stream(
+        verb, url, headers=interface.headers(), json=body, seconds=seconds, begun=begun
+    )
     if found.answer.failure or found.answer.status != 200 or not found.events:
         refused = outcome(interface, found.answer)
         return found, refused if refused.error or not found.events else None

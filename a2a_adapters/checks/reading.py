@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from a2a_adapters.checks.model import Fault, Severity, check
+from a2a_adapters.checks.model import Fault, check
+from a2a_adapters.checks.report import Severity
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 
 if TYPE_CHECKING:

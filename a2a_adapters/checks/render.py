@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from a2a_adapters.checks.junit import to_junit
-from a2a_adapters.checks.model import Severity
+from a2a_adapters.checks.report import NEVER_SENT, UNAUTHENTICATED, Severity
 from a2a_adapters.checks.sarif import to_sarif
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from a2a_adapters.checks.model import Finding, Report
+    from a2a_adapters.checks.report import Finding, Report
 
 __all__ = ["FORMATS", "render"]
 
 _INDENT = " " * 9
+_REMEDIES = {
+    NEVER_SENT: " (--send allows it)",
+    UNAUTHENTICATED: " (--header sends them)",
+}
 
 
 def render(report: Report, form: str = "text") -> str:
@@ -34,10 +39,12 @@ def to_text(report: Report) -> str:
     lines = [_headline(report)]
     for finding in report.findings:
         lines += ["", *_finding(finding)]
-    if unsent := [each for each, why in report.skipped.items() if "send" in why]:
-        lines += ["", f"{len(unsent)} checks need messages; --send makes them, too."]
-    if late := [each for each, why in report.skipped.items() if "time" in why]:
-        lines += ["", f"There was no time for {', '.join(late)}."]
+    for reason, count in Counter(report.skipped.values()).items():
+        remedy = _REMEDIES.get(reason, "")
+        lines += [
+            "",
+            f"{count} {'check was' if count == 1 else 'checks were'} left out: {reason}{remedy}.",
+        ]
     return "\n".join(lines)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from a2a_adapters.calling.auth import HeadersAuth
 from a2a_adapters.calling.card import agent_url
 from a2a_adapters.checks.line import line_to
-from a2a_adapters.checks.model import Finding, Report
+from a2a_adapters.checks.report import NEVER_SENT, Finding, Report, UncheckedError
 from a2a_adapters.checks.speed import measure
 from a2a_adapters.checks.subject import Subject
 from a2a_adapters.checks.table import CHECKS
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["check"]
 
 _CARD_BYTES = 1024 * 1024
+_CARD_SECONDS = 20.0
 _MEASURING = 6.0
-_NEVER_SENT = "it would send messages"
 _NO_CARD = "there is no card that can be read"
 _LATE = "the time was over"
 
@@ -105,7 +105,7 @@ async def _card(line: Line, url: httpx.URL) -> tuple[str, Answer]:
     if not url.path.endswith(".json"):
         addresses = [base + path for path in WELL_KNOWN_PATHS]
     for address in addresses:
-        answer = await line.ask("GET", address, max_bytes=_CARD_BYTES)
+        answer = await line.ask("GET", address, max_bytes=_CARD_BYTES, seconds=_CARD_SECONDS)
         if answer.status != 404:
             break
     if answer.failure and not answer.is_answered:
@@ -123,22 +123,24 @@ async def _report(subject: Subject, began: float, *, send: bool) -> Report:
         if each.needs_card and not subject.has_card:
             skipped[each.id] = _NO_CARD
         elif each.sends and not send:
-            skipped[each.id] = _NEVER_SENT
+            skipped[each.id] = NEVER_SENT
         else:
             todo.append(each)
-    with suppress(TimeoutError):
-        async with asyncio.timeout(min(_MEASURING, subject.seconds_left)):
+    with suppress(TimeoutError, UncheckedError):
+        async with asyncio.timeout(min(_MEASURING, subject.seconds_left / 2)):
             await measure(subject)
-    made = await asyncio.gather(*(_make(each, subject) for each in todo))
     findings: list[Finding] = []
     passed: list[str] = []
-    for each, found in zip(todo, made, strict=True):
-        if found is None:
-            skipped[each.id] = _LATE
-        elif found:
-            findings += found
-        else:
-            passed.append(each.id)
+    for is_last in (False, True):
+        now = [each for each in todo if each.is_last is is_last]
+        made = await asyncio.gather(*(_make(each, subject) for each in now))
+        for each, found in zip(now, made, strict=True):
+            if isinstance(found, str):
+                skipped[each.id] = found
+            elif found:
+                findings += found
+            else:
+                passed.append(each.id)
     name = subject.card.get("name")
     return Report(
         url=str(subject.url),
@@ -151,10 +153,12 @@ async def _report(subject: Subject, began: float, *, send: bool) -> Report:
     )
 
 
-async def _make(each: Check, subject: Subject) -> list[Finding] | None:
-    """Return what a check finds, None if it had no time."""
+async def _make(each: Check, subject: Subject) -> list[Finding] | str:
+    """Return what a check finds, or why it could not be made."""
     try:
         async with asyncio.timeout(subject.seconds_left):
             return await each(subject)
     except TimeoutError:
-        return None
+        return _LATE
+    except UncheckedError as reason:
+        return str(reason)

@@ -11,7 +11,8 @@ from a2a_adapters.checks.table import CHECKS
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 
 if TYPE_CHECKING:
-    from a2a_adapters.checks.model import Check, Finding, Report
+    from a2a_adapters.checks.model import Check
+    from a2a_adapters.checks.report import Finding, Report
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _FILE = WELL_KNOWN_PATHS[0].removeprefix("/")

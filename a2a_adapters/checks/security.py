@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from a2a_adapters.checks.addresses import host_reach
 from a2a_adapters.checks.interfaces import EXTENDED, GET, LIST, RPC
-from a2a_adapters.checks.model import Fault, Severity, check
+from a2a_adapters.checks.model import Fault, check
 from a2a_adapters.checks.operations import call
+from a2a_adapters.checks.report import Severity
 from a2a_adapters.checks.subject import is_refused
 from a2a_adapters.net.addresses import Reach
 
@@ -95,7 +96,7 @@ async def anonymous(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of interfaces that answer anybody."""
     if not asks_for_credentials(subject.card):
         return
-    for each in subject.over_http():
+    for each in await subject.reachable():
         told = await _anonymously(subject, each)
         if told.speaks and not is_refused(told):
             yield Fault(f"{each.name} answers without credentials: {told.told}", each.where)
@@ -113,7 +114,7 @@ async def wrong_credentials(subject: Subject) -> AsyncIterator[Fault]:
     if not asks_for_credentials(subject.card):
         return
     made_up = _made_up(subject.card)
-    for each in subject.over_http() if made_up else ():
+    for each in await subject.reachable() if made_up else ():
         before = await _anonymously(subject, each)
         told = await call(
             subject.line,
@@ -153,7 +154,7 @@ def _made_up(card: dict[str, Any]) -> dict[str, str]:
 )
 async def challenge(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of refusals that say nothing."""
-    for each in subject.over_http():
+    for each in await subject.reachable():
         answer = (await _anonymously(subject, each)).answer
         if answer.status == 401 and not answer.headers.get("www-authenticate"):
             yield Fault(f"{each.name} answers 401 without WWW-Authenticate", each.where)
@@ -170,7 +171,7 @@ async def undeclared(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of interfaces that refuse callers whom the card lets in."""
     if asks_for_credentials(subject.card) or subject.card.get("securitySchemes"):
         return
-    for each in subject.over_http():
+    for each in await subject.reachable():
         told = await _anonymously(subject, each)
         if is_refused(told):
             yield Fault(f"{each.name} wants credentials that the card does not name", each.where)
@@ -187,7 +188,7 @@ async def extended_card(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of extended cards that anybody gets."""
     if not subject.declares("extendedAgentCard"):
         return
-    for each in subject.over_http():
+    for each in await subject.reachable():
         if not each.is_old:
             told = await call(subject.line, each, EXTENDED, {}, anonymous=True)
             if isinstance(told.result, dict) and told.result.get("name"):
@@ -205,7 +206,7 @@ async def cors(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of answers that pages of any origin may read with the reader's cookies."""
     asked = {"Origin": _STRANGER, "Access-Control-Request-Method": "POST"}
     addresses = [(subject.card_url, "GET")] + [
-        (each.url, "OPTIONS") for each in subject.over_http() if each.binding == RPC
+        (each.url, "OPTIONS") for each in await subject.reachable() if each.binding == RPC
     ]
     for url, method in addresses:
         answer = await subject.line.ask(method, url, headers=asked, anonymous=True)
@@ -273,7 +274,7 @@ async def _errors(subject: Subject) -> list[tuple[Outcome, Interface]]:
 
     async def ask() -> list[tuple[Outcome, Interface]]:
         found = []
-        for each in subject.over_http():
+        for each in await subject.reachable():
             found.append((await subject.unknown_task(each), each))
             odd = [(GET, {"id": "../../etc/passwd\x00'\""}), (LIST, {"pageSize": "x" * 50})]
             for operation, params in odd if not each.is_old else odd[:1]:

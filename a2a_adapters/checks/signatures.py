@@ -11,7 +11,8 @@ from google.protobuf.json_format import ParseError
 
 from a2a_adapters.checks.addresses import host_reach
 from a2a_adapters.checks.line import as_json
-from a2a_adapters.checks.model import Fault, Severity, check
+from a2a_adapters.checks.model import Fault, check
+from a2a_adapters.checks.report import Severity, UncheckedError
 from a2a_adapters.net.addresses import Reach
 
 if TYPE_CHECKING:
@@ -137,11 +138,15 @@ async def _key_set(subject: Subject, url: str) -> Answer:
 
 
 def _key_of(answer: Answer, header: dict[str, Any]) -> PyJWK | None:
-    """Return the key that a header names, None if there is none."""
+    """Return the key that a header names, None if there is none.
+
+    Raises:
+        UncheckedError: The extra `signing` is not installed.
+    """
     try:
         from jwt import PyJWK, PyJWTError  # noqa: PLC0415 - an extra
-    except ImportError:
-        return None
+    except ImportError as error:
+        raise UncheckedError("it needs the extra a2a-adapters[signing]") from error
     keys = answer.json.get("keys") if isinstance(answer.json, dict) else None
     for each in keys if isinstance(keys, list) else []:
         if isinstance(each, dict) and each.get("kid") == header.get("kid"):

@@ -6,8 +6,9 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from a2a_adapters.checks.interfaces import GET
-from a2a_adapters.checks.model import Fault, Severity, check
+from a2a_adapters.checks.model import Fault, check
 from a2a_adapters.checks.operations import call
+from a2a_adapters.checks.report import Severity
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from a2a_adapters.checks.interfaces import GET, GRPC, REST, RPC, SEND, interfaces_of
 from a2a_adapters.checks.operations import Outcome, call, outcome
+from a2a_adapters.checks.report import UNAUTHENTICATED, UncheckedError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
@@ -129,10 +130,23 @@ class Subject:
         """Return the interfaces over gRPC."""
         return [each for each in self.interfaces if each.binding == GRPC]
 
+    async def reachable(self) -> list[Interface]:
+        """Return the interfaces over HTTP where somebody answers; all are asked at once."""
+        over_http = self.over_http()
+        told = await asyncio.gather(*map(self.unknown_task, over_http))
+        return [each for each, one in zip(over_http, told, strict=True) if not one.answer.failure]
+
     async def answering(self) -> list[Interface]:
-        """Return the interfaces over HTTP that speak their protocol and let this caller in."""
-        asked = [(each, await self.unknown_task(each)) for each in self.over_http()]
-        return [each for each, told in asked if told.speaks and not is_refused(told)]
+        """Return the interfaces over HTTP that speak their protocol and let this caller in.
+
+        Raises:
+            UncheckedError: None of them lets this caller in.
+        """
+        asked = [(each, await self.unknown_task(each)) for each in await self.reachable()]
+        found = [each for each, told in asked if told.speaks and not is_refused(told)]
+        if not found and any(is_refused(told) for _, told in asked):
+            raise UncheckedError(UNAUTHENTICATED)
+        return found
 
     async def current(self) -> list[Interface]:
         """Return those of `answering` that speak A2A 1.0."""

@@ -10,10 +10,14 @@ from a2a_adapters.checks import (
     card,
     errors,
     generations,
+    grpc_binding,
     reading,
     security,
+    sending,
     signatures,
     speed,
+    streaming,
+    tasks,
     text,
 )
 from a2a_adapters.checks.model import Check
@@ -27,9 +31,13 @@ _THEMES = (
     signatures,
     caching,
     bindings,
+    grpc_binding,
     errors,
     capabilities,
     security,
+    sending,
+    streaming,
+    tasks,
     speed,
 )
 

@@ -6,7 +6,8 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters.checks.model import Fault, Severity, check
+from a2a_adapters.checks.model import Fault, check
+from a2a_adapters.checks.report import Severity
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

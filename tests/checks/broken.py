@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
-
-import httpx
 
 CARD = "/.well-known/agent-card.json"
 
@@ -59,17 +58,22 @@ class Broken:
     Args:
         app: The sound app.
         edit: Returns the answer that is sent in place of the app's.
+        edits_subscriptions: Whether it has these as a whole, too; else they pass as they come.
     """
 
-    def __init__(self, app: Any, edit: Edit) -> None:
+    def __init__(self, app: Any, edit: Edit, *, edits_subscriptions: bool = False) -> None:
         self._app = app
         self._edit = edit
+        self._edits_subscriptions = edits_subscriptions
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         body = await _read(receive)
+        if self._passes(scope, body):
+            await self._app(scope, _replayed(body), send)
+            return
         given = await self._inner(scope, body)
         headers = {name.decode().lower(): value.decode() for name, value in scope["headers"]}
         edited = self._edit(Asked(scope["method"], scope["path"], headers, _json(body)), given)
@@ -81,18 +85,14 @@ class Broken:
         await send({"type": "http.response.start", "status": edited.status, "headers": raw})
         await send({"type": "http.response.body", "body": edited.content})
 
+    def _passes(self, scope: Any, body: bytes) -> bool:
+        is_subscription = b'"SubscribeToTask"' in body or scope["path"].endswith(":subscribe")
+        return is_subscription and not self._edits_subscriptions
+
     async def _inner(self, scope: Any, body: bytes) -> Given:
         """Return what the sound app answers, as a whole."""
         start: dict[str, Any] = {}
         content = bytearray()
-        asked = False
-
-        async def receive() -> dict[str, Any]:
-            nonlocal asked
-            if asked:
-                return {"type": "http.disconnect"}
-            asked = True
-            return {"type": "http.request", "body": body, "more_body": False}
 
         async def send(message: dict[str, Any]) -> None:
             if message["type"] == "http.response.start":
@@ -100,9 +100,22 @@ class Broken:
             else:
                 content.extend(message.get("body", b""))
 
-        await self._app(scope, receive, send)
+        await self._app(scope, _replayed(body), send)
         headers = {name.decode(): value.decode() for name, value in start["headers"]}
         return Given(start["status"], headers, bytes(content))
+
+
+def _replayed(body: bytes) -> Any:
+    """Return what an app receives of a request whose body has been read."""
+    messages = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+    async def receive() -> dict[str, Any]:
+        for message in messages:
+            return message
+        await asyncio.Event().wait()
+        return {"type": "http.disconnect"}
+
+    return receive
 
 
 async def _read(receive: Any) -> bytes:
@@ -125,7 +138,7 @@ def on_card(change: Callable[[dict[str, Any]], Any]) -> Edit:
     """Return an edit of the card, which `change` changes, or returns anew."""
 
     def edit(asked: Asked, given: Given) -> Given:
-        if asked.path != CARD:
+        if asked.path != CARD or given.status != 200:
             return given
         card = given.json
         return given.of(change(card) or card)
@@ -159,7 +172,17 @@ def error(code: int, message: str = "It failed.") -> Callable[[Given], Given]:
     return lambda _: Given().of({"jsonrpc": "2.0", "id": "check-1", "error": body})
 
 
-async def get(url: str) -> httpx.Response:
-    """Fetch something."""
-    async with httpx.AsyncClient() as http:
-        return await http.get(url)
+def on_events(method: str, change: Callable[[list[Any]], list[Any]]) -> Edit:
+    """Return an edit of the events of a stream, as the results of JSON-RPC."""
+
+    def edit(given: Given) -> Given:
+        lines = [line[5:] for line in given.content.decode().split("\n") if line[:5] == "data:"]
+        events = change([json.loads(line)["result"] for line in lines])
+        sent = [{"jsonrpc": "2.0", "id": "check-1", "result": event} for event in events]
+        content = "".join(f"data: {json.dumps(event)}\n\n" for event in sent)
+        return replace(given, content=content.encode())
+
+    def on_stream(given: Given) -> Given:
+        return edit(given) if b'"result"' in given.content else given
+
+    return on_method(method, on_stream)

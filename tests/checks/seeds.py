@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from tests.checks.broken import Edit, on_card
+from tests.checks.support import plain
 
 
 @dataclass(frozen=True)
@@ -17,14 +19,16 @@ class Seed:
         found_by: The id of the check that has to find it.
         edit: Breaks it.
         sends: Whether messages are needed to find it.
-        guarded: Whether the sound server is one that asks for credentials.
+        app: Makes the server that is sound otherwise.
+        edits_subscriptions: Whether the answers to subscriptions are edited, too.
     """
 
     name: str
     found_by: str
     edit: Edit
     sends: bool = False
-    guarded: bool = False
+    app: Callable[[], Any] = plain
+    edits_subscriptions: bool = False
 
 
 def put(path: str, value: Any) -> Edit:

@@ -8,16 +8,26 @@ from a2a_adapters import check
 from a2a_adapters.testing import running
 from tests.checks.broken import Broken
 from tests.checks.card_seeds import CARD_SEEDS
-from tests.checks.support import guarded, plain
+from tests.checks.sending_seeds import SENDING_SEEDS
 from tests.checks.wire_seeds import WIRE_SEEDS
 
-SEEDS = [*CARD_SEEDS, *WIRE_SEEDS]
+READING_SEEDS = [*CARD_SEEDS, *WIRE_SEEDS]
 
 
-@pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.name)
-async def test_a_fault_is_found(seed):
-    app = Broken(guarded() if seed.guarded else plain(), seed.edit)
+async def findings_of(seed, *, send):
+    app = Broken(seed.app(), seed.edit, edits_subscriptions=seed.edits_subscriptions)
     async with running(app) as url:
-        report = await check(url, send=seed.sends)
-    assert seed.found_by in {each.id for each in report.findings}, report
-    assert not set(report.passed) & {each.id for each in report.findings}
+        report = await check(url, send=send)
+    found = {each.id for each in report.findings}
+    assert not found & {*report.passed, *report.skipped}
+    return found
+
+
+@pytest.mark.parametrize("seed", READING_SEEDS, ids=lambda seed: seed.name)
+async def test_a_fault_is_found(seed):
+    assert seed.found_by in await findings_of(seed, send=seed.sends)
+
+
+@pytest.mark.parametrize("seed", SENDING_SEEDS, ids=lambda seed: seed.name)
+async def test_a_fault_is_found_by_messages(seed):
+    assert seed.found_by in await findings_of(seed, send=True)

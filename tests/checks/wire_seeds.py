@@ -7,6 +7,7 @@ from typing import Any
 from tests.checks.broken import Edit, Given, error, on_card, on_method, on_path, result
 from tests.checks.card_seeds import interface
 from tests.checks.seeds import Seed, put
+from tests.checks.support import guarded
 
 TRACE = 'Traceback (most recent call last):\n  File "/srv/app.py", line 3, in run'
 
@@ -158,6 +159,7 @@ WIRE_SEEDS = [
         "cancelling nothing",
         "error.unknown-task-cancel",
         on_method("CancelTask", result({"id": "x"})),
+        sends=True,
     ),
     Seed("an unknown method", "error.unknown-method", on_method("NoSuchMethod", error(-32603))),
     Seed("half a request", "error.no-json", _no_json_ok),
@@ -189,19 +191,19 @@ WIRE_SEEDS = [
     ),
     Seed("a scheme that is not described", "security.scheme", on_card(with_requirement)),
     Seed("a scheme of no kind", "security.scheme", put("securitySchemes", {"key": {"lock": {}}})),
-    Seed("anybody may", "security.anonymous", _let_in, guarded=True),
-    Seed("any token will do", "security.wrong-credentials", _let_in_with_any, guarded=True),
+    Seed("anybody may", "security.anonymous", _let_in, app=guarded),
+    Seed("any token will do", "security.wrong-credentials", _let_in_with_any, app=guarded),
     Seed(
         "no challenge",
         "security.challenge",
         lambda a, g: g.with_headers(www_authenticate=""),
-        guarded=True,
+        app=guarded,
     ),
     Seed(
         "credentials that the card does not name",
         "security.undeclared",
         on_card(without_security),
-        guarded=True,
+        app=guarded,
     ),
     Seed("the extended card for anybody", "security.extended-card", _open_extended),
     Seed("pages of any origin", "security.cors", _credentialed),
