@@ -169,6 +169,7 @@ async def test_what_goes_wrong_is_an_error_of_the_tool(tool, arguments, told):
         (-32020, {"headers": {"mcp-protocol-version": "2027-01-01"}}),
         (-32602, {"meta": {f"{KEY}clientCapabilities": []}}),
         (-32602, {"name": "nothing"}),
+        (-32602, {"arguments": ["x"]}),
     ],
 )
 async def test_a_request_that_contradicts_itself_is_refused(code, changed):

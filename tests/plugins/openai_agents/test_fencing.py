@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import sys
 
 import pytest
 from a2a_adapters_openai_agents import adapt
 from agents import Agent
 
 from a2a_adapters import InputRequired, ResumeError
+from tests.plugins.openai_agents.served_paused import until_there
 from tests.plugins.openai_agents.support import Fake, agent, answer, ask, calling, only, said
 from tests.plugins.openai_agents.test_memory import clerk
 from tests.plugins.openai_agents.test_resume import look, resumed
 from tests.plugins.restarts import Process
+from tests.processes import launched
 from tests.storage.conftest import new_url
+from tests.storage.test_resume import Caller, texts
+
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture
@@ -101,6 +108,23 @@ async def test_a_run_that_was_taken_over_is_finished_by_its_heir_only(url):
         assert answer(await taking_over) == "It rains."
     async with process(url, listener()) as after:
         assert answer(await ask(after, "sure?", task_id="next")) == "weather? sure?"
+
+
+async def test_a_process_that_slept_beyond_its_lease_does_not_write_over_the_other(url, tmp_path):
+    served = "tests.plugins.openai_agents.served_paused"
+    command = [sys.executable, "-m", served, url, str(tmp_path)]  # a warm one gets no signals
+    with launched(command) as (sleeper, at_sleeper), launched(command) as (_, at_other):
+        async with Caller(at_sleeper) as one, Caller(at_other) as other:
+            lost = await one.send("slow")
+            await until_there(tmp_path / "begun")
+            sleeper.send_signal(signal.SIGSTOP)
+            ended = await other.ended(lost["id"])
+            assert ended["status"]["state"] == "TASK_STATE_FAILED"
+            assert texts(await other.send("kept", wait=True)) == ["kept"]
+            (tmp_path / "go").touch()
+            sleeper.send_signal(signal.SIGCONT)
+            assert texts(await one.send("next", wait=True)) == ["kept next"]
+            assert await other.get(lost["id"]) == ended
 
 
 async def test_a_paused_run_does_not_replace_a_question(url):

@@ -114,7 +114,10 @@ class Methods:
         try:
             if "requestState" in asked.params:
                 return await self._answered(asked, tool, context, work)
-            arguments = ToolArguments.read(asked.params.get("arguments") or {})
+            given = asked.params.get("arguments") or {}
+            if not isinstance(given, Mapping):
+                raise RpcError(INVALID_PARAMS, "The arguments have to be an object")
+            arguments = ToolArguments.read(given)
             parts, ids = arguments.parts, (arguments.context_id, arguments.task_id)
             reply = await work.send(parts, *ids, self._patience_of(asked))
             return await self._result(asked, tool, context, reply)
