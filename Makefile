@@ -27,7 +27,7 @@ VERSIONED += --ignore=tests/plugins/openai_agents
 export PYTHONDONTWRITEBYTECODE :=
 INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types tests coverage lowest test-crewai test-openai fuzz attack crash chaos replicas javascript bench screenshots load docs format clean
+.PHONY: demo test lint types tests coverage lowest test-crewai test-openai fuzz attack crash chaos replicas javascript gateway bench screenshots load docs format clean
 
 demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py
@@ -82,6 +82,9 @@ replicas: $(VENV)/.test ## three processes behind a proxy, and how fast they are
 
 javascript: $(VENV)/.test ## the JavaScript clients; needs node and npm, so `make test` leaves it out
 	$(VENV)/bin/python tests/e2e/javascript/run.py
+
+gateway: $(VENV)/.test ## a router beside a real OmniRoute gateway; needs node and npm, too
+	$(VENV)/bin/python tests/e2e/omniroute/run.py
 
 bench: $(BENCH)/.bench ## compare with other servers; writes docs/benchmarks.md
 	$(BENCH)/bin/python benchmarks/run.py --write docs/benchmarks.md

@@ -47,6 +47,7 @@ class Agent:
         auth = BearerAuth(str(resolved(deployment.token))) if deployment.token else None
         # Whether there is another try is decided here.
         options = RemoteOptions(timeout=timeout, retries=0)
+        self._metadata = deployment.metadata
         self._agent = RemoteAgent(deployment.agent, auth=auth, options=options)
 
     def count(self, messages: Sequence[Message]) -> int:
@@ -59,15 +60,16 @@ class Agent:
         Raises:
             FailedCallError: There is no answer, or the agent asks something back.
         """
+        news = self._agent.stream(_text(messages), metadata=self._metadata)
         try:
-            async with aclosing(self._agent.stream(_text(messages))) as events:
+            async with aclosing(news) as events:
                 async for event in events:
                     if isinstance(event, TextDelta) and not isinstance(event, Question):
                         yield Chunk(event.text)
                     elif isinstance(event, AgentReply):
                         await self._give_up(event)
-                        for news in _end(event):
-                            yield news
+                        for each in _end(event):
+                            yield each
         except RemoteAgentError as error:
             raise _failure(error) from error
 

@@ -48,6 +48,7 @@ class Deployment(_Strict):
         litellm_params: How litellm calls it: `model`, `api_base`, `api_key` and its other keys.
         agent: In place of `litellm_params`, an agent's address.
         token: The agent's bearer token.
+        metadata: What each message tells the agent beside its text.
         provider: Who is paid; by default what litellm's model begins with, or "a2a".
         max_tokens: How long an answer may be; by default what litellm knows of the model.
     """
@@ -57,6 +58,7 @@ class Deployment(_Strict):
     litellm_params: dict[str, Any] | None = None
     agent: str | None = None
     token: str | None = None
+    metadata: dict[str, Any] = {}
     provider: str = ""
     max_tokens: PositiveInt | None = None
 
@@ -64,6 +66,8 @@ class Deployment(_Strict):
     def _is_one_of_both(self) -> Self:
         if (self.litellm_params is None) == (self.agent is None):
             raise ValueError("give either litellm_params or agent")
+        if self.agent is None and (self.token is not None or self.metadata):
+            raise ValueError("token and metadata are for agents")
         params = self.litellm_params
         if params is not None and not isinstance(params.get("model"), str):
             raise ValueError("litellm_params needs a model, as in openai/gpt-4o-mini")

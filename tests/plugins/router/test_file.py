@@ -63,6 +63,16 @@ WRONG = [
         "extra_headers: {Authorization: Bearer sk-1}}",
         r"router.yaml:3: .*Authorization is a secret",
     ),
+    (
+        "agent: https://agent.example",
+        "agent: https://agent.example\n    token: sk-1",
+        "is a secret",
+    ),
+    (
+        "api_key: os.environ/ROUTER_KEY}\n",
+        "api_key: os.environ/ROUTER_KEY}\n    metadata: {model: x}\n",
+        r"router.yaml:2: .*metadata are for agents",
+    ),
     ("active: coding", "active: [", "router.yaml:15: it is not YAML: expected"),
     ("api_key: os.environ/ROUTER_KEY}", "api_key: sk-1: x}", "router.yaml:3: it is not YAML"),
     ("usd: 5", "usd: .inf", r"router.yaml:18: quotas.0.usd: Input should be a finite number"),

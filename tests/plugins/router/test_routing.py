@@ -8,18 +8,23 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
+from a2a_adapters_router import Router, RouterConfig
 
 from a2a_adapters import (
+    AgentRequest,
     Data,
     File,
     InputRequired,
+    RemoteAgent,
     RemoteRefusedError,
     RemoteTaskError,
     TaskMetadata,
     Text,
     TextDelta,
+    build_app,
 )
-from tests.plugins.router.providers import ANSWER, KEY, Provider, routed
+from a2a_adapters.testing import running
+from tests.plugins.router.providers import ANSWER, KEY, Provider, deployed, routed
 
 
 def events(reply):
@@ -269,6 +274,18 @@ async def test_an_agent_that_asks_back_is_passed_over():
         second = await agent.send("hello")
     assert first.text == second.text == ANSWER
     assert events(second)[0] == ("primary_selected", "asking")
+
+
+async def test_agents_are_told_what_the_file_says():
+    async def told(request: AgentRequest):
+        yield str(request.metadata.get("model"))
+
+    async with deployed(told=told) as (found,):
+        config = RouterConfig(
+            deployments=[{**found, "metadata": {"model": "small"}}], prices={"told": {"request": 1}}
+        )
+        async with running(build_app(Router(config))) as url, RemoteAgent(url) as agent:
+            assert (await agent.send("hello")).text == "small"
 
 
 async def test_an_agent_cannot_give_money_back():
