@@ -20,6 +20,7 @@ from a2a_adapters.cli.config import config
 from a2a_adapters.cli.db import db
 from a2a_adapters.cli.discover import discover
 from a2a_adapters.cli.exits import CommandError, end
+from a2a_adapters.cli.init import init
 from a2a_adapters.cli.options import Settings, Verbose
 from a2a_adapters.cli.plugins import plugins
 from a2a_adapters.cli.serve import serve
@@ -37,7 +38,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # its tables take half a second, and cut names in narrow terminals
 )
 
-for command in (serve, chat, check, discover, plugins):
+for command in (serve, chat, check, discover, init, plugins):
     app.command()(command)
 app.command(cls=MessageCommand)(send)
 app.command(hidden=True)(call)

@@ -1,0 +1,106 @@
+"""`a2a-adapters init`: a small project that runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Annotated
+
+import typer
+
+from a2a_adapters.cli.options import Verbose
+from a2a_adapters.errors import ConfigurationError
+
+_PACKAGES = {
+    "functions": ["a2a-adapters"],
+    "langchain": ["a2a-adapters[langchain]"],
+    "langgraph": ["a2a-adapters[langchain]"],
+    "crewai": ["a2a-adapters[crewai]"],
+    "autogen": ["a2a-adapters[autogen]", "autogen-ext>=0.7,<0.8"],
+    "openai-agents": ["a2a-adapters[openai-agents]"],
+}
+"""What a project of a framework needs."""
+
+_NAME_LENGTH = 60
+
+
+def init(
+    folder: Annotated[
+        Path | None, typer.Argument(help="Where to; by default a folder called as the agent is.")
+    ] = None,
+    framework: Annotated[
+        str, typer.Option(help=f"What it is made of: {', '.join(_PACKAGES)}.")
+    ] = "",
+    name: Annotated[str, typer.Option(help="What the agent is called.")] = "",
+    _verbose: Verbose = False,
+) -> None:
+    """Write a small project that runs: an agent, its settings and its test.
+
+    What the options do not say is asked for in a terminal. Nothing is ever overwritten.
+    """
+    framework = framework or _ask("Framework", "functions", ", ".join(_PACKAGES))
+    name = name or _ask("Name", "Greeter")
+    if framework not in _PACKAGES:
+        known = ", ".join(_PACKAGES)
+        raise ConfigurationError(f"there is no framework {framework!r}; there are {known}")
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    if not slug or len(name) > _NAME_LENGTH or not name.isprintable():
+        raise ConfigurationError(f"a name has letters or digits, and {_NAME_LENGTH} at most")
+    folder = folder or Path(slug)
+    _write(folder, _project(framework, name, slug))
+    typer.echo(f"{folder} has an agent. Next:\n")
+    for line in (f"cd {folder}", f"pip install {_installed(framework)}", "a2a-adapters serve"):
+        typer.echo(f"    {line}")
+
+
+def _ask(question: str, default: str, choices: str = "") -> str:
+    if not sys.stdin.isatty():
+        raise ConfigurationError(f"say it by --{question.lower()}: there is no terminal to ask in")
+    told = f"{question} ({choices})" if choices else question
+    return str(typer.prompt(told, default=default))
+
+
+def _installed(framework: str) -> str:
+    return " ".join(
+        f"'{each}'" if re.search(r"[\[<>]", each) else each for each in _PACKAGES[framework]
+    )
+
+
+def _project(framework: str, name: str, slug: str) -> dict[str, str]:
+    """Return the files of a project."""
+    quoted = json.dumps(name, ensure_ascii=False)[1:-1]  # as in TOML and Python
+    values = {
+        "name": quoted,
+        "slug": slug,
+        "dependencies": ", ".join(map(json.dumps, _PACKAGES[framework])),
+        "installed": _installed(framework),
+    }
+    return {
+        "agent.py": _filled(framework, values),
+        "a2a-adapters.toml": _filled("settings", values),
+        "pyproject.toml": _filled("pyproject", values),
+        "README.md": _filled("readme", values | {"name": name}),
+        "test_agent.py": _filled("test", values),
+    }
+
+
+def _filled(template: str, values: dict[str, str]) -> str:
+    text = (files("a2a_adapters.cli") / "templates" / f"{template}.txt").read_text("utf-8")
+    return Template(text).substitute(values)
+
+
+def _write(folder: Path, project: dict[str, str]) -> None:
+    there = [name for name in project if (folder / name).exists()]
+    if there:
+        raise ConfigurationError(f"{folder} has {', '.join(there)} already: nothing is overwritten")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in project.items():
+            with (folder / name).open("x", encoding="utf-8") as file:
+                file.write(text)
+    except OSError as error:
+        raise ConfigurationError(f"{folder} cannot be written: {error.strerror}") from error

@@ -1,0 +1,37 @@
+"""Makes a project by `a2a-adapters init`, and runs it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from a2a_adapters import RemoteAgent
+from tests.processes import PATIENCE, started
+
+A2A_ADAPTERS = [sys.executable, "-m", "a2a_adapters"]
+
+
+def make(folder, framework):
+    options = ["--framework", framework, "--name", "My Host"]
+    subprocess.run([*A2A_ADAPTERS, "init", str(folder), *options], check=True, timeout=PATIENCE)
+
+
+def check(folder, framework, monkeypatch):
+    """Make a project, run its test, serve it and ask it twice."""
+    make(folder, framework)
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=folder,
+        env=environment,
+        check=True,
+        timeout=PATIENCE,
+    )
+    monkeypatch.chdir(folder)
+    with started([*A2A_ADAPTERS, "serve", "--port", "0"]) as url:
+        agent = RemoteAgent(url)
+        assert agent.describe_sync().name == "My Host"
+        for _ in range(2):
+            assert "Hello" in agent.send_sync("Ann").text
+        agent.close()

@@ -1,0 +1,71 @@
+"""`a2a-adapters init`; the project of CrewAI is run with its plugin's tests."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import tomllib
+
+import pytest
+
+from tests.cli.projects import A2A_ADAPTERS, check, make
+from tests.processes import PATIENCE
+
+pytestmark = pytest.mark.timeout(5 * 60)
+
+
+@pytest.mark.parametrize(
+    "framework", ["functions", "langchain", "langgraph", "autogen", "openai-agents"]
+)
+def test_a_project_runs(framework, tmp_path, monkeypatch):
+    check(tmp_path / "host", framework, monkeypatch)
+
+
+def test_nothing_is_overwritten(tmp_path):
+    (tmp_path / "README.md").write_text("mine")
+    with pytest.raises(subprocess.CalledProcessError):
+        make(tmp_path, "functions")
+    assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
+    assert (tmp_path / "README.md").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ([], "say it by --framework"),
+        (["--framework", "functions"], "say it by --name"),
+        (["--framework", "smoke", "--name", "x"], "there is no framework 'smoke'"),
+        (["--framework", "functions", "--name", "!"], "letters or digits"),
+        (["--framework", "functions", "--name", "x\ny"], "letters or digits"),
+        (["/dev/null/x", "--framework", "functions", "--name", "x"], "cannot be written"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(options, told, tmp_path):
+    done = subprocess.run(
+        [*A2A_ADAPTERS, "init", *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_terminal_is_asked(tmp_path):
+    leader, follower = pty.openpty()
+    with subprocess.Popen(
+        [*A2A_ADAPTERS, "init"], stdin=follower, stdout=subprocess.PIPE, cwd=tmp_path, text=True
+    ) as process:
+        os.write(leader, b'langgraph\nThe "Best" Host\n')
+        output, _ = process.communicate(timeout=PATIENCE)
+    os.close(leader)
+    os.close(follower)
+    assert process.returncode == 0
+    assert "cd the-best-host\n" in output
+    settings = tomllib.loads((tmp_path / "the-best-host" / "a2a-adapters.toml").read_text())
+    assert settings["name"] == 'The "Best" Host'
