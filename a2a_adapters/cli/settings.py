@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
+from a2a_adapters.adapter import Extension
 from a2a_adapters.cli.targets import load_target
 from a2a_adapters.errors import ConfigurationError
 from a2a_adapters.limits import Limits
@@ -90,6 +91,7 @@ class ServerSettings(Table):
     allow_unauthenticated: bool = False
     allowed_hosts: list[str] = Field(default_factory=list)
     cors_origins: list[str] = Field(default_factory=list)
+    extensions: list[str] = Field(default_factory=list)
     trust_forwarded: bool = False
     grpc_port: Port | None = None
     grpc_url: str | None = None
@@ -117,7 +119,7 @@ class ServerSettings(Table):
         """Let `push = true` offer notifications as they are by default."""
         return {True: {}, False: None}[push] if isinstance(push, bool) else push
 
-    @field_validator("dialects", "allowed_hosts", "cors_origins", mode="before")
+    @field_validator("dialects", "allowed_hosts", "cors_origins", "extensions", mode="before")
     @classmethod
     def _split(cls, names: object) -> object:
         """Let the environment name several, with commas between."""
@@ -157,6 +159,7 @@ class ServerSettings(Table):
             authentication=authenticator(self.bearer_token_file, self.api_key_file, os.environ),
             allowed_hosts=self.allowed_hosts,
             cors_origins=self.cors_origins,
+            extensions=[Extension(uri=uri) for uri in self.extensions],
             limits=Limits(**self.limits.model_dump()),
             storage=self.storage,
             bus=self.bus,
