@@ -135,6 +135,8 @@ class BatchBus(Bus):
                 await work()
             except self._failures as error:
                 logger.warning("the bus has lost its connection: %s", type(error).__name__)
+            except Exception:  # without it nobody is reached any more
+                logger.exception("the bus has failed, and begins again")
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def _listen_while_connected(self) -> None:

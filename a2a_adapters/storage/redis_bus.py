@@ -40,20 +40,19 @@ class RedisBus(BatchBus):
 
     def __init__(self, url: str, process_id: str) -> None:
         super().__init__(process_id)
-        self.name = f"the bus {_shown(url)}"
         try:
+            self.name = f"the bus {_shown(url)}"
             self._redis = Redis.from_url(
                 url,
-                decode_responses=True,
                 socket_connect_timeout=2 * ANSWER_SECONDS,
                 # Publishing has a limit of its own; hearing nothing is no failure.
                 socket_timeout=None,
                 retry=Retry(NoBackoff(), 0),  # here, where a loss is told
             )
-        except ValueError as error:
+        except ValueError:
             raise ConfigurationError(
                 "the bus is a URL: redis://user:password@host:6379/0, rediss://... or unix://path"
-            ) from error
+            ) from None
 
     async def aclose(self) -> None:
         """Stop, and disconnect."""
@@ -73,7 +72,7 @@ class RedisBus(BatchBus):
                 elif heard["type"] == "subscribe":  # also when the client has connected again
                     self._begin()
                 elif heard["type"] == "message":
-                    self._hear(heard["data"])
+                    self._hear(heard["data"].decode(errors="replace"))
                 is_asked = heard is None
 
     async def _send(self) -> None:

@@ -65,6 +65,7 @@ class OverRedis:
         self._call(lambda redis: redis.client_kill_filter(_type="normal", skipme=True))
 
     def send(self, process, payload):
+        """Publish a payload, text or bytes."""
         self._call(lambda redis: redis.publish(f"a2a-adapters:{process}", payload))
 
     def _call(self, do):
