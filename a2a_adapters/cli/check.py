@@ -3,37 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import enum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from a2a_adapters.cli.addresses import as_url
 from a2a_adapters.cli.client.parameters import read_parameters
-from a2a_adapters.cli.exits import FAILED, UNREACHABLE, fail
+from a2a_adapters.cli.exits import FAILED, TIMED_OUT, UNAUTHENTICATED, UNREACHABLE, fail
 from a2a_adapters.cli.options import Verbose
 from a2a_adapters.errors import RemoteAgentError, RemoteAuthError, RemoteTimeoutError
-
-_UNAUTHENTICATED = 4
-_TIMED_OUT = 5
-
-
-class Format(enum.StrEnum):
-    """What a report is printed as."""
-
-    TEXT = "text"
-    JSON = "json"
-    SARIF = "sarif"
-    JUNIT = "junit"
-
-
-class Threshold(enum.StrEnum):
-    """From which severity on findings fail the command."""
-
-    NOTE = "note"
-    WARNING = "warning"
-    ERROR = "error"
-    NEVER = "never"
 
 
 def check(
@@ -42,14 +20,16 @@ def check(
         bool, typer.Option("--send", help="Send messages, too; the agent works on them.")
     ] = False,
     output: Annotated[
-        Format, typer.Option("--output", "-o", help="How the report is printed.")
-    ] = Format.TEXT,
+        Literal["text", "json", "sarif", "junit"],
+        typer.Option("--output", "-o", help="How the report is printed."),
+    ] = "text",
     header: Annotated[
         list[str] | None, typer.Option(help="A header to send, as in 'X-API-Key: secret'.")
     ] = None,
     fail_on: Annotated[
-        Threshold, typer.Option(help="End with 1 if something is found that is so bad, or worse.")
-    ] = Threshold.ERROR,
+        Literal["note", "warning", "error", "never"],
+        typer.Option(help="End with 1 if something is found that is so bad, or worse."),
+    ] = "error",
     timeout: Annotated[
         float, typer.Option(min=1, max=600, help="How many seconds all may take.")
     ] = 30,
@@ -64,11 +44,11 @@ def check(
     try:
         report = asyncio.run(run(as_url(url), send=send, headers=headers, timeout=timeout))
     except RemoteAuthError as error:
-        fail(f"{error}; --header sends some", _UNAUTHENTICATED)
+        fail(f"{error}; --header sends some", UNAUTHENTICATED)
     except RemoteTimeoutError as error:
-        fail(str(error), _TIMED_OUT)
+        fail(str(error), TIMED_OUT)
     except RemoteAgentError as error:
         fail(str(error), UNREACHABLE)
     typer.echo(render(report, output))
-    if fail_on is not Threshold.NEVER and report.at_least(Severity(fail_on)):
+    if fail_on != "never" and report.at_least(Severity(fail_on)):
         raise typer.Exit(FAILED)

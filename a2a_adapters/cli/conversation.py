@@ -6,10 +6,10 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
-import httpx
 import typer
 
 from a2a_adapters.calling import RemoteAgent, RemoteOptions
+from a2a_adapters.calling.auth import HeadersAuth
 from a2a_adapters.cli.exits import FAILED, TIMED_OUT, UNAUTHENTICATED, UNREACHABLE, USAGE, fail
 from a2a_adapters.cli.several import agents_at, name_one
 from a2a_adapters.errors import (
@@ -22,23 +22,9 @@ from a2a_adapters.errors import (
 from a2a_adapters.parts import Part, Text
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from a2a_adapters.cli.answer import AnswerPrinter
-
-
-class HeadersAuth(httpx.Auth):
-    """The headers given on the command line; they go to the agent's own host only."""
-
-    def __init__(self, headers: Mapping[str, str]) -> None:
-        self._headers = headers
-
-    async def async_auth_flow(
-        self, request: httpx.Request
-    ) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        """Add the headers."""
-        request.headers.update(self._headers)
-        yield request
 
 
 def make_agent(url: str, headers: Mapping[str, str], timeout: float) -> RemoteAgent:

@@ -172,7 +172,12 @@ WIRE_SEEDS = [
     Seed("another code than the status", "error.status", on_path("/tasks/", _rest_status)),
     Seed("no list of tasks", "capability.list", on_method("ListTasks", error(-32601))),
     Seed("a list that is too long", "capability.page-size", _pages),
-    Seed("no subscriptions", "capability.streaming", on_method("SubscribeToTask", error(-32601))),
+    Seed(
+        "no subscriptions",
+        "capability.streaming",
+        on_method("SubscribeToTask", error(-32601)),
+        edits_subscriptions=True,
+    ),
     Seed("no push notifications", "capability.push", put("capabilities/pushNotifications", True)),
     Seed(
         "streaming is not declared",
