@@ -174,6 +174,28 @@ async def test_over_http_in_a_process_of_its_own():
     assert result.structuredContent["city"] == "Oslo"
 
 
+async def test_sixteen_clients_of_remote_agents_are_never_mixed():
+    async def converse(url, number):
+        user = User(*({"answer": f"city {number}"} for _ in range(2)))
+        async with over_http(url, elicitation_callback=user.answer) as session:
+            for turn in range(2):
+                said = [f"{number}.{each}" for each in range(turn + 1)]
+                heard = await session.call_tool("remember", {"message": said[-1]})
+                assert text_of(heard) == " ".join(said)
+                booked = await session.call_tool("book", {"message": f"{number}"})
+                assert text_of(booked) == f"booked city {number} for {number}"
+
+    names = ("remember", "book")
+    served = [f"{name}={AGENTS}:{name}" for name in names]
+    with started(warm("-m", "a2a_adapters", "serve", *served, "--port", "0")) as first:
+        remote = first.partition("/agents/")[0]
+        words = [f"{name}={remote}/agents/{name}" for name in names]
+        command = warm("-m", "a2a_adapters", "mcp", *words, "--http", "--port", "0")
+        with started(command) as url:
+            base = url.partition("/agents/")[0]
+            await asyncio.gather(*(converse(base, number) for number in range(16)))
+
+
 async def test_a_server_that_is_stopped_ends_what_its_clients_began(folder):
     command = warm(
         "-m", "a2a_adapters", "serve", f"{AGENTS}:wait", "--dialect", "mcp", "--port", "0"
