@@ -36,7 +36,7 @@ MAY_IMPORT = {
     "protocol": {"contract", "net"},
     "observability": {"contract", "net", "protocol"},
     "security": {"contract", "concurrency", "net", "observability", "protocol"},
-    "console": set(),
+    "console": {"contract", "checks"},
     "executor": {"contract", "concurrency", "net", "observability", "protocol"},
     "storage": {"contract", "concurrency", "observability", "protocol"},
     "runtime": {
@@ -54,7 +54,7 @@ MAY_IMPORT = {
 }  # fmt: skip
 """Each room and those below it; `serving` and `calling` are the two wings."""
 
-DOORS = {"", "__main__", "cli", "dialects", "testing"}
+DOORS = {"", "__main__", "cli", "dialects", "relay", "testing"}
 """They may use both wings, and nobody imports them."""
 
 ALLOWED = {

@@ -17,6 +17,7 @@ from a2a_adapters.cli.client.push_config import push_config
 from a2a_adapters.cli.client.send import send
 from a2a_adapters.cli.client.task import task
 from a2a_adapters.cli.config import config
+from a2a_adapters.cli.console import console
 from a2a_adapters.cli.db import db
 from a2a_adapters.cli.discover import discover
 from a2a_adapters.cli.exits import CommandError, end
@@ -38,7 +39,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # its tables take half a second, and cut names in narrow terminals
 )
 
-for command in (serve, chat, check, discover, init, plugins):
+for command in (serve, chat, check, console, discover, init, plugins):
     app.command()(command)
 app.command(cls=MessageCommand)(send)
 app.command(hidden=True)(call)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -12,11 +12,14 @@ from pydantic_core import to_json
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from a2a_adapters.console.findings import Findings
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from importlib.resources.abc import Traversable
 
     from starlette.requests import Request
+    from starlette.types import ASGIApp
 
 __all__ = ["CONSOLE_PATH", "ConsoleAgent", "console_routes"]
 
@@ -62,21 +65,35 @@ class ConsoleAgent:
         name: What people call it.
         path: Where it is on this server, with slashes at both ends.
         url: Where it is in truth, if this server only passes on what is said.
+        headers: What it gets besides what is typed into the page, which is not told them.
     """
 
     name: str
     path: str
     url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-def console_routes(agents: Sequence[ConsoleAgent]) -> list[Route]:
-    """Return the routes of the page. They are for everybody: they hold nothing but our files.
+def console_routes(
+    agents: Sequence[ConsoleAgent], protect: Callable[[ASGIApp], ASGIApp] | None = None
+) -> list[Route]:
+    """Return the routes of the page. Its files are for everybody: they hold nothing.
 
     Args:
         agents: Those that the page offers.
+        protect: Lets only those who may use the agents have them checked.
     """
+    checks = [Findings(agent.url, agent.path, agent.headers) for agent in agents]
     # The page may be behind a proxy that puts it elsewhere: it goes by where it is itself.
-    listed = [{**asdict(agent), "path": f"..{agent.path}"} for agent in agents]
+    listed = [
+        {
+            "name": agent.name,
+            "path": f"..{agent.path}",
+            "url": agent.url,
+            "check": f"check/{number}",
+        }
+        for number, agent in enumerate(agents)
+    ]
     known = {
         **_static(),
         "agents.json": _File("json", to_json({"agents": listed})),
@@ -85,7 +102,15 @@ def console_routes(agents: Sequence[ConsoleAgent]) -> list[Route]:
         Route(CONSOLE_PATH, _to_folder),
         Route(f"{CONSOLE_PATH}/", known["index.html"].answer),
         *(Route(f"{CONSOLE_PATH}/{name}", file.answer) for name, file in known.items()),
+        *(
+            Route(f"{CONSOLE_PATH}/check/{number}", (protect or _open)(check), methods=["POST"])
+            for number, check in enumerate(checks)
+        ),
     ]
+
+
+def _open(app: ASGIApp) -> ASGIApp:
+    return app
 
 
 class _File:

@@ -215,8 +215,8 @@ class ServedAgents:
                 ServedAgent(target, name, description, self._root, options, self.storage)
             ]
             self.is_single = True
-        self._protection = Protection(options)
-        self._dialects = Dialects(dialects, self._as_dialect_server(), self._protection)
+        self.protection = Protection(options)
+        self._dialects = Dialects(dialects, self._as_dialect_server(), self.protection)
 
     def __iter__(self) -> Iterator[ServedAgent]:
         return iter(self._agents)
@@ -226,9 +226,9 @@ class ServedAgents:
         lists = Catalog([(agent.about, agent.address) for agent in self._agents]).routes()
         if self.is_single:
             [agent] = self._agents
-            return agent.routes(self._protection, *self._dialects.routes(), *lists, *public)
+            return agent.routes(self.protection, *self._dialects.routes(), *lists, *public)
         places = [
-            place(agent.address.path, agent.routes(self._protection)) for agent in self._agents
+            place(agent.address.path, agent.routes(self.protection)) for agent in self._agents
         ]
         return [*self._dialects.routes(), *public, *lists, *chain(*places)]
 

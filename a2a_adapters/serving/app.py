@@ -130,7 +130,8 @@ def _metrics(agents: ServedAgents, options: ServerOptions) -> list[Route]:
 def _console(agents: ServedAgents, options: ServerOptions) -> list[Route]:
     if not options.console:
         return []
-    return console_routes([ConsoleAgent(a.about.name, f"{a.address.path}/") for a in agents])
+    shown = [ConsoleAgent(a.about.name, f"{a.address.path}/") for a in agents]
+    return console_routes(shown, agents.protection.of)
 
 
 def _middleware(

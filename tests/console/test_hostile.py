@@ -30,9 +30,7 @@ async def test_nothing_an_agent_says_runs_or_is_fetched(open_page, url):
         assert await page.evaluate("({}).harmed") is None
         turns = page.locator(".turns")
         await expect(turns).to_contain_text("<script>window.harmed = 1</script>")
-        await expect(turns.locator("script, iframe, object, embed, b:not(.io b), u")).to_have_count(
-            0
-        )
+        await expect(turns.locator("script, iframe, object, embed, u, s, i")).to_have_count(0)
         assert {urls.split("/")[2] for urls in asked if not urls.startswith("blob:")} == {
             url.removeprefix("http://")
         }

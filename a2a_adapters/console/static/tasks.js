@@ -1,79 +1,58 @@
 // The agent's tasks: listed, filtered, opened, cancelled.
-import { html, State, STATE_NAMES, useChanges, useEffect, useState } from "./ui.js";
+import { html, Problem, State, STATES, useChanges, useEffect, useState } from "./ui.js";
 import { shown } from "./text.js";
-import { textOf, Turn } from "./turn.js";
+import { textOf } from "./turn.js";
 
 export function Tasks({ session, onOpen }) {
-  useChanges(session);
-  const [status, setStatus] = useState("");
-  const [isHere, setIsHere] = useState(false);
-  const [page, setPage] = useState({ tasks: [] });
-  const [problem, setProblem] = useState("");
-  const [id, setId] = useState("");
-  const contextId = isHere ? session.contextId : "";
+	useChanges(session);
+	const [status, setStatus] = useState("");
+	const [isHere, setIsHere] = useState(false);
+	const [page, setPage] = useState({ tasks: [] });
+	const [problem, setProblem] = useState(null);
 
-  const attempt = async (work) => {
-    try {
-      setProblem("");
-      await work();
-    } catch (error) {
-      setProblem(error.message);
-    }
-  };
-  const load = (token) =>
-    attempt(async () => {
-      const next = await session.list({ status, contextId }, token);
-      const tasks = next.tasks ?? [];
-      setPage((old) => ({ ...next, tasks: token ? [...old.tasks, ...tasks] : tasks }));
-    });
-  useEffect(() => {
-    setPage({ tasks: [] });
-    load();
-  }, [session, status, contextId, session.running === null]);
+	const attempt = (work) => work().then(() => setProblem(null), setProblem);
+	const load = (token) =>
+		attempt(async () => {
+			const next = await session.list(status, isHere && session.contextId, token);
+			setPage((old) => ({ ...next, tasks: [...(token ? old.tasks : []), ...(next.tasks ?? [])] }));
+		});
+	useEffect(() => void load(), [status, isHere, session.running === null]);
 
-  const open = (taskId) =>
-    attempt(async () => {
-      session.open(await session.get(taskId));
-      onOpen();
-    });
-  const cancel = (taskId) =>
-    attempt(async () => {
-      await session.cancel(taskId);
-      await load();
-    });
-  return html`<div class="panel tasks">
-    <div class="filters">
-      <select aria-label="State" value=${status} onChange=${(event) => setStatus(event.target.value)}>
-        <option value="">every state</option>
-        ${STATE_NAMES.map(([name, word]) => html`<option value=${name}>${word}</option>`)}
-      </select>
-      <label><input type="checkbox" checked=${isHere} disabled=${!session.contextId} onChange=${(event) => setIsHere(event.target.checked)} /> this conversation</label>
-      <span class="space"></span>
-      <button type="button" class="small" onClick=${() => load()}>Refresh</button>
-    </div>
-    ${problem && html`<p class="error" role="alert">${shown(problem)}</p>`}
-    <ul>${page.tasks.map((task) => html`<${Row} key=${task.id} task=${task} open=${open} cancel=${cancel} />`)}</ul>
-    ${!page.tasks.length && !problem && html`<p class="hint">No tasks.</p>`}
-    ${page.nextPageToken && html`<button type="button" onClick=${() => load(page.nextPageToken)}>More</button>`}
-    <form class="by-id" onSubmit=${(event) => (event.preventDefault(), open(id.trim()))}>
-      <input aria-label="Task id" placeholder="Open a task by its id" value=${id} onInput=${(event) => setId(event.target.value)} />
-      <button disabled=${!id.trim()}>Open</button>
-    </form>
-  </div>`;
+	const open = (id) => attempt(() => session.open(id).then(onOpen));
+	const cancel = (id) => attempt(() => session.cancel(id).then(() => load()));
+	const onSubmit = (event) => {
+		event.preventDefault();
+		open(event.target.elements.id.value.trim());
+	};
+	return html`<div class="panel">
+		<div class="filters">
+			<select aria-label="State" value=${status} onChange=${(event) => setStatus(event.target.value)}>
+				<option value="">every state</option>
+				${Object.entries(STATES).map(([name, [word]]) => html`<option value=${name}>${word}</option>`)}
+			</select>
+			<label><input type="checkbox" checked=${isHere} disabled=${!session.contextId} onChange=${() => setIsHere(!isHere)} /> this conversation</label>
+			<button class="small" onClick=${() => load()}>Refresh</button>
+		</div>
+		<${Problem} of=${problem} />
+		<ul>${page.tasks.map((task) => html`<${Row} key=${task.id} task=${task} open=${open} cancel=${cancel} />`)}</ul>
+		${!page.tasks.length && html`<p class="hint">No tasks.</p>`}
+		${page.nextPageToken && html`<button onClick=${() => load(page.nextPageToken)}>More</button>`}
+		<form class="filters" onSubmit=${onSubmit}>
+			<input name="id" aria-label="Task id" placeholder="Open a task by its id" required />
+			<button>Open</button>
+		</form>
+	</div>`;
 }
 
-function Row({ task, open, cancel }) {
-  const state = task.status?.state;
-  const turn = new Turn(null);
-  turn.fold({ task });
-  const { parts = [] } = task.history?.at(-1) ?? task.status?.message ?? {};
-  const said = textOf(parts) || JSON.stringify(parts.find((part) => "data" in part)?.data) || task.id;
-  const at = task.status?.timestamp ? new Date(task.status.timestamp) : null;
-  return html`<li class="task">
-    <button type="button" class="open" onClick=${() => open(task.id)}>
-      <span class="line">${shown(said.slice(0, 120))}</span>
-      <small><${State} of=${state} /> ${at && at.toLocaleString()} <code>${shown(task.id.slice(0, 8))}</code></small>
-    </button>
-    ${!turn.hasEnded && html`<button type="button" class="small" onClick=${() => cancel(task.id)}>Cancel</button>`}
-  </li>`;
+function Row({ task: { id, status = {}, history }, open, cancel }) {
+	const { parts = [] } = history?.at(-1) ?? status.message ?? {};
+	const said = textOf(parts) || JSON.stringify(parts.find((part) => "data" in part)?.data) || id;
+	const at = status.timestamp ? new Date(status.timestamp).toLocaleString() : "";
+	return html`<li class="task">
+		<button class="open" onClick=${() => open(id)}>
+			<span class="line">${shown(said.slice(0, 120))}</span>
+			<small><${State} of=${status.state} /> ${at} <code>${shown(id.slice(0, 8))}</code></small>
+		</button>
+		${["busy", "asks"].includes(STATES[status.state]?.[1]) && html`<button class="small" onClick=${() => cancel(id)}>Cancel</button>`}
+	</li>`;
 }

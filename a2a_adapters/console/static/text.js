@@ -1,152 +1,126 @@
-// Text of agents: never markup. Everything becomes text nodes below elements that are made here.
+// Text of agents is never markup: it becomes text nodes in elements that are made here.
 import { html } from "./ui.js";
 
 const MOST_MARKDOWN = 60_000;
 const MOST_SHOWN = 200_000;
+const DEEPEST = 6;
 
-// Control, zero-width and bidirectional characters, and tags: what hides words from readers.
-// Joiners are left where scripts and emoji need them.
+// What hides words from readers: control, zero-width and bidirectional characters, and tags.
+// Joiners stay where scripts and emoji need them.
 const HIDDEN =
-  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e0fff}]|(?<![\p{L}\p{M}\p{Extended_Pictographic}\ufe0f])[\u200c\u200d]/gu;
+	/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e0fff}]|(?<![\p{L}\p{M}\p{Extended_Pictographic}\ufe0f])[\u200c\u200d]/gu;
 
 /** Text whose hidden characters are told by their numbers. */
 export function shown(value) {
-  const text = String(value ?? "");
-  const found = [];
-  let end = 0;
-  for (const match of text.matchAll(HIDDEN)) {
-    found.push(text.slice(end, match.index));
-    const code = match[0].codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
-    found.push(html`<span class="hidden-char" title="a character that cannot be seen">U+${code}</span>`);
-    end = match.index + match[0].length;
-  }
-  return found.length ? [...found, text.slice(end)] : text;
+	return split(String(value ?? ""), HIDDEN, (text) => text, ([char]) => {
+		const code = char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+		return html`<span class="hidden-char" title="cannot be seen">U+${code}</span>`;
+	});
 }
 
-/** Text as it is; the rest of a very long one is left out. */
+/** What is made of the matches, and of the text between them. */
+function split(text, pattern, between, make) {
+	const found = [];
+	let end = 0;
+	for (const match of text.matchAll(pattern)) {
+		found.push(between(text.slice(end, match.index)), make(match));
+		end = match.index + match[0].length;
+	}
+	return [...found, between(text.slice(end))];
+}
+
 export function Plain({ text }) {
-  const all = String(text ?? "");
-  const more = all.length - MOST_SHOWN;
-  return html`<pre class="plain" dir="auto">${shown(all.slice(0, MOST_SHOWN))}</pre>
-    ${more > 0 && html`<p class="hint">${more.toLocaleString()} more characters are in the frames.</p>`}`;
+	const more = text.length - MOST_SHOWN;
+	return html`<pre class="plain" dir="auto">${shown(text.slice(0, MOST_SHOWN))}</pre>
+		${more > 0 && html`<p class="hint">${String(more)} more characters are in the frames.</p>`}`;
 }
 
-/** A link to the web, if it is one; a word otherwise. */
+/** A link to the web, or a word if it leads elsewhere. */
 export function Link({ to, children }) {
-  const url = webAddress(to);
-  if (!url) return html`<span title="not an address of the web">${children}</span>`;
-  return html`<a href=${url} target="_blank" rel="noopener noreferrer nofollow" title=${url}>${children}</a>`;
-}
-
-function webAddress(text) {
-  try {
-    const url = new URL(String(text));
-    return url.protocol === "http:" || url.protocol === "https:" ? url.href : "";
-  } catch {
-    return "";
-  }
+	const url = URL.canParse(to) ? new URL(to) : null;
+	if (!/^https?:$/.test(url?.protocol)) return html`<span title="no address of the web">${children}</span>`;
+	return html`<a href=${url.href} target="_blank" rel="noopener noreferrer nofollow" title=${url.href}>${children}</a>`;
 }
 
 /** The usual part of Markdown. */
 export function Markdown({ text }) {
-  if (text.length > MOST_MARKDOWN) return html`<${Plain} text=${text} />`;
-  return html`<div class="markdown" dir="auto">${blocks(text.split(/\r\n|\n|\r/))}</div>`;
+	if (text.length > MOST_MARKDOWN) return html`<${Plain} text=${text} />`;
+	return html`<div class="markdown" dir="auto">${blocks(text.split(/\r\n|\n|\r/), 0)}</div>`;
 }
 
-const BULLET = /^(\s*)(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/;
-const FENCE = /^\s{0,3}(`{3,}|~{3,})\s*([\w+#.-]*)/;
+const ITEM = /^(\s*)(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/;
+const FENCE = /^\s{0,3}(`{3,}|~{3,})/;
+const HEADING = /^(#{1,6})\s+(.*)$/;
+const QUOTE = /^\s{0,3}> ?/;
 const RULE = /^\s{0,3}(?:-{3,}|\*{3,}|_{3,})\s*$/;
 const ROW = /^\s*\|.*\|\s*$/;
-const DEEPEST = 6;
 
-function blocks(lines, depth = 0) {
-  const found = [];
-  let at = 0;
-  const until = (matches) => {
-    const from = at;
-    while (at < lines.length && matches(lines[at])) at++;
-    return lines.slice(from, at);
-  };
-  while (at < lines.length) {
-    const line = lines[at];
-    const heading = /^(#{1,6})\s+(.*)$/.exec(line);
-    const fence = FENCE.exec(line);
-    if (!line.trim()) at++;
-    else if (fence) {
-      at++;
-      const code = until((each) => !each.trimStart().startsWith(fence[1]));
-      at++;
-      found.push(html`<pre class="code" data-language=${fence[2]}><code>${shown(code.join("\n"))}</code></pre>`);
-    } else if (heading) {
-      at++;
-      found.push(html`<p class="heading h${heading[1].length}" role="heading" aria-level=${heading[1].length + 2}>${inline(heading[2])}</p>`);
-    } else if (RULE.test(line)) {
-      at++;
-      found.push(html`<hr />`);
-    } else if (depth < DEEPEST && /^\s{0,3}>/.test(line)) {
-      const quoted = until((each) => /^\s{0,3}>/.test(each)).map((each) => each.replace(/^\s*> ?/, ""));
-      found.push(html`<blockquote>${blocks(quoted, depth + 1)}</blockquote>`);
-    } else if (depth < DEEPEST && BULLET.test(line)) {
-      const indent = /^\s*/.exec(line)[0].length;
-      found.push(list(until((each) => BULLET.test(each) || (each.trim() && /^\s*/.exec(each)[0].length > indent)), depth));
-    } else if (ROW.test(line) && /^\s*\|[\s:|-]+\|\s*$/.test(lines[at + 1] ?? "")) {
-      found.push(table(until((each) => ROW.test(each))));
-    } else {
-      at++;
-      const rest = until((each) => each.trim() && !starts(each, depth));
-      found.push(html`<p>${inline([line, ...rest].join("\n"))}</p>`);
-    }
-  }
-  return found;
-}
-
-function starts(line, depth) {
-  const nests = depth < DEEPEST && (BULLET.test(line) || /^\s{0,3}>/.test(line));
-  return nests || FENCE.test(line) || RULE.test(line) || ROW.test(line) || /^#{1,6}\s/.test(line);
+function blocks(lines, depth) {
+	const found = [];
+	let at = 0;
+	const take = (matches) => {
+		const from = at;
+		while (at < lines.length && matches(lines[at])) at++;
+		return lines.slice(from, at);
+	};
+	const nests = (pattern, line) => depth < DEEPEST && pattern.test(line);
+	const begins = (line) => [FENCE, HEADING, RULE, ROW].some((each) => each.test(line)) || nests(ITEM, line) || nests(QUOTE, line);
+	while (at < lines.length) {
+		const line = lines[at];
+		const fence = FENCE.exec(line)?.[1];
+		const heading = HEADING.exec(line);
+		if (fence) {
+			at++;
+			const code = take((each) => !each.trimStart().startsWith(fence));
+			at++;
+			found.push(html`<pre><code>${shown(code.join("\n"))}</code></pre>`);
+		} else if (nests(QUOTE, line)) {
+			const quoted = take((each) => QUOTE.test(each)).map((each) => each.replace(QUOTE, ""));
+			found.push(html`<blockquote>${blocks(quoted, depth + 1)}</blockquote>`);
+		} else if (!RULE.test(line) && nests(ITEM, line)) {
+			const indent = line.search(/\S/);
+			found.push(list(take((each) => ITEM.test(each) || each.search(/\S/) > indent), depth));
+		} else if (ROW.test(line) && /^[\s|:-]+$/.test(lines[at + 1])) {
+			found.push(table(take((each) => ROW.test(each))));
+		} else {
+			at++;
+			if (heading) found.push(html`<p class="heading" role="heading" aria-level=${heading[1].length + 2}>${inline(heading[2])}</p>`);
+			else if (RULE.test(line)) found.push(html`<hr />`);
+			else if (line.trim()) found.push(html`<p>${inline([line, ...take((each) => each.trim() && !begins(each))].join("\n"))}</p>`);
+		}
+	}
+	return found;
 }
 
 function list(lines, depth) {
-  const items = [];
-  const [, indent, number] = BULLET.exec(lines[0]);
-  for (const line of lines) {
-    const match = BULLET.exec(line);
-    if (match && match[1].length <= indent.length) items.push([match[3]]);
-    else items.at(-1).push(line.slice(Math.min(indent.length + 2, line.search(/\S/))));
-  }
-  const content = items.map(([first, ...more]) => html`<li>${inline(first)}${blocks(more, depth + 1)}</li>`);
-  return number ? html`<ol start=${Number(number)}>${content}</ol>` : html`<ul>${content}</ul>`;
+	const items = [];
+	const [, indent, number] = ITEM.exec(lines[0]);
+	for (const line of lines) {
+		const match = ITEM.exec(line);
+		if (match && match[1].length <= indent.length) items.push([match[3]]);
+		else items.at(-1).push(line.slice(Math.min(indent.length + 2, line.search(/\S/))));
+	}
+	const content = items.map(([first, ...more]) => html`<li>${inline(first)}${blocks(more, depth + 1)}</li>`);
+	return number ? html`<ol start=${Number(number)}>${content}</ol>` : html`<ul>${content}</ul>`;
 }
 
 function table([head, , ...rows]) {
-  const cells = (row) => row.trim().slice(1, -1).split(/(?<!\\)\|/).map((cell) => inline(cell.trim()));
-  return html`<div class="scroll"><table>
-    <thead><tr>${cells(head).map((cell) => html`<th>${cell}</th>`)}</tr></thead>
-    <tbody>${rows.map((row) => html`<tr>${cells(row).map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
-  </table></div>`;
+	const cells = (row, tag) => row.trim().slice(1, -1).split("|").map((cell) => html`<${tag}>${inline(cell.trim())}<//>`);
+	return html`<div class="scroll"><table>
+		<thead><tr>${cells(head, "th")}</tr></thead>
+		<tbody>${rows.map((row) => html`<tr>${cells(row, "td")}</tr>`)}</tbody>
+	</table></div>`;
 }
 
 // Each alternative is bounded, so that no text makes it look back for long.
 const INLINE =
-  /(`{1,3})([^`]{1,2000})\1|!?\[([^[\]\n]{1,500})\]\(([^()\s]{1,2000})\)|\*\*([^*\n]{1,2000})\*\*|__([^_\n]{1,2000})__|(?<!\w)[*]([^*\s][^*\n]{0,2000})[*](?!\w)|(?<!\w)_([^_\s][^_\n]{0,2000})_(?!\w)|~~([^~\n]{1,2000})~~|\bhttps?:\/\/[^\s<>()"']{1,2000}/g;
+	/(`{1,3})([^`]{1,2000})\1|!?\[([^[\]\n]{1,500})\]\(([^()\s]{1,2000})\)|\*\*([^*\n]{1,2000})\*\*|(?<!\w)([*_])([^*_\s][^*_\n]{0,2000})\6(?!\w)|\bhttps?:\/\/[^\s<>()"'*]{1,2000}[^\s<>()"'*.,;:!?]/g;
 
 function inline(text) {
-  const found = [];
-  let end = 0;
-  for (const match of text.matchAll(INLINE)) {
-    const [all, , code, label, address, strong, strong2, em, em2, gone] = match;
-    found.push(shown(text.slice(end, match.index)));
-    end = match.index + all.length;
-    if (code !== undefined) found.push(html`<code>${shown(code)}</code>`);
-    else if (label !== undefined) found.push(html`<${Link} to=${address}>${shown(label)}<//>`);
-    else if (strong ?? strong2) found.push(html`<strong>${inline(strong ?? strong2)}</strong>`);
-    else if (em ?? em2) found.push(html`<em>${inline(em ?? em2)}</em>`);
-    else if (gone !== undefined) found.push(html`<s>${shown(gone)}</s>`);
-    else {
-      const address = all.replace(/[.,;:!?]+$/, "");
-      end -= all.length - address.length;
-      found.push(html`<${Link} to=${address}>${shown(address)}<//>`);
-    }
-  }
-  found.push(shown(text.slice(end)));
-  return found;
+	return split(text, INLINE, shown, ([all, , code, label, address, strong, , em]) => {
+		if (code) return html`<code>${shown(code)}</code>`;
+		if (strong) return html`<strong>${inline(strong)}</strong>`;
+		if (em) return html`<em>${inline(em)}</em>`;
+		return html`<${Link} to=${address ?? all}>${shown(label ?? all)}<//>`;
+	});
 }

@@ -2,136 +2,116 @@
 
 export const PROGRESS = "urn:a2a-adapters:extension:progress:v1";
 
-const ENDED = new Set(["COMPLETED", "FAILED", "REJECTED", "CANCELED"].map((s) => `TASK_STATE_${s}`));
-const ASKING = new Set(["INPUT_REQUIRED", "AUTH_REQUIRED"].map((s) => `TASK_STATE_${s}`));
+const ENDED = /COMPLETED|FAILED|REJECTED|CANCELED/;
+const ASKING = /INPUT_REQUIRED|AUTH_REQUIRED/;
 
 export class Turn {
-  constructor(sent) {
-    this.sent = sent; // the user's parts; null for a task that was begun elsewhere
-    this.taskId = "";
-    this.contextId = "";
-    this.state = "";
-    this.artifacts = [];
-    this.known = []; // those that the task had before
-    this.said = null; // the message of the state, or in place of a task
-    this.steps = [];
-    this.history = [];
-    this.metadata = {};
-    this.error = null;
-    this.trouble = "";
-    this.began = performance.now();
-    this.took = 0;
-  }
+	sent = null; // the user's parts; nothing for a task that was begun elsewhere
+	taskId = "";
+	contextId = "";
+	state = "";
+	artifacts = [];
+	known = []; // those that the task had before
+	said = null; // the message of the state, or in place of a task
+	steps = [];
+	history = [];
+	metadata = {};
+	error = null;
+	trouble = "";
+	began = performance.now();
+	took = 0;
 
-  /** The artifacts that came with this message. */
-  get fresh() {
-    const known = new Set(this.known.map((artifact) => JSON.stringify(artifact)));
-    return this.artifacts.filter((artifact) => !known.has(JSON.stringify(artifact)));
-  }
+	/** The artifacts that came with this message. */
+	get fresh() {
+		const known = new Set(this.known.map((artifact) => JSON.stringify(artifact)));
+		return this.artifacts.filter((artifact) => !known.has(JSON.stringify(artifact)));
+	}
 
-  get hasEnded() {
-    return ENDED.has(this.state) || this.isReply;
-  }
+	get hasEnded() {
+		return this.isReply || ENDED.test(this.state);
+	}
 
-  get asks() {
-    return ASKING.has(this.state);
-  }
+	get asks() {
+		return ASKING.test(this.state);
+	}
 
-  get isSettled() {
-    return this.hasEnded || this.asks;
-  }
+	get isSettled() {
+		return this.hasEnded || this.asks;
+	}
 
-  /** Take an event of a stream (A2A 1.0, section 3.2.3). */
-  fold(event) {
-    if (event.task) this.#foldTask(event.task);
-    else if (event.message) this.#foldReply(event.message);
-    else if (event.statusUpdate) this.#foldStatus(event.statusUpdate);
-    else if (event.artifactUpdate) this.#foldArtifact(event.artifactUpdate);
-    this.took = performance.now() - this.began;
-  }
+	/** Take an event of a stream (A2A 1.0, section 3.2.3). */
+	fold({ task, message, statusUpdate, artifactUpdate }) {
+		this.taskId = task?.id ?? statusUpdate?.taskId ?? artifactUpdate?.taskId ?? this.taskId;
+		const { contextId } = task ?? message ?? statusUpdate ?? artifactUpdate ?? {};
+		this.contextId = contextId || this.contextId;
+		if (task) {
+			this.artifacts = (task.artifacts ?? []).map(joined);
+			this.history = task.history ?? [];
+			this.metadata = task.metadata ?? {};
+			this.#setStatus(task.status ?? {});
+		} else if (message) {
+			this.isReply = true;
+			this.said = message;
+		} else if (statusUpdate) {
+			const { status = {}, metadata } = statusUpdate;
+			Object.assign(this.metadata, metadata);
+			if (status.message?.extensions?.includes(PROGRESS)) this.#foldStep(status.message.parts ?? []);
+			else this.#setStatus(status);
+		} else if (artifactUpdate) this.#foldArtifact(artifactUpdate);
+		this.took = performance.now() - this.began;
+	}
 
-  #foldTask(task) {
-    this.taskId = task.id;
-    this.contextId = task.contextId;
-    this.artifacts = (task.artifacts ?? []).map(joined);
-    this.history = task.history ?? [];
-    this.metadata = task.metadata ?? {};
-    this.#setStatus(task.status ?? {});
-  }
+	#setStatus({ state = this.state, message }) {
+		this.state = state;
+		if (this.isSettled) this.said = message;
+		else if (message?.parts?.length) this.steps.push({ text: textOf(message.parts), at: new Date() });
+	}
 
-  #foldReply(message) {
-    this.isReply = true;
-    this.said = message;
-    this.contextId = message.contextId ?? "";
-  }
+	#foldStep(parts) {
+		const at = new Date();
+		const { type, id, name, arguments: given, result, is_error: isError, data } = parts.at(-1)?.data ?? {};
+		const step = this.steps.findLast((each) => each.name && each.id === id && !each.done);
+		if (type === "tool_result" && step) Object.assign(step, { done: at, result, isError });
+		else if (name) this.steps.push({ id, name, given, at, ...(type === "tool_result" && { done: at, result, isError }) });
+		else this.steps.push({ text: textOf(parts), data, at });
+	}
 
-  #foldStatus({ taskId, contextId, status = {}, metadata }) {
-    this.taskId ||= taskId;
-    this.contextId ||= contextId;
-    if (metadata) this.metadata = { ...this.metadata, ...metadata };
-    if (status.message?.extensions?.includes(PROGRESS)) this.#foldStep(status.message.parts ?? []);
-    else this.#setStatus(status);
-  }
-
-  #setStatus({ state, message }) {
-    const isWord = message?.parts?.length && !ENDED.has(state) && !ASKING.has(state);
-    if (isWord) this.steps.push({ kind: "note", text: textOf(message.parts), at: new Date() });
-    this.state = state ?? this.state;
-    this.said = isWord ? this.said : (message ?? null);
-  }
-
-  #foldStep(parts) {
-    const at = new Date();
-    const data = parts.findLast((part) => "data" in part)?.data ?? {};
-    if (data.type === "tool_call") {
-      this.steps.push({ kind: "tool", id: data.id, name: data.name, given: data.arguments, at });
-    } else if (data.type === "tool_result") {
-      let step = this.steps.findLast((s) => s.kind === "tool" && s.id === data.id && !s.done);
-      if (!step) this.steps.push((step = { kind: "tool", id: data.id, name: data.name, at }));
-      Object.assign(step, { done: at, result: data.result, isError: data.is_error });
-    } else {
-      this.steps.push({ kind: "step", text: textOf(parts), data: data.data, at });
-    }
-  }
-
-  #foldArtifact({ taskId, contextId, artifact, append }) {
-    this.taskId ||= taskId;
-    this.contextId ||= contextId;
-    const known = this.artifacts.findIndex((each) => each.artifactId === artifact.artifactId);
-    if (known < 0) this.artifacts.push(joined(artifact));
-    else if (!append) this.artifacts[known] = joined(artifact);
-    else for (const part of artifact.parts ?? []) add(this.artifacts[known].parts, part);
-  }
+	#foldArtifact({ artifact, append }) {
+		const known = this.artifacts.findIndex((each) => each.artifactId === artifact.artifactId);
+		if (known < 0) this.artifacts.push(joined(artifact));
+		else if (!append) this.artifacts[known] = joined(artifact);
+		else for (const part of artifact.parts ?? []) add(this.artifacts[known].parts, part);
+	}
 }
 
-/** The question's data parts and what may be answered: a schema, or a choice of words. */
-export function question(message) {
-  const values = (message?.parts ?? []).filter((part) => "data" in part).map((part) => part.data);
-  const schema = values.map((value) => value?.response_schema ?? value?.requestedSchema).find(isObject);
-  const configs = values.flatMap((v) => v?.value?.review_configs ?? v?.review_configs ?? []);
-  const words = configs[0]?.allowed_decisions;
-  return { schema, words: Array.isArray(words) ? words.filter((w) => w !== "edit") : [] };
+/** How a question may be answered: by what a schema describes, by one of some words. */
+export function answers(message) {
+	const values = (message?.parts ?? []).map((part) => part.data?.value ?? part.data);
+	const schemas = (message?.parts ?? []).map(schemaOf);
+	const words = values.flatMap((value) => value?.review_configs ?? [])[0]?.allowed_decisions;
+	return { schema: schemas.find(Boolean), words: Array.isArray(words) ? words.filter((word) => word !== "edit") : [] };
 }
 
-function isObject(value) {
-  return typeof value === "object" && value !== null;
+export function schemaOf(part) {
+	const schema = part.data?.response_schema;
+	return typeof schema === "object" ? schema : null;
 }
 
 export function textOf(parts) {
-  return (parts ?? []).map((part) => part.text ?? "").join("");
+	return (parts ?? []).map((part) => part.text ?? "").join("");
 }
 
 function joined(artifact) {
-  const parts = [];
-  for (const part of artifact.parts ?? []) add(parts, part);
-  return { ...artifact, parts };
+	const parts = [];
+	for (const part of artifact.parts ?? []) add(parts, part);
+	return { ...artifact, parts };
 }
 
 /** Append a part; text goes on where the text before it ended. */
 function add(parts, part) {
-  const last = parts.at(-1);
-  const goesOn = typeof part.text === "string" && typeof last?.text === "string";
-  if (goesOn && !part.metadata && !last.metadata && part.mediaType === last.mediaType) {
-    parts[parts.length - 1] = { ...last, text: last.text + part.text };
-  } else parts.push(part);
+	const last = parts.at(-1) ?? {};
+	const goesOn = typeof part.text === "string" && typeof last.text === "string";
+	if (goesOn && !part.metadata && !last.metadata && part.mediaType === last.mediaType) {
+		parts[parts.length - 1] = { ...last, text: last.text + part.text };
+	} else parts.push(part);
 }

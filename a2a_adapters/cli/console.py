@@ -1,0 +1,47 @@
+"""`a2a-adapters console`: the web page for agents elsewhere."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from a2a_adapters.cli.addresses import as_url
+from a2a_adapters.cli.client.parameters import read_parameters
+from a2a_adapters.cli.options import Verbose
+from a2a_adapters.errors import UnsafeHostError
+
+
+def console(
+    agents: Annotated[list[str], typer.Argument(metavar="URL...", show_default=False)],
+    header: Annotated[
+        list[str] | None, typer.Option(help="A header to send, as in 'X-API-Key: secret'.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes a free port.")
+    ] = 8001,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="How many seconds an answer may take.")
+    ] = 900,
+    allow_unauthenticated: Annotated[
+        bool,
+        typer.Option("--allow-unauthenticated", help="Let other machines use it, and the headers."),
+    ] = False,
+    _verbose: Verbose = False,
+) -> None:
+    """Show a page to talk with agents elsewhere, until interrupted."""
+    # These cost a second that --help need not wait.
+    from a2a_adapters.net.addresses import is_loopback  # noqa: PLC0415
+    from a2a_adapters.relay import RelayedAgent, build_relay  # noqa: PLC0415
+    from a2a_adapters.relay.server import run  # noqa: PLC0415
+
+    if not allow_unauthenticated and not is_loopback(host):
+        raise UnsafeHostError(
+            f"{host} lets other machines call these agents through this one: leave --host away, "
+            "or pass --allow-unauthenticated"
+        )
+    urls = [as_url(each) for each in agents]
+    relayed = [RelayedAgent(url.partition("://")[2].rstrip("/"), url) for url in urls]
+    app = build_relay(relayed, headers=read_parameters(header or []), timeout=timeout)
+    run(app, host, port)
