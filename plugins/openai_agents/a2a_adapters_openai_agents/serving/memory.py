@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
@@ -123,6 +124,7 @@ class Conversation:
         self._storage = storage
         self._key = key
         self._body = body
+        self._writing = asyncio.Lock()  # a turn may end while another agent's begins
         self.known = _parsed(body[_STAMP:]) if body else Remembered()
 
     async def claim(self) -> None:
@@ -149,9 +151,10 @@ class Conversation:
 
     async def _swap(self, body: bytes) -> None:
         stamped = uuid4().bytes + body
-        if not await self._storage.swap_state(*self._key, _KIND, self._body, stamped):
-            raise ResumeError("Another process has gone on with this conversation.")
-        self._body = stamped
+        async with self._writing:
+            if not await self._storage.swap_state(*self._key, _KIND, self._body, stamped):
+                raise ResumeError("Another process has gone on with this conversation.")
+            self._body = stamped
 
 
 class Memory:
