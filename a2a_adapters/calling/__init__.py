@@ -9,7 +9,7 @@ from a2a_adapters.calling.agent import (
     remote_llm,
     remote_tool,
 )
-from a2a_adapters.calling.auth import ApiKeyAuth, BearerAuth
+from a2a_adapters.calling.auth import ApiKeyAuth, BearerAuth, HeadersAuth
 from a2a_adapters.calling.conversation import Conversation
 from a2a_adapters.calling.options import RemoteOptions
 from a2a_adapters.calling.reply import (
@@ -27,6 +27,7 @@ __all__ = [
     "ApiKeyAuth",
     "BearerAuth",
     "Conversation",
+    "HeadersAuth",
     "ListedAgent",
     "MessageInput",
     "Question",

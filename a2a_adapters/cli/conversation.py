@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from a2a_adapters.calling import RemoteAgent, RemoteOptions
-from a2a_adapters.calling.auth import HeadersAuth
+from a2a_adapters.calling import HeadersAuth, RemoteAgent, RemoteOptions
 from a2a_adapters.cli.exits import FAILED, TIMED_OUT, UNAUTHENTICATED, UNREACHABLE, USAGE, fail
 from a2a_adapters.cli.several import agents_at, name_one
 from a2a_adapters.errors import (

@@ -7,6 +7,7 @@ import pytest
 from a2a_adapters import (
     ApiKeyAuth,
     BearerAuth,
+    HeadersAuth,
     RemoteAgent,
     RemoteAuthError,
 )
@@ -21,6 +22,7 @@ from tests.remote.servers.guarded import api_key, bearer
         (bearer, BearerAuth("s3cret")),
         (bearer, BearerAuth(lambda: "s3cret")),
         (api_key, ApiKeyAuth("s3cret")),
+        (api_key, HeadersAuth({"X-API-Key": "s3cret"})),
     ],
 )
 async def test_credentials(server, auth, card_too):

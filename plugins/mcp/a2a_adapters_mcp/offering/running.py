@@ -8,15 +8,13 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import httpx
-
-from a2a_adapters import ConfigurationError, RemoteAgent, RemoteOptions, serve
+from a2a_adapters import ConfigurationError, HeadersAuth, RemoteAgent, RemoteOptions, serve
 from a2a_adapters_mcp.offering.offer import McpTools
 from a2a_adapters_mcp.offering.remote import opener
 from a2a_adapters_mcp.offering.stdio import answer_stdio, take_stdout
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from a2a_adapters_mcp.offering.tools import By
 
@@ -43,7 +41,7 @@ class Offered:
         self._words = words
         self._load = load
         remote = [word for word in words if _URL.fullmatch(word)]
-        self._auth = _HeadersAuth(_headers(headers)) if headers else None
+        self._auth = HeadersAuth(_headers(headers)) if headers else None
         if self._auth and len(remote) != 1:
             raise ConfigurationError("headers are for one remote agent: name exactly one URL")
 
@@ -101,19 +99,6 @@ def over_stdio(offered: Offered, by: By) -> None:
     with suppress(KeyboardInterrupt):
         asyncio.run(answer_stdio(offered.target(), output, by))
     os._exit(0)  # a thread may still wait for the client's next line
-
-
-class _HeadersAuth(httpx.Auth):
-    """Headers for the agent's own host."""
-
-    def __init__(self, headers: Mapping[str, str]) -> None:
-        self._headers = headers
-
-    async def async_auth_flow(
-        self, request: httpx.Request
-    ) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        request.headers.update(self._headers)
-        yield request
 
 
 def _headers(lines: Sequence[str]) -> dict[str, str]:
