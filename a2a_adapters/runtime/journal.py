@@ -221,10 +221,9 @@ class StoredPage(Page):
             loop = asyncio.get_running_loop()
             self._due = loop.call_later(SAVE_INTERVAL, self._save_due, save)
 
-    def _note_clean(self) -> None:
-        """Note that all changes are being saved; a timer would only hold on to the task."""
-        self.is_dirty = False
-        if self._due is not None:
+    def _forget_due(self) -> None:
+        """Stop the timer if all is saved: it holds on to the task."""
+        if self._due is not None and not self.is_dirty:
             self._due.cancel()
             self._due = None
 
@@ -265,9 +264,10 @@ class StoredPage(Page):
             if event is None and not self.is_dirty:
                 return 0  # an earlier writer has saved this as well
             self.is_saving = True
-            self._note_clean()
+            self.is_dirty = False
             try:
                 self._version = await self._store_task(task, event, receivers, kept)
+                self._forget_due()
                 return number_of(self._version) if receivers else 0
             except ConcurrentTaskModificationError:
                 self.is_lost = True
