@@ -19,9 +19,9 @@ class Replicas:
         self._work = work
         self._command = [sys.executable, "-m", "tests.replicas.served", self.database, str(work)]
 
-    def running(self):
+    def running(self, *options):
         """Run one more; yields its process and its address."""
-        return launched(self._command)
+        return launched([*self._command, *options])
 
     def touch(self, name):
         (self._work / name).touch()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from a2a_adapters import (
@@ -87,12 +88,25 @@ class Worker(Adapter):
             yield InputRequired("when?", durable=True)
 
 
+class Remembering(Worker):
+    """Tells what it was told before in the conversation."""
+
+    uses_history = True
+
+    async def _recall(self, request):
+        said = [*(turn.text for turn in request.history if turn.role == "user"), request.text]
+        yield TextDelta("\n".join(said))
+
+
+CALLERS = [f"caller-{number}" for number in range(40)]
+
 if __name__ == "__main__":
-    storage, work, *_ = sys.argv[1:]
+    storage, work, *lease = sys.argv[1:]
+    limits = replace(LIMITS, lease_seconds=float(lease[0])) if lease else LIMITS
     options = ServerOptions(
         storage=storage,
-        limits=LIMITS,
-        authentication=BearerTokens({"ann": "ann", "bob": "bob"}),
+        limits=limits,
+        authentication=BearerTokens({name: name for name in ["ann", "bob", *CALLERS]}),
         push=PushOptions(outbound=OutboundPolicy(allow_private=True)),
     )
-    serve(Worker(Path(work)), port=0, options=options)
+    serve(Remembering(Path(work)), port=0, options=options)
