@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+_SHARE = 100
+"""Processes tell each other of owners who take so much of the room: one part in a hundred."""
+
 
 class Room:
     """Counts bytes, in all and by owner. One named owner may have half of them.
@@ -14,6 +23,13 @@ class Room:
         self.limit = limit
         self.taken = 0
         self._by_owner: dict[str, int] = {}
+        self.others: Mapping[str, int] = {}
+        """What owners take at other processes: it counts for them, not in all."""
+
+    def shares(self) -> Mapping[str, int]:
+        """Return what those named owners take who take much."""
+        least = self.limit // _SHARE
+        return {owner: size for owner, size in self._by_owner.items() if owner and size > least}
 
     def has(self, owner: str, size: int = 0) -> bool:
         """Tell whether there is room for so much more.
@@ -22,7 +38,10 @@ class Room:
         """
         if self.taken + size > self.limit:
             return False
-        return not owner or self._by_owner.get(owner, 0) + size <= self.limit // 2
+        return not owner or self._of(owner) + size <= self.limit // 2
+
+    def _of(self, owner: str) -> int:
+        return self._by_owner.get(owner, 0) + self.others.get(owner, 0)
 
     def take_if_there(self, owner: str, size: int) -> bool:
         """Count more if there is room for it; tell whether there is."""
@@ -33,7 +52,7 @@ class Room:
 
     def is_full_for(self, owner: str) -> bool:
         """Tell whether an owner has more than one may have."""
-        return bool(owner) and self._by_owner.get(owner, 0) > self.limit // 2
+        return bool(owner) and self._of(owner) > self.limit // 2
 
     def take(self, owner: str, size: int) -> bool:
         """Count more, less if it is negative; tell whether that is too much."""

@@ -62,6 +62,7 @@ class SharedRuntime(Runtime):
         bus = self._storage.bus
         assert bus is not None  # noqa: S101 - else there is nobody to share with
         self._peers = Peers(bus, self._storage, self._serve)
+        self._storage.share(self._live.room)
         await super().start()
 
     async def aclose(self) -> None:

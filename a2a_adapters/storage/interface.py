@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters.observability.process import StorageFigures
     from a2a_adapters.storage.bus import Bus
+    from a2a_adapters.storage.quotas import SharedRoom
 
 
 REPLY = "reply"
@@ -194,6 +195,9 @@ class AgentStorage(StateStorage):
     async def is_alive(self, process: str) -> bool:  # noqa: ARG002
         """Tell whether another process is alive."""
         return False
+
+    def share(self, room: SharedRoom) -> None:
+        """Have a room know what owners take at other processes, within seconds."""
 
     @abstractmethod
     async def waiting_since(self, before: float) -> Sequence[LeftTask]:

@@ -14,6 +14,7 @@ from sqlalchemy import delete, func, literal, select, update
 from a2a_adapters.errors import ConfigurationError
 from a2a_adapters.observability.process import process_name
 from a2a_adapters.storage.commit import Write
+from a2a_adapters.storage.quotas import Quotas
 from a2a_adapters.storage.schema import processes
 from a2a_adapters.storage.upsert import upsert
 
@@ -95,6 +96,8 @@ class Lease:
         self._process_id = process_id
         self._renewal: asyncio.Task[None] | None = None
         self._listeners: list[Callable[[], None]] = []
+        self.quotas = Quotas()
+        """Told with each renewal."""
 
     def listen(self, listener: Callable[[], None]) -> None:
         """Have `listener` called when the lease had ended before it was renewed."""
@@ -107,14 +110,16 @@ class Lease:
         self._renewal = asyncio.create_task(self._renew(began))
 
     def _entry(self) -> RenewLease:
-        return RenewLease(self._process_id, process_name(), self._seconds)
+        taken = self.quotas.to_json()
+        return RenewLease(self._process_id, process_name(), self._seconds, taken)
 
     async def _renew(self, last: float) -> None:
         while True:
             await asyncio.sleep(self._seconds / 4)
             began = time.monotonic()
             with contextlib.suppress(Exception):  # the log knows
-                await self._commits.write(self._entry(), patience=self._seconds / 4)
+                told = await self._commits.write(self._entry(), patience=self._seconds / 4)
+                self.quotas.hear(told)
                 if began - last > self._seconds:
                     self._tell_of_lapse(began - last)
                 last = began
@@ -136,14 +141,14 @@ class Lease:
 
 
 class RenewLease(Write):
-    """Says that a process lives, by the database's own clock."""
+    """Says that a process lives, by the database's own clock; reads what others say beside that."""
 
     is_urgent = True
     """Without it all tasks of this process are taken over."""
 
-    def __init__(self, process_id: str, name: str, seconds: float) -> None:
+    def __init__(self, process_id: str, name: str, seconds: float, taken: str) -> None:
         self.key = ("process", process_id)
-        self.row = {"id": process_id, "name": name}
+        self.row = {"id": process_id, "name": name, "taken": taken}
         self.seconds = seconds
 
     @classmethod
@@ -152,16 +157,21 @@ class RenewLease(Write):
     ) -> Sequence[object]:
         """Renew them; there is one."""
         dialect = connection.dialect.name
+        told: list[object] = []
         for write in writes:
             until = now_of(dialect) + write.seconds
             statement = upsert(dialect, processes).values(**write.row, lease_until=until)
-            changes = {"lease_until": until}
+            changes = {"lease_until": until, "taken": write.row["taken"]}
             await connection.execute(
                 statement.on_conflict_do_update(index_elements=["id"], set_=changes)
             )
             gone = processes.c.lease_until < until - 100 * write.seconds
             await connection.execute(delete(processes).where(gone))
-        return [None] * len(writes)
+            others = select(processes.c.taken).where(
+                is_alive(dialect), processes.c.id != write.row["id"], processes.c.taken.is_not(None)
+            )
+            told.append(list(await connection.scalars(others)))
+        return told
 
 
 class EndLease(Write):

@@ -108,6 +108,7 @@ processes = Table(
     Column("id", String(36), primary_key=True),
     Column("name", Text, nullable=False),
     Column("lease_until", Float, nullable=False),
+    Column("taken", Text),
 )
 
 states = Table(

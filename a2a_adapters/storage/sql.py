@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from a2a.types import Task
 
     from a2a_adapters.storage.bus import Bus
+    from a2a_adapters.storage.quotas import SharedRoom
 
 
 class SqlStorage(Storage):
@@ -161,6 +162,11 @@ class SqlAgentStorage(AgentStorage):
     def bus(self) -> Bus | None:
         """The way to other processes with the same storage, None if there can be none."""
         return self._database.bus
+
+    def share(self, room: SharedRoom) -> None:
+        """Have a room know what owners take at other processes, with each renewal of the lease."""
+        if self._database.is_shared:
+            self._database.lease.quotas.share(self._agent, room)
 
     async def place_of(self, owner: str, task_id: str) -> Place:
         """Return where a task is."""

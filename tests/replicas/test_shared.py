@@ -91,7 +91,7 @@ class Replica:
     """One process: its storage, its agent and its runtime."""
 
     def __init__(self, url, bus=None, agent=None, limits=LIMITS):
-        self.storage = storage_at(url, bus=bus)
+        self.storage = storage_at(url, limits, bus)
         self.agent = agent or Steps()
         card = build_card(self.agent.describe(), "http://x", push=True)
         executor = as_executor(self.agent)
