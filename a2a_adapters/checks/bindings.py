@@ -27,7 +27,7 @@ _TYPES = {RPC: {_JSON}, REST: {_JSON, "application/a2a+json"}}
 )
 async def answers(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of interfaces where nobody is, or nobody in time."""
-    await subject.reachable()
+    await subject.ask_all()
     for each in subject.over_http():
         answer = (await subject.unknown_task(each)).answer
         if answer.is_forbidden:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 __all__ = ["Finding", "Report", "Severity", "UncheckedError"]
 
 NEVER_SENT = "it would send messages"
+UNREACHABLE = "no interface over HTTP answers"
 UNAUTHENTICATED = "the agent wants credentials, or other ones"
 """Why checks are left out."""
 

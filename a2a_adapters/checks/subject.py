@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from a2a_adapters.checks.interfaces import GET, GRPC, REST, RPC, SEND, interfaces_of
 from a2a_adapters.checks.operations import Outcome, call, outcome
-from a2a_adapters.checks.report import UNAUTHENTICATED, UncheckedError
+from a2a_adapters.checks.report import UNAUTHENTICATED, UNREACHABLE, UncheckedError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_OLD = "no interface speaks A2A 1.0 over HTTP"
 _NO_JSON = b'{"jsonrpc": "2.0", "id": 1, "method": '
 
 
@@ -130,27 +131,46 @@ class Subject:
         """Return the interfaces over gRPC."""
         return [each for each in self.interfaces if each.binding == GRPC]
 
+    async def ask_all(self) -> list[Outcome]:
+        """Ask every interface over HTTP for a task that is nobody's, all at once."""
+        return await asyncio.gather(*map(self.unknown_task, self.over_http()))
+
     async def reachable(self) -> list[Interface]:
-        """Return the interfaces over HTTP where somebody answers; all are asked at once."""
-        over_http = self.over_http()
-        told = await asyncio.gather(*map(self.unknown_task, over_http))
-        return [each for each, one in zip(over_http, told, strict=True) if not one.answer.failure]
+        """Return the interfaces over HTTP where somebody answers.
+
+        Raises:
+            UncheckedError: There is none.
+        """
+        told = zip(self.over_http(), await self.ask_all(), strict=True)
+        found = [each for each, one in told if not one.answer.failure]
+        if not found:
+            raise UncheckedError(UNREACHABLE)
+        return found
 
     async def answering(self) -> list[Interface]:
         """Return the interfaces over HTTP that speak their protocol and let this caller in.
 
         Raises:
-            UncheckedError: None of them lets this caller in.
+            UncheckedError: There is none.
         """
         asked = [(each, await self.unknown_task(each)) for each in await self.reachable()]
         found = [each for each, told in asked if told.speaks and not is_refused(told)]
         if not found and any(is_refused(told) for _, told in asked):
             raise UncheckedError(UNAUTHENTICATED)
+        if not found:
+            raise UncheckedError(UNREACHABLE)
         return found
 
     async def current(self) -> list[Interface]:
-        """Return those of `answering` that speak A2A 1.0."""
-        return [each for each in await self.answering() if not each.is_old]
+        """Return those of `answering` that speak A2A 1.0.
+
+        Raises:
+            UncheckedError: There is none.
+        """
+        found = [each for each in await self.answering() if not each.is_old]
+        if not found:
+            raise UncheckedError(_OLD)
+        return found
 
 
 def is_refused(told: Outcome) -> bool:

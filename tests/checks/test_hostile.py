@@ -77,6 +77,7 @@ async def test_answers_that_never_end(answer, media_type):
         async with asyncio.timeout(120):
             report = await check(url, send=True, timeout=3)
     assert {"binding.answers", "binding.speaks"} & {each.id for each in report.findings}, report
+    assert "error.unknown-task" in report.skipped
 
 
 async def refusing(scope, receive, send):

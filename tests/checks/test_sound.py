@@ -90,6 +90,7 @@ async def test_one_of_0_3():
     async with running(Broken(plain(), on_card(without_current))) as url:
         report = await check(url, send=True)
     assert ids(report) == NOTHING, report
+    assert "no interface speaks A2A 1.0 over HTTP" in report.skipped.values()
 
 
 class Late:
