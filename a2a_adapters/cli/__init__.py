@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from importlib.metadata import version
 from typing import Annotated
 
 import typer
+from typer.completion import completion_init  # type: ignore[attr-defined]
 
 from a2a_adapters.cli.added import CommandGroup
 from a2a_adapters.cli.call import call
@@ -21,6 +23,7 @@ from a2a_adapters.cli.console import console
 from a2a_adapters.cli.db import db
 from a2a_adapters.cli.discover import discover
 from a2a_adapters.cli.exits import CommandError, end
+from a2a_adapters.cli.help import COMPLETE, completion, help_
 from a2a_adapters.cli.init import init
 from a2a_adapters.cli.options import Settings, Verbose
 from a2a_adapters.cli.plugins import plugins
@@ -39,10 +42,12 @@ app = typer.Typer(
     rich_markup_mode=None,  # its tables take half a second, and cut names in narrow terminals
 )
 
-for command in (serve, chat, check, console, discover, init, plugins):
+for command in (serve, chat, check, console, discover, init, plugins, completion):
     app.command()(command)
 app.command(cls=MessageCommand)(send)
 app.command(hidden=True)(call)
+app.command("help")(help_)
+app.command("conformance", hidden=True)(check)
 app.add_typer(card, name="card")
 app.add_typer(task, name="task")
 task.add_typer(push_config, name="push-config")
@@ -69,6 +74,8 @@ def _options(
 def main() -> None:
     """Run the command line; errors are one line with the remedy."""
     settings = Settings()
+    if COMPLETE in os.environ:  # a shell asks what a line may go on with
+        completion_init()
     try:
         app(obj=settings)
     except (A2AAdaptersError, CommandError) as error:

@@ -1,0 +1,34 @@
+"""`a2a-adapters help` and `completion`: the command line about itself."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import typer
+from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+COMPLETE = "_A2A_ADAPTERS_COMPLETE"
+"""The variable by which a shell asks what a line may go on with."""
+
+_NAME = "a2a-adapters"
+
+
+def help_(
+    context: typer.Context,
+    command: Annotated[
+        list[str] | None, typer.Argument(help="As in `task get`; by default all are shown.")
+    ] = None,
+) -> None:
+    """Show how a command is used."""
+    here: Any = context.find_root()
+    for word in command or []:
+        inner = here.command.get_command(here, word) if hasattr(here.command, "commands") else None
+        if inner is None:
+            raise typer.BadParameter(f"there is no command {' '.join(command or [])!r}")
+        here = type(here)(inner, parent=here, info_name=word)
+    typer.echo(here.command.get_help(here))
+
+
+def completion(shell: Literal["bash", "zsh", "fish", "powershell"]) -> None:
+    """Print what has a shell complete commands: put it where yours looks for it."""
+    typer.echo(get_completion_script(prog_name=_NAME, complete_var=COMPLETE, shell=shell))
