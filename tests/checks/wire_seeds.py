@@ -133,6 +133,7 @@ def _pages(asked: Any, given: Given) -> Given:
 
 WIRE_SEEDS = [
     Seed("nobody is there", "binding.answers", interface()),
+    Seed("nobody is there over gRPC", "binding.grpc", interface(protocolBinding="GRPC")),
     Seed(
         "a redirect", "binding.redirect", on_path("/tasks", lambda g: Given(308, {"location": "/"}))
     ),
