@@ -7,6 +7,9 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 from playwright.async_api import expect
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 from a2a_adapters import ServerOptions, build_app
 from a2a_adapters.relay import RelayedAgent, build_relay
@@ -87,3 +90,25 @@ async def test_an_agent_that_is_not_there_is_told_of(open_page):
     app = build_relay([RelayedAgent("nobody", "http://127.0.0.1:9")])
     async with running(app) as url, open_page(url, may_fail=True) as page:
         await expect(page.locator(".welcome .error")).to_contain_text("cannot be reached")
+
+
+async def test_an_agent_of_the_old_protocol_is_talked_with(open_page):
+    """The card offers A2A 0.3 alone, so that is what the relay speaks."""
+    app = build_app(clerk)
+    async with running(app) as served:
+        async with httpx.AsyncClient() as http:
+            card = (await http.get(f"{served}/.well-known/agent.json")).json()
+        card = {name: value for name, value in card.items() if name != "supportedInterfaces"}
+
+        async def old_card(_request):
+            return JSONResponse({**card, "protocolVersion": "0.3.0", "url": f"{served}/"})
+
+        old = Starlette(routes=[Route("/.well-known/agent-card.json", old_card)])
+        async with running(old) as place:
+            relay = build_relay([RelayedAgent("old", place)])
+            async with running(relay) as url, open_page(url) as page:
+                await expect(page.get_by_role("tabpanel")).to_contain_text("JSONRPC 0.3")
+                await say(page, "hello")
+                await expect(page.get_by_text("What is your name?")).to_be_visible()
+                await say(page, "Ada")
+                await expect(page.get_by_text("Hello Ada!")).to_be_visible()
