@@ -81,7 +81,7 @@ async def test_pages_of_other_hosts_get_nothing(http):
 
 
 def test_our_files_are_small_and_plain():
-    assert sum(path.stat().st_size for path in OWN) <= 64_000
+    assert sum(path.stat().st_size for path in OWN) <= 60 * 1024
     for path in OWN:
         text = path.read_text()
         assert "innerHTML" not in text

@@ -86,7 +86,6 @@ function Tabs({ tabs, tab, setTab }) {
 	</nav>`;
 }
 
-/** Headers for every call, a token for instance. */
 function Headers({ console }) {
 	const dialog = useRef(null);
 	const [rows, setRows] = useState([{ name: "Authorization", value: "" }]);
@@ -119,7 +118,7 @@ function Theme() {
 		document.documentElement.dataset.theme = other;
 		setTheme(other);
 	};
-	return html`<button aria-label="Use the ${other} theme" title="Use the ${other} theme" onClick=${change}>${other === "dark" ? "☾" : "☀"}</button>`;
+	return html`<button aria-label="Use the ${other} theme" onClick=${change}>${other === "dark" ? "☾" : "☀"}</button>`;
 }
 
 const page = new Console();

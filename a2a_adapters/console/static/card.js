@@ -1,5 +1,5 @@
 // An agent's card as a person reads it, and what `check` finds in it.
-import { Copy, html, Problem, useChanges, useState } from "./ui.js";
+import { html, Problem, useChanges, useState } from "./ui.js";
 import { Tree } from "./parts.js";
 import { Link, Markdown, shown } from "./text.js";
 
@@ -18,15 +18,15 @@ export function Card({ session }) {
 		<h2>${shown(card.name)} <small>${shown(card.version)}</small></h2>
 		<${Markdown} text=${String(card.description ?? "")} />
 		${provider && html`<p>by <${Link} to=${provider.url}>${shown(provider.organization)}<//></p>`}
-		${card.documentationUrl && html`<p><${Link} to=${card.documentationUrl}>Documentation<//></p>`}
-		<p class="chips">${[...abilities, ...(card.signatures?.length ? ["signed"] : [])].map((of) => html`<${Chip} of=${of} />`)}</p>
+		${card.documentationUrl && html`<${Link} to=${card.documentationUrl}>Documentation<//>`}
+			<p class="chips">${[...abilities, ...(card.signatures?.length ? ["signed"] : [])].map((of) => html`<${Chip} of=${of} />`)}</p>
 		<${Section} title="Skills" of=${card.skills} each=${(skill) => html`<${Skill} skill=${skill} session=${session} />`} />
 		<${Section} title="Addresses" of=${card.supportedInterfaces} each=${({ url, protocolBinding, protocolVersion }) => html`<p><${Chip} of=${`${protocolBinding} ${protocolVersion}`} /><code>${shown(url)}</code></p>`} />
 		<${Section} title="Takes and gives" of=${[card]} each=${() => html`<p>${modes(card.defaultInputModes)} → ${modes(card.defaultOutputModes)}</p>`} />
 		<${Section} title="Credentials" of=${Object.entries(securitySchemes)} each=${([name, scheme]) => html`<p><${Chip} of=${name} />${shown(credentials(scheme))}</p>`} />
 		<${Section} title="Extensions" of=${capabilities.extensions} each=${({ uri, required, description }) => html`<p><code>${shown(uri)}</code> ${required && html`<${Chip} of="required" />`}${shown(description)}</p>`} />
 		<${Findings} session=${session} />
-		<details><summary>As JSON</summary><${Copy} label="Copy" text=${() => JSON.stringify(card, null, 2)} /><${Tree} value=${card} isOpen /></details>
+		<details><summary>As JSON</summary><${Tree} value=${card} isOpen /></details>
 	</div>`;
 }
 

@@ -58,7 +58,7 @@ function Welcome({ session: { card, cardError, agent } }) {
 function TurnView({ turn, session }) {
 	const isRunning = session.running === turn;
 	const isOpen = turn.asks && session.asking === turn;
-	const { sent, said, history, metadata, error, taskId } = turn;
+	const { sent, said, history, error, taskId } = turn;
 	const before = sent ? [{ role: "ROLE_USER", parts: sent }] : history.filter(({ messageId }) => messageId !== said?.messageId);
 	// A form says the schema better.
 	const parts = said?.parts?.filter((part) => !turn.asks || !schemaOf(part)) ?? [];
@@ -74,7 +74,6 @@ function TurnView({ turn, session }) {
 				${isRunning && html`<span class="working"></span>`}
 				${turn.state && html`<${State} of=${turn.state} />`}
 				${sent && turn.isSettled && span(turn.took)}
-				${metadata.usage?.total_tokens > 0 && many(Number(metadata.usage.total_tokens), "token")}
 				${!isRunning && !turn.isSettled && taskId && html`<button class="small" onClick=${() => session.follow(turn)}>Subscribe again</button>`}
 			</p>
 		</div>

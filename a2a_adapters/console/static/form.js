@@ -60,7 +60,6 @@ function Field({ name, field, required }) {
 	return html`<input name=${name} type=${kind} required=${required} defaultValue=${value} ...${{ min, max, step }} />`;
 }
 
-/** The values to choose from, each with its title. */
 function choices(field) {
 	const { enum: values, oneOf, anyOf } = field ?? {};
 	if (Array.isArray(values)) return values.map((value) => ({ value, title: value }));

@@ -8,7 +8,6 @@ const MOST_SHOWN = 100_000;
 export function FramesView({ frames, sessions }) {
 	useChanges(frames);
 	return html`<div class="panel">
-		<button class="small" onClick=${() => ((frames.list = []), frames.changed())}>Clear</button>
 		<ol>${frames.list.map((frame) => html`<${Frame} key=${frame.id} frame=${frame} session=${sessions.find(({ url }) => url === frame.url)} />`)}</ol>
 	</div>`;
 }
@@ -33,9 +32,9 @@ function Frame({ frame, session }) {
 
 function kind({ error, result }) {
 	if (error) return `error ${error.code}`;
-	const { statusUpdate, artifactUpdate, task, message } = result ?? {};
-	if (statusUpdate) return `status ${statusUpdate.status?.state}`.replace("TASK_STATE_", "").toLowerCase();
-	return (artifactUpdate && "artifact") || (task && "task") || (message && "message") || "result";
+	const state = result?.statusUpdate?.status?.state;
+	if (state) return `status ${state.slice(11).toLowerCase()}`;
+	return ["artifactUpdate", "task", "message"].find((name) => result?.[name]) ?? "result";
 }
 
 /** Secrets stay here: what was typed is named as a variable of the shell. */
@@ -44,8 +43,8 @@ const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 function asCurl(body, session) {
 	// The relay's own address is nobody else's.
-	const all = session.agent.url ? (session.card?.supportedInterfaces ?? []) : [];
-	const own = all.find((each) => each.protocolBinding === "JSONRPC" && /^1\./.test(each.protocolVersion));
+	const others = session.agent.url ? (session.card?.supportedInterfaces ?? []) : [];
+	const own = others.find((each) => each.protocolBinding === "JSONRPC" && each.protocolVersion === "1.0");
 	const extensions = body.params.message?.extensions ?? [];
 	const headers = ["Content-Type: application/json", "A2A-Version: 1.0", ...extensions.map((uri) => `A2A-Extensions: ${uri}`)];
 	const secrets = session.wire.headers().map(({ name }) => `-H "${name}: $${variable(name)}"`);

@@ -26,12 +26,7 @@ function File({ part: { raw, mediaType, filename } }) {
 	const [file, setFile] = useState({});
 	const isImage = IMAGES.test(mediaType);
 	useEffect(() => {
-		let bytes;
-		try {
-			bytes = Uint8Array.from(atob(raw), (char) => char.charCodeAt(0));
-		} catch {
-			return setFile({ problem: "This file is not Base64." });
-		}
+		const bytes = Uint8Array.from(atob(raw), (char) => char.charCodeAt(0));
 		// Of another type the browser might open it as a page of this server.
 		const blob = new Blob([bytes], { type: isImage ? mediaType : "application/octet-stream" });
 		const url = URL.createObjectURL(blob);
@@ -39,14 +34,12 @@ function File({ part: { raw, mediaType, filename } }) {
 		return () => URL.revokeObjectURL(url);
 	}, [raw, mediaType]);
 	const name = filename || "file";
-	if (!file.url) return file.problem && html`<p class="error">${file.problem}</p>`;
-	return html`<figure>
+	return file.url && html`<figure>
 		${isImage && html`<img src=${file.url} alt=${name} />`}
 		<a href=${file.url} download=${name}>${shown(name)}</a> <small>${shown(mediaType)} ${size(file.size)}</small>
 	</figure>`;
 }
 
-/** Structured data: records as a table, everything else as a tree. */
 function Data({ value, schema }) {
 	const fields = schema?.items?.properties ?? schema?.properties ?? {};
 	const isTable = Array.isArray(value) && value.length > 0 && value.every((row) => isObject(row) && !Array.isArray(row));
@@ -84,7 +77,6 @@ export function Tree({ value, fields = {}, isOpen = false }) {
 	</details>`;
 }
 
-/** Files that the user has chosen, as parts. */
 export function asParts(files) {
 	return Promise.all(
 		files.map(async (file) => ({

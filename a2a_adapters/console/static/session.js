@@ -44,7 +44,6 @@ export class Session extends Subject {
 		return this.abort ? this.turns.at(-1) : null;
 	}
 
-	/** The turn that the next message answers. */
 	get asking() {
 		const last = this.turns.at(-1);
 		return last?.asks && !this.abort ? last : null;
@@ -72,7 +71,6 @@ export class Session extends Subject {
 		});
 	}
 
-	/** Go on with a task that was begun elsewhere. */
 	async open(id) {
 		const task = await this.wire.call("GetTask", { id });
 		this.startNew();
@@ -82,7 +80,6 @@ export class Session extends Subject {
 		if (!turn.isSettled) this.follow(turn);
 	}
 
-	/** Subscribe to a task again. */
 	follow(turn) {
 		return this.#run(turn, this.#subscribing(turn));
 	}

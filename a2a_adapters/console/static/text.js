@@ -18,7 +18,6 @@ export function shown(value) {
 	});
 }
 
-/** What is made of the matches, and of the text between them. */
 function split(text, pattern, between, make) {
 	const found = [];
 	let end = 0;
@@ -35,14 +34,12 @@ export function Plain({ text }) {
 		${more > 0 && html`<p class="hint">${String(more)} more characters are in the frames.</p>`}`;
 }
 
-/** A link to the web, or a word if it leads elsewhere. */
 export function Link({ to, children }) {
 	const url = URL.canParse(to) ? new URL(to) : null;
 	if (!/^https?:$/.test(url?.protocol)) return html`<span title="no address of the web">${children}</span>`;
 	return html`<a href=${url.href} target="_blank" rel="noopener noreferrer nofollow" title=${url.href}>${children}</a>`;
 }
 
-/** The usual part of Markdown. */
 export function Markdown({ text }) {
 	if (text.length > MOST_MARKDOWN) return html`<${Plain} text=${text} />`;
 	return html`<div class="markdown" dir="auto">${blocks(text.split(/\r\n|\n|\r/), 0)}</div>`;
@@ -84,7 +81,7 @@ function blocks(lines, depth) {
 			found.push(table(take((each) => ROW.test(each))));
 		} else {
 			at++;
-			if (heading) found.push(html`<p class="heading" role="heading" aria-level=${heading[1].length + 2}>${inline(heading[2])}</p>`);
+			if (heading) found.push(html`<h4>${inline(heading[2])}</h4>`);
 			else if (RULE.test(line)) found.push(html`<hr />`);
 			else if (line.trim()) found.push(html`<p>${inline([line, ...take((each) => each.trim() && !begins(each))].join("\n"))}</p>`);
 		}

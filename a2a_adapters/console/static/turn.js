@@ -15,13 +15,11 @@ export class Turn {
 	said = null; // the message of the state, or in place of a task
 	steps = [];
 	history = [];
-	metadata = {};
 	error = null;
 	trouble = "";
 	began = performance.now();
 	took = 0;
 
-	/** The artifacts that came with this message. */
 	get fresh() {
 		const known = new Set(this.known.map((artifact) => JSON.stringify(artifact)));
 		return this.artifacts.filter((artifact) => !known.has(JSON.stringify(artifact)));
@@ -47,14 +45,12 @@ export class Turn {
 		if (task) {
 			this.artifacts = (task.artifacts ?? []).map(joined);
 			this.history = task.history ?? [];
-			this.metadata = task.metadata ?? {};
 			this.#setStatus(task.status ?? {});
 		} else if (message) {
 			this.isReply = true;
 			this.said = message;
 		} else if (statusUpdate) {
-			const { status = {}, metadata } = statusUpdate;
-			Object.assign(this.metadata, metadata);
+			const { status = {} } = statusUpdate;
 			if (status.message?.extensions?.includes(PROGRESS)) this.#foldStep(status.message.parts ?? []);
 			else this.#setStatus(status);
 		} else if (artifactUpdate) this.#foldArtifact(artifactUpdate);

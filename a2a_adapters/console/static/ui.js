@@ -7,7 +7,6 @@ import { shown } from "./text.js";
 export const html = htm.bind(h);
 export { useEffect, useRef, useState };
 
-/** Something that others watch. */
 export class Subject extends EventTarget {
 	changed() {
 		this.dispatchEvent(new Event("change"));
@@ -49,7 +48,6 @@ export const STATES = {
 	TASK_STATE_CANCELED: ["cancelled", "calm"],
 };
 
-/** The state of a task in a word. */
 export function State({ of }) {
 	const [word, tone] = STATES[of] ?? [of, "calm"];
 	return html`<span class="state ${tone}">${shown(word)}</span>`;
@@ -59,7 +57,6 @@ export function Problem({ of, children }) {
 	return of && html`<p class="error" role="alert">${shown(of.message)} ${children}</p>`;
 }
 
-/** A button that says for a moment that it has copied. */
 export function Copy({ label, text }) {
 	const [told, tell] = useState("");
 	const copy = async () => {

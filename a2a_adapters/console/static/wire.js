@@ -13,7 +13,6 @@ export class Refusal extends Error {
 	}
 }
 
-/** What went to the agents and what came back, as it was. */
 export class Frames extends Subject {
 	list = [];
 
@@ -39,7 +38,6 @@ export class Wire {
 		return (await this.#get(url, { method: "POST" })).findings;
 	}
 
-	/** Call a method and return its result. */
 	async call(method, params, signal) {
 		for await (const result of this.stream(method, params, signal, "application/json")) return result;
 	}
