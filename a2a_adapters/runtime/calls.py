@@ -122,6 +122,8 @@ def error_head(error: A2AError) -> list[Any]:
 def error_of(head: list[Any]) -> A2AError:
     """Return the error that was sent."""
     name, message, data = head
+    if name == our_errors.ConversationElsewhereError.__name__:
+        return our_errors.ConversationElsewhereError()  # which process has it, the storage knows
     error = _ERRORS.get(name, InternalError)(message)
     error.data = data
     return error

@@ -146,3 +146,13 @@ async def test_messages_that_come_to_two_processes_at_once_never_run_at_once():
             f"{number}" for number in range(20)
         ]
         assert Alone.most == 1
+
+
+async def test_a_message_after_a_task_of_a_stopped_process_comes_after_that(replicas):
+    one, other = replicas
+    await working(one)
+    await one.runtime.aclose()
+    await one.storage.aclose(1)
+    other.say("end", "b ", "end")
+    assert text_of(await sent(other, "second", 2)) == "b "
+    assert other.agent.calls == ["first", "second"]
