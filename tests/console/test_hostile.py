@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from playwright.async_api import expect
 
@@ -63,3 +65,21 @@ async def test_a_flood_of_text_leaves_the_page_alive(open_page, url):
         await expect(page.get_by_text("more characters are in the frames")).to_be_visible()
         await say(page, "again")
         await expect(page.locator(".state.good")).to_have_count(2)
+
+
+async def test_an_answer_that_cannot_be_shown_leaves_the_others(open_page, url):
+    async with open_page(url, "clerk", may_fail=True) as page:
+        task = {"id": "1", "contextId": "1", "status": {"state": "TASK_STATE_COMPLETED"}}
+        wrong = {"artifacts": [{"artifactId": "1", "parts": [{"raw": "*", "filename": {}}]}]}
+        frame = json.dumps({"jsonrpc": "2.0", "id": "1", "result": {"task": {**task, **wrong}}})
+        await page.route(
+            "**/agents/clerk/",
+            lambda route: route.fulfill(
+                body=f"data: {frame}\n\n", content_type="text/event-stream"
+            ),
+        )
+        await say(page, "hello")
+        await expect(page.get_by_text("This cannot be shown")).to_be_visible()
+        await page.unroute_all()
+        await say(page, "hello again")
+        await expect(page.get_by_text("What is your name?")).to_be_visible()
