@@ -14,7 +14,8 @@ PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 UNMEASURED := attack e2e fuzz plugins test_docs.py test_imports.py test_install.py test_load.py test_public_api.py
 # What no version of a dependency can break, or what other tests say of the same version.
 # autogen-ext 0.7.0, which is for tests alone, waits for ever on MCP servers that cannot be started.
-UNVERSIONED := attack fuzz bindings/test_intake.py e2e/test_isolation.py plugins/agno/test_bodies.py \
+UNVERSIONED := attack console fuzz bindings/test_intake.py checks/test_seeds.py \
+	e2e/test_isolation.py plugins/agno/test_bodies.py \
 	plugins/autogen/test_isolation.py plugins/autogen/test_resources.py \
 	plugins/omniroute/test_bodies.py plugins/router/test_spending.py remote/test_budgets.py \
 	security/test_memory.py security/test_values.py storage/test_crash.py storage/test_kill.py \

@@ -21,7 +21,7 @@ import a2a_adapters
 assert not importlib.util.find_spec("langchain_core")
 SQL = (
     "bulk commit connections database deliveries engine lease places records retention schema sql "
-    "sql_push state_rows tasks upsert migrations.versions.0001_first"
+    "sql_push state_rows tasks turns upsert"
 )
 NEEDED = {
     "a2a_adapters.bindings.grpc": "grpc",
@@ -33,13 +33,12 @@ NEEDED = {
     "a2a_adapters.security.jwks": "jwt",
     "a2a_adapters.storage.migrate": "alembic",
     "a2a_adapters.storage.migrations.env": "alembic",
-    "a2a_adapters.storage.migrations.versions.0002_task_by_id": "alembic",
     "a2a_adapters.storage.notify": "psycopg",
     "a2a_adapters.storage.redis_bus": "redis",
     **dict.fromkeys((f"a2a_adapters.storage.{name}" for name in SQL.split()), "sqlalchemy"),
 }
 for module in pkgutil.walk_packages(a2a_adapters.__path__, "a2a_adapters."):
-    if module.name.endswith("__main__"):
+    if module.name.endswith("__main__") or ".migrations.versions." in module.name:
         continue
     try:
         importlib.import_module(module.name)
