@@ -29,7 +29,6 @@ from a2a_adapters.runtime.outgoing import packed
 from a2a_adapters.runtime.peers import PeerLostError, Peers
 from a2a_adapters.runtime.settling import has_ended, id_of, settles, status_after, until_settled
 from a2a_adapters.runtime.subscription import Subscription
-from a2a_adapters.storage.health import PATIENCE_SECONDS
 from a2a_adapters.storage.interface import Place
 
 if TYPE_CHECKING:
@@ -46,6 +45,9 @@ if TYPE_CHECKING:
 
 _PAUSE_SECONDS = 0.5
 """How often a task is looked at that no living process works on."""
+
+_LISTING_SECONDS = 1.0
+"""How long a list waits for what a process has told and not stored yet."""
 
 
 class SharedRuntime(Runtime):
@@ -86,7 +88,7 @@ class SharedRuntime(Runtime):
         with OperationGuard("ListTasks"):
             homes = await self._storage.homes_of(context.user.user_name)
             call = Call.of("SaveTasks", params, context)
-            await asyncio.gather(*(self._told(process, call) for process in homes))
+            await asyncio.gather(*(self._saved_by(process, call) for process in homes))
             page: ListTasksResponse = await super().on_list_tasks(params, context)
             return page
 
@@ -224,14 +226,11 @@ class SharedRuntime(Runtime):
                 _check_repeat(operation, params, error)
         return None
 
-    async def _told(self, process: str, call: Call) -> None:
-        """Have another process know something, before it is asked for what it has stored."""
-        try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                with suppress(PeerLostError):
-                    await self._peers.ask(process, call)
-        except TimeoutError as error:
-            raise StorageUnavailableError from error
+    async def _saved_by(self, process: str, call: Call) -> None:
+        """Have another process store what it has told; one that is dead or stopped is left out."""
+        with suppress(PeerLostError, TimeoutError):
+            async with asyncio.timeout(_LISTING_SECONDS):
+                await self._peers.ask(process, call)
 
     async def _followed(
         self,

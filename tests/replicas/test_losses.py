@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from a2a.types import TaskState
+from a2a.types import ListTasksRequest, TaskState
 from sqlalchemy import select
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
@@ -115,3 +115,12 @@ async def test_a_message_that_comes_again_at_once_waits_until_its_task_is_announ
         one.say("end")
         assert (await again).id == (await first).id
         assert (await again).status.state != TaskState.TASK_STATE_UNSPECIFIED
+
+
+async def test_a_process_that_is_deaf_does_not_keep_the_others_from_listing(replicas):
+    one, other = replicas
+    task = await one.begin()
+    await one.storage.database.bus.aclose()
+    listed = await other.runtime.on_list_tasks(ListTasksRequest(), ANN)
+    assert [each.id for each in listed.tasks] == [task.id]
+    one.say("end")

@@ -16,7 +16,6 @@ import time
 from collections import Counter
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from http.client import SERVICE_UNAVAILABLE
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -214,14 +213,9 @@ async def _http(url: str) -> AsyncGenerator[httpx.AsyncClient]:
 
 
 async def _rpc(http: httpx.AsyncClient, method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Return the result of a call, however often it has to be made until there is one."""
     call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    while True:
-        answer = await http.post("/", json=call)
-        if answer.status_code != SERVICE_UNAVAILABLE:
-            result: dict[str, Any] = answer.json()["result"]
-            return result
-        await asyncio.sleep(float(answer.headers["Retry-After"]))
+    result: dict[str, Any] = (await http.post("/", json=call)).json()["result"]
+    return result
 
 
 async def _all_tasks(http: httpx.AsyncClient) -> dict[str, str]:

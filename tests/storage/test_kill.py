@@ -61,12 +61,7 @@ async def settled(http):
     while True:
         listed, token = {}, ""
         while True:
-            answer = await rpc(http, "ListTasks", {"pageSize": 100, "pageToken": token})
-            if (page := answer.get("result")) is None:
-                # Refused with 503 while the lease of the process that was killed lasts.
-                assert answer["error"]["data"][0]["reason"] == "SERVER_BUSY"
-                listed["unknown"] = "unknown"
-                break
+            page = (await rpc(http, "ListTasks", {"pageSize": 100, "pageToken": token}))["result"]
             listed |= {task["id"]: task["status"]["state"] for task in page.get("tasks", [])}
             if not (token := page.get("nextPageToken", "")):
                 break
