@@ -13,12 +13,28 @@ from mcp import ClientSession, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from a2a_adapters import BearerTokens, ServerOptions, build_app
+from a2a_adapters.testing import running
 from a2a_adapters.testing.local import as_user
+from tests.plugins.mcp import agents
 from tests.processes import PATIENCE
 from tests.warm import warm
 
 AGENTS = Path(__file__).with_name("agents.py")
 SERVER = str(Path(__file__).with_name("tool_server.py"))
+TOKENS = ServerOptions(authentication=BearerTokens({"token-of-ann": "ann", "token-of-bob": "bob"}))
+
+
+@asynccontextmanager
+async def offered(dialect="mcp", target=None, options=None):
+    """Yield the address of a server that offers agents, all of the tests' if none are named."""
+    async with running(build_app(target or agents.ALL, dialects=[dialect], options=options)) as url:
+        yield url
+
+
+def as_bearer(name):
+    """Return the header of a caller of `TOKENS`."""
+    return {"Authorization": f"Bearer token-of-{name}"}
 
 
 @asynccontextmanager

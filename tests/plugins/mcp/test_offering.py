@@ -6,23 +6,29 @@ import asyncio
 import json
 import os
 from base64 import b64decode, b64encode
-from contextlib import asynccontextmanager
 
 import httpx
 import pytest
 from a2a_adapters_mcp import McpTools
-from mcp import McpError, types
+from mcp import McpError
 
-from a2a_adapters import BearerTokens, ConfigurationError, Limits, ServerOptions, build_app
-from a2a_adapters.testing import running
+from a2a_adapters import (
+    AgentRequest,
+    ConfigurationError,
+    InputRequired,
+    Limits,
+    ServerOptions,
+)
 from tests.plugins.mcp import agents
-from tests.plugins.mcp.support import User, cancelled, over_http, text_of
-
-
-@asynccontextmanager
-async def offered(dialect="mcp", target=agents.ALL, options=None):
-    async with running(build_app(target, dialects=[dialect], options=options)) as url:
-        yield url
+from tests.plugins.mcp.support import (
+    TOKENS,
+    User,
+    as_bearer,
+    cancelled,
+    offered,
+    over_http,
+    text_of,
+)
 
 
 async def call(tool, arguments, user=None):
@@ -200,6 +206,32 @@ async def test_a_session_that_ends_ends_its_calls(folder):
         waiting.cancel()
 
 
+@pytest.mark.parametrize("leaves", [False, True])
+async def test_a_call_that_ends_while_its_user_is_asked_ends_the_agents_task(leaves):
+    asked, ended = asyncio.Event(), asyncio.Event()
+
+    async def ask(_request: AgentRequest):
+        try:
+            yield InputRequired("which city?")
+        finally:
+            ended.set()
+
+    async def think(_context, _asked):
+        asked.set()
+        await asyncio.Event().wait()
+
+    async with offered(target={"ask": ask}) as url:
+        async with over_http(url, elicitation_callback=think) as session:
+            request_id = session._request_id
+            waiting = asyncio.create_task(session.call_tool("ask", {"message": "x"}))
+            await asked.wait()
+            if not leaves:
+                await session.send_notification(cancelled(request_id))
+                await ended.wait()
+        await ended.wait()
+        waiting.cancel()
+
+
 async def test_a_session_is_a_conversation_and_a_context_id_another():
     async with offered() as url, over_http(url) as ann, over_http(url) as bob:
 
@@ -236,32 +268,6 @@ async def test_sixteen_clients_are_never_mixed():
         await asyncio.gather(*(converse(url, number) for number in range(16)))
 
 
-TOKENS = ServerOptions(authentication=BearerTokens({"token-of-ann": "ann", "token-of-bob": "bob"}))
-
-
-def as_bearer(name):
-    return {"Authorization": f"Bearer token-of-{name}"}
-
-
-ACCEPT = {"Accept": "application/json, text/event-stream"}
-
-
-async def begin(http, name):
-    """Open a session and leave it open; return the answer."""
-    params = types.InitializeRequestParams(
-        protocolVersion=types.LATEST_PROTOCOL_VERSION,
-        capabilities=types.ClientCapabilities(),
-        clientInfo=types.Implementation(name="test", version="1"),
-    )
-    body = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": params.model_dump(mode="json", exclude_none=True),
-    }
-    return await http.post("/mcp", json=body, headers=ACCEPT | as_bearer(name))
-
-
 async def test_callers_are_those_of_the_agent():
     async with offered(options=TOKENS) as url:
         with pytest.raises(BaseExceptionGroup):
@@ -279,72 +285,6 @@ async def test_callers_are_those_of_the_agent():
             stolen = await bob.call_tool("book", {"message": "Rome", "task_id": task_id})
             assert stolen.isError
             assert "two" not in text_of(stolen)
-
-
-async def test_nobody_enters_the_session_of_another(monkeypatch):
-    async with offered(options=TOKENS) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
-        begun = await begin(http, "ann")
-        session = {"mcp-session-id": begun.headers["mcp-session-id"]}
-        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
-        mine = await http.post("/mcp", json=ping, headers=ACCEPT | session | as_bearer("ann"))
-        theirs = await http.post("/mcp", json=ping, headers=ACCEPT | session | as_bearer("bob"))
-        ended = await http.delete("/mcp", headers=session | as_bearer("bob"))
-        assert (mine.status_code, theirs.status_code, ended.status_code) == (200, 404, 404)
-
-
-async def test_sessions_are_bounded():
-    async with offered(McpTools(sessions=1)) as url, over_http(url) as session:
-        with pytest.raises(BaseExceptionGroup):
-            async with over_http(url):
-                pass
-        assert text_of(await session.call_tool("shout", {"message": "still"})) == "STILL"
-
-
-async def test_one_caller_cannot_take_all_sessions():
-    few = McpTools(sessions_per_caller=2)
-    async with (
-        offered(few, options=TOKENS) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as http,
-    ):
-        first = await begin(http, "ann")
-        async with over_http(url, headers=as_bearer("ann")) as second:
-            assert (await begin(http, "ann")).status_code == 429
-            assert text_of(await second.call_tool("shout", {"message": "still"})) == "STILL"
-            assert (await begin(http, "bob")).status_code == 200
-        await until_admitted(http, "ann")
-        ended = {"mcp-session-id": first.headers["mcp-session-id"]}
-        await http.delete("/mcp", headers=ended | as_bearer("ann"))
-        await until_admitted(http, "ann")
-        assert (await begin(http, "ann")).status_code == 429
-
-
-async def test_requests_that_open_no_session_are_not_counted():
-    few = McpTools(sessions_per_caller=1)
-    async with (
-        offered(few, options=TOKENS) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as http,
-    ):
-        ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-        refused = await http.post("/mcp", json=ping, headers=ACCEPT | as_bearer("ann"))
-        assert refused.status_code == 400
-        await until_admitted(http, "ann")
-
-
-async def test_callers_without_a_name_are_not_taken_for_one():
-    async with (
-        offered(McpTools(sessions_per_caller=1)) as url,
-        over_http(url) as one,
-        over_http(url) as other,
-    ):
-        assert text_of(await one.call_tool("shout", {"message": "one"})) == "ONE"
-        assert text_of(await other.call_tool("shout", {"message": "other"})) == "OTHER"
-
-
-async def until_admitted(http, name):
-    """Open a session as soon as one that has ended is no longer counted."""
-    while (answer := await begin(http, name)).status_code == 429:
-        pass
-    assert answer.status_code == 200
 
 
 def test_tools_are_made_by_agent_or_by_skill():

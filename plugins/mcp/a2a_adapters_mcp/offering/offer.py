@@ -22,7 +22,8 @@ class McpTools:
         by: "agent" makes a tool of every agent, "skill" of every skill that agents have.
         sessions: How many sessions of clients may be open at once.
         sessions_per_caller: How many of them one caller may have, where callers say who they are.
-        idle_seconds: How long a session may go unused before it is closed.
+        idle_seconds: How long a session may go unused before it is closed. As long as its client
+            listens, by a `GET` that stays open, it is used.
         task_after_seconds: How long a call is waited for until a client that knows tasks
             (the protocol of 2026-07-28) gets a task in the place of the result.
 

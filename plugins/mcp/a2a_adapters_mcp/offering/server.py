@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -13,8 +14,10 @@ from weakref import WeakKeyDictionary
 from a2a.utils.errors import A2AError
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import McpError
+from mcp.types import CONNECTION_CLOSED
 
 from a2a_adapters import PROGRESS_EXTENSION, AgentReply, InvalidInputError
+from a2a_adapters.concurrency import in_background
 from a2a_adapters.dialects import log_failure
 from a2a_adapters_mcp.offering.arguments import ToolArguments
 from a2a_adapters_mcp.offering.questions import DeclinedError, Elicitation
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from mcp.server.session import ServerSession
     from mcp.types import CallToolResult, Tool
 
+    from a2a_adapters import Part
     from a2a_adapters_mcp.offering.tools import AgentTool
 
 logger = logging.getLogger(__name__)
@@ -101,18 +105,32 @@ class ToolServer:
         reply = await work.send(arguments.parts, context_id, arguments.task_id)
         elicitation = Elicitation(call.session, call.request_id)
         while reply.is_question:
-            try:
-                answer = await elicitation.answer(reply)
-            except DeclinedError:
-                await work.cancel()
-                raise
-            except McpError as failure:
-                logger.info("a client did not put a question to its user: %s", failure)
-                return reply
+            answer = await _ask(elicitation, reply, work)
             if answer is None:
                 return reply
             reply = await work.send(answer, reply.context_id, reply.task_id)
         return reply
+
+
+async def _ask(elicitation: Elicitation, reply: AgentReply, work: Work) -> list[Part] | None:
+    """Return the user's answer; None if there is none. Without a client the task ends.
+
+    Raises:
+        DeclinedError: The user does not answer.
+    """
+    try:
+        return await elicitation.answer(reply)
+    except DeclinedError:
+        await work.cancel()
+        raise
+    except asyncio.CancelledError:
+        in_background(work.cancel())
+        raise
+    except McpError as failure:
+        if failure.error.code == CONNECTION_CLOSED:
+            in_background(work.cancel())
+        logger.info("a client did not put a question to its user: %s", failure)
+        return None
 
 
 class _Progress:

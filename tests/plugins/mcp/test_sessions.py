@@ -1,0 +1,108 @@
+"""Sessions of MCP clients: whose they are, and how many there may be."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from a2a_adapters_mcp import McpTools
+from mcp import types
+
+from tests.plugins.mcp.support import TOKENS, as_bearer, offered, over_http, text_of
+
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
+async def begin(http, name):
+    """Open a session and leave it open; return the answer."""
+    params = types.InitializeRequestParams(
+        protocolVersion=types.LATEST_PROTOCOL_VERSION,
+        capabilities=types.ClientCapabilities(),
+        clientInfo=types.Implementation(name="test", version="1"),
+    )
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": params.model_dump(mode="json", exclude_none=True),
+    }
+    return await http.post("/mcp", json=body, headers=ACCEPT | as_bearer(name))
+
+
+async def test_nobody_enters_the_session_of_another(monkeypatch):
+    async with offered(options=TOKENS) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
+        begun = await begin(http, "ann")
+        session = {"mcp-session-id": begun.headers["mcp-session-id"]}
+        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+        mine = await http.post("/mcp", json=ping, headers=ACCEPT | session | as_bearer("ann"))
+        theirs = await http.post("/mcp", json=ping, headers=ACCEPT | session | as_bearer("bob"))
+        ended = await http.delete("/mcp", headers=session | as_bearer("bob"))
+        assert (mine.status_code, theirs.status_code, ended.status_code) == (200, 404, 404)
+
+
+async def test_sessions_are_bounded():
+    async with offered(McpTools(sessions=1)) as url, over_http(url) as session:
+        with pytest.raises(BaseExceptionGroup):
+            async with over_http(url):
+                pass
+        assert text_of(await session.call_tool("shout", {"message": "still"})) == "STILL"
+
+
+async def test_one_caller_cannot_take_all_sessions():
+    few = McpTools(sessions_per_caller=2)
+    async with (
+        offered(few, options=TOKENS) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
+    ):
+        first = await begin(http, "ann")
+        async with over_http(url, headers=as_bearer("ann")) as second:
+            assert (await begin(http, "ann")).status_code == 429
+            assert text_of(await second.call_tool("shout", {"message": "still"})) == "STILL"
+            assert (await begin(http, "bob")).status_code == 200
+        await until_admitted(http, "ann")
+        ended = {"mcp-session-id": first.headers["mcp-session-id"]}
+        await http.delete("/mcp", headers=ended | as_bearer("ann"))
+        await until_admitted(http, "ann")
+        assert (await begin(http, "ann")).status_code == 429
+
+
+async def test_a_session_that_nobody_uses_is_closed():
+    short = McpTools(sessions_per_caller=1, idle_seconds=0.01)
+    async with (
+        offered(short, options=TOKENS) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
+    ):
+        begun = await begin(http, "ann")
+        await until_admitted(http, "ann")
+        session = {"mcp-session-id": begun.headers["mcp-session-id"]}
+        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+        answer = await http.post("/mcp", json=ping, headers=ACCEPT | session | as_bearer("ann"))
+        assert answer.status_code == 404
+
+
+async def test_requests_that_open_no_session_are_not_counted():
+    few = McpTools(sessions_per_caller=1)
+    async with (
+        offered(few, options=TOKENS) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
+    ):
+        ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        refused = await http.post("/mcp", json=ping, headers=ACCEPT | as_bearer("ann"))
+        assert refused.status_code == 400
+        await until_admitted(http, "ann")
+
+
+async def test_callers_without_a_name_are_not_taken_for_one():
+    async with (
+        offered(McpTools(sessions_per_caller=1)) as url,
+        over_http(url) as one,
+        over_http(url) as other,
+    ):
+        assert text_of(await one.call_tool("shout", {"message": "one"})) == "ONE"
+        assert text_of(await other.call_tool("shout", {"message": "other"})) == "OTHER"
+
+
+async def until_admitted(http, name):
+    """Open a session as soon as one that has ended is no longer counted."""
+    while (answer := await begin(http, name)).status_code == 429:
+        pass
+    assert answer.status_code == 200
