@@ -188,8 +188,9 @@ def test_a_target_in_a_file(folder, form, is_package):
     assert shown.stdout.startswith("Name: agent\n")
 
 
-def test_the_version():
-    assert run("--version").stdout == f"a2a-adapters {a2a_adapters.__version__}\n"
+@pytest.mark.parametrize("flag", ["--version", "-v"])
+def test_the_version(flag):
+    assert run(flag).stdout == f"a2a-adapters {a2a_adapters.__version__}\n"
 
 
 @pytest.mark.parametrize("arguments", [["-v", "serve", "broken:x"], ["serve", "broken:x", "-v"]])
@@ -264,6 +265,11 @@ def test_plugins(folder):
         == f"langchain-core {version('langchain-core')}, langgraph {version('langgraph')}"
     )
     assert result.returncode == 0
+
+
+def test_plugins_for_programs(folder):
+    listed = {each["name"]: each for each in json.loads(run("plugins", "-o", "json").stdout)}
+    assert listed["functions"]["hooks"] == ["a2a_adapt"]
 
 
 def test_ctrl_c_ends_a_server_whose_function_never_ends(folder):

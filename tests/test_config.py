@@ -291,3 +291,15 @@ async def test_targets_of_a_mapping_have_names_and_words():
         assert [each["name"] for each in listed] == ["The poet", "other"]
         async with connect(f"{url}/agents/poet") as client:
             assert answer_of(await send(client, user_message("hi"))) == "hi"
+
+
+def test_what_holds_for_programs(folder, monkeypatch):
+    monkeypatch.setenv("A2A_ADAPTERS_STORAGE", "postgresql://me:s3cret@db/a")
+    done = run("config", "show", "-o", "json", A2ACLI_BEARER="s3cret")
+    settings = {each["name"]: each for each in json.loads(done.stdout)}
+    assert settings["port"] == {"name": "port", "value": 8000, "origin": "default"}
+    assert settings["storage"]["value"] == "postgresql://me:***@db/a"
+    assert settings["A2ACLI_BEARER"] == {
+        "name": "A2ACLI_BEARER", "value": "***", "origin": "environment",
+    }  # fmt: skip
+    assert "s3cret" not in done.stdout

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import binascii
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from a2a.client.card_resolver import parse_agent_card
-from google.protobuf.json_format import ParseError
-
 from a2a_adapters.checks.addresses import host_reach
+from a2a_adapters.checks.jws import ALGORITHMS, is_signed, key_of, signatures
 from a2a_adapters.checks.line import as_json
 from a2a_adapters.checks.model import Fault, check
 from a2a_adapters.checks.report import Severity, UncheckedError
@@ -22,13 +19,6 @@ if TYPE_CHECKING:
 
     from a2a_adapters.checks.line import Answer
     from a2a_adapters.checks.subject import Subject
-
-_ALGORITHMS = {
-    "ES256", "ES384", "ES512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "EdDSA",
-}  # fmt: skip
-"""Those by a key pair: whoever can check the others can sign as well."""
-
-_MOST = 5
 
 
 @check(
@@ -43,7 +33,7 @@ async def form(subject: Subject) -> AsyncIterator[Fault]:
     for signature, header, where in _signatures(subject):
         if header is None or not isinstance(signature.get("signature"), str):
             yield Fault("the signature is no JSON Web Signature", where)
-        elif header.get("alg") not in _ALGORITHMS:
+        elif header.get("alg") not in ALGORITHMS:
             yield Fault(f"the algorithm {header.get('alg')!r} proves nothing to others", where)
         elif not header.get("kid"):
             yield Fault("the signature does not say by which key it is (kid)", where)
@@ -98,7 +88,7 @@ async def key(subject: Subject) -> AsyncIterator[Fault]:
 async def valid(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of signatures of another card, or by another key."""
     for signature, header, where in _signatures(subject):
-        if not header or header.get("alg") not in _ALGORITHMS:
+        if not header or header.get("alg") not in ALGORITHMS:
             continue
         if isinstance(url := header.get("jku"), str):
             found = _key_of(await _key_set(subject, url), header)
@@ -110,24 +100,8 @@ def _signatures(
     subject: Subject,
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None, str]]:
     """Yield the signatures with their protected headers and where they are."""
-    listed = subject.card.get("signatures")
-    for index, each in enumerate(listed[:_MOST] if isinstance(listed, list) else []):
-        if isinstance(each, dict):
-            yield each, _protected(each.get("protected")), f"/signatures/{index}"
-
-
-def _protected(value: object) -> dict[str, Any] | None:
-    if not isinstance(value, str) or not value.isascii():
-        return None
-    try:
-        header = as_json(binascii.a2b_base64(_padded(value)))
-    except binascii.Error:
-        return None
-    return header if isinstance(header, dict) else None
-
-
-def _padded(text: str) -> str:
-    return text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4)
+    for index, each, header in signatures(subject.card):
+        yield each, header, f"/signatures/{index}"
 
 
 async def _key_set(subject: Subject, url: str) -> Answer:
@@ -144,32 +118,13 @@ def _key_of(answer: Answer, header: dict[str, Any]) -> PyJWK | None:
         UncheckedError: The extra `signing` is not installed.
     """
     try:
-        from jwt import PyJWK, PyJWTError  # noqa: PLC0415 - an extra
+        return key_of(answer.json, header)
     except ImportError as error:
         raise UncheckedError("it needs the extra a2a-adapters[signing]") from error
-    keys = answer.json.get("keys") if isinstance(answer.json, dict) else None
-    for each in keys if isinstance(keys, list) else []:
-        if isinstance(each, dict) and each.get("kid") == header.get("kid"):
-            try:
-                return PyJWK.from_dict(each, algorithm=str(header.get("alg")))
-            except (PyJWTError, ValueError, TypeError):
-                return None
-    return None
 
 
 def _is_valid(
     subject: Subject, signature: dict[str, Any], header: dict[str, Any], found: PyJWK
 ) -> bool:
-    from a2a.utils.signing import (  # noqa: PLC0415 - an extra
-        SignatureVerificationError,
-        create_signature_verifier,
-    )
-
-    verify = create_signature_verifier(lambda _kid, _jku: found, [str(header["alg"])])
     # Parsing changes what it is given.
-    content = as_json(subject.card_answer.content)
-    try:
-        verify(parse_agent_card({**content, "signatures": [signature]}))
-    except (SignatureVerificationError, ParseError, ValueError, TypeError, AttributeError):
-        return False
-    return True
+    return is_signed(as_json(subject.card_answer.content), signature, header, found)

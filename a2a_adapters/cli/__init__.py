@@ -14,6 +14,7 @@ from a2a_adapters.cli.call import call
 from a2a_adapters.cli.chat import chat
 from a2a_adapters.cli.check import check
 from a2a_adapters.cli.client.card import card
+from a2a_adapters.cli.client.command import ClientCommand
 from a2a_adapters.cli.client.parts import MessageCommand
 from a2a_adapters.cli.client.push_config import push_config
 from a2a_adapters.cli.client.send import send
@@ -39,12 +40,14 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,  # its tables take half a second, and cut names in narrow terminals
 )
 
-for command in (serve, chat, check, console, discover, init, plugins, completion):
+for command in (serve, chat, check, console, init, plugins, completion):
     app.command()(command)
 app.command(cls=MessageCommand)(send)
+app.command(cls=ClientCommand)(discover)
 app.command(hidden=True)(call)
 app.command("help")(help_)
 app.command("conformance", hidden=True)(check)

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 class CommandGroup(TyperGroup):
     """The commands: our own, then those of plugins, which are loaded when they are needed."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line; `-v` alone is `--version`, as in a2a-cli 0.2."""
+        return super().parse_args(ctx, ["--version"] if args == ["-v"] else args)
+
     @cached_property
     def _added(self) -> Mapping[str, Any]:
         app = typer.Typer(rich_markup_mode=None)

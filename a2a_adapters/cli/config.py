@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import typer
 
-from a2a_adapters.cli.client.settings import client_lines
-from a2a_adapters.cli.options import ConfigFile, Verbose
+from a2a_adapters.cli.client.settings import client_settings
+from a2a_adapters.cli.options import ConfigFile, OutputForm, Verbose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ def _options() -> None: ...
 
 
 @config.command()
-def show(config: ConfigFile = None, _verbose: Verbose = False) -> None:
+def show(config: ConfigFile = None, output: OutputForm = "text", _verbose: Verbose = False) -> None:
     """Print what `serve` would do here, as a file it reads, and where each line comes from.
 
     The comments at the end are what `send` and the other commands for agents take.
@@ -35,12 +35,38 @@ def show(config: ConfigFile = None, _verbose: Verbose = False) -> None:
     from a2a_adapters.cli.sources import gather  # noqa: PLC0415 - as in `serve`
 
     sources = gather({}, config)
-    lines = list(_lines(sources.settings().model_dump(), sources))
+    content = sources.settings().model_dump()
+    if output == "json":
+        _print_json(content, sources)
+    else:
+        _print(content, sources)
+
+
+def _print_json(content: dict[str, Any], sources: Sources) -> None:
+    """Print each setting by its name, with its value and who says so; passwords are left out."""
+    settings = [
+        {"name": ".".join(path), "value": _safe(value), "origin": sources.origin(".".join(path))}
+        for path, value in _leaves(content)
+    ]
+    variables = [vars(each) for each in client_settings()]
+    typer.echo(json.dumps([*settings, *variables], indent=2, ensure_ascii=False))
+
+
+def _leaves(table: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[Any, Any]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, (*path, key))
+        elif value is not None:
+            yield (*path, key), value
+
+
+def _print(content: dict[str, Any], sources: Sources) -> None:
+    lines = list(_lines(content, sources))
     width = max(len(line) for line, _ in lines)
     for line, origin in lines:
         typer.echo(f"{line:{width}}  # {origin}" if origin else line)
-    for line in client_lines():
-        typer.echo(f"# {line}")
+    for each in client_settings():
+        typer.echo(f"# {each.name}={each.value}  ({each.origin})")
 
 
 def _lines(
@@ -65,6 +91,11 @@ def _quoted(key: str) -> str:
 
 def _shown(value: object) -> str:
     """Return a value as TOML writes it; strings, numbers and lists are as in JSON."""
+    return "inf" if value == math.inf else json.dumps(_safe(value), ensure_ascii=False)
+
+
+def _safe(value: object) -> object:
+    """Return a value as JSON has it, without passwords."""
     if isinstance(value, PurePath):
         value = str(value)
     if isinstance(value, float) and math.isinf(value):
@@ -73,7 +104,7 @@ def _shown(value: object) -> str:
         value = value.replace(f":{password}@", ":***@")
     if isinstance(value, str):
         value = re.sub(r"(?i)(password=)[^&]*", r"\1***", value)
-    return json.dumps(value, ensure_ascii=False)
+    return value
 
 
 def _password(url: str) -> str | None:

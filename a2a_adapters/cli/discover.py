@@ -3,31 +3,65 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+import json
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from a2a_adapters.cli.addresses import as_url
-from a2a_adapters.cli.exits import FAILED, UNREACHABLE, fail
-from a2a_adapters.cli.options import Verbose
+from a2a_adapters.cli.client.command import client_command
 from a2a_adapters.cli.tables import print_table
-from a2a_adapters.errors import RemoteAgentError
+from a2a_adapters.cli.terminal import escaped
+from a2a_adapters.errors import ConfigurationError, RemoteAnswerError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a_adapters.calling.agent import ListedAgent
+    from a2a_adapters.cli.client.access import Access
+
+# ruff: noqa: PLC0415 - as in `task`
 
 
+@client_command
 def discover(
-    host: Annotated[str, typer.Argument(metavar="HOST", show_default=False)],
-    _verbose: Verbose = False,
+    access: Access,
+    host: Annotated[str, typer.Argument(metavar="HOST", show_default=False)] = "",
 ) -> None:
     """List the agents of a host: those of its AI Catalog, or the only one."""
-    from a2a_adapters.calling import RemoteAgent  # noqa: PLC0415 - as in `call`
-    from a2a_adapters.protocol.shown import quote  # noqa: PLC0415
+    url = as_url(host or access.agent_card)
+    if not url:
+        raise ConfigurationError("name a host")
+    found = asyncio.run(_discover(url if "://" in url else f"https://{url}", access))
+    if access.is_json:
+        listed = [
+            {"name": each.name, "address": each.address, "description": each.description}
+            for each in found
+        ]
+        typer.echo(escaped(json.dumps(listed, indent=2, ensure_ascii=False)))
+    else:
+        _print(found)
 
-    url = as_url(host)
-    try:
-        agents = asyncio.run(RemoteAgent.discover(url if "://" in url else f"https://{url}"))
-    except RemoteAgentError as error:
-        fail(str(error), UNREACHABLE)
-    if not agents:
-        fail(f"{url} lists no agents", FAILED)
-    rows = [(quote(each.name), quote(each.address), each.description) for each in agents]
+
+def _print(found: Sequence[ListedAgent]) -> None:
+    from a2a_adapters.protocol.shown import quote
+
+    rows = [(quote(each.name), quote(each.address), each.description) for each in found]
     print_table(("agent", "address", "description"), rows)
+
+
+async def _discover(url: str, access: Access) -> Sequence[ListedAgent]:
+    from a2a_adapters.calling import RemoteAgent
+    from a2a_adapters.cli.client.connect import remote_options
+    from a2a_adapters.cli.client.credentials import Credentials
+    from a2a_adapters.cli.client.problems import NoCardError
+
+    credentials = Credentials(access)
+    auth = credentials if credentials.is_needed else None
+    try:
+        found = await RemoteAgent.discover(url, auth=auth, options=remote_options(access))
+    except RemoteAnswerError as error:
+        raise NoCardError(str(error)) from error
+    if not found:
+        raise RemoteAnswerError(f"{url} lists no agents")
+    return found

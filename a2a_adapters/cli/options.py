@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
@@ -43,3 +43,9 @@ ConfigFile = Annotated[
     ),
 ]
 """The file with what is served, and how."""
+
+OutputForm: TypeAlias = Annotated[
+    Literal["text", "json"],
+    typer.Option("--output", "-o", help="For people, or one document of JSON."),
+]
+"""How data is printed."""

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from importlib import metadata
+from typing import TYPE_CHECKING
 
 import typer
 
-from a2a_adapters.cli.options import Verbose
+from a2a_adapters.cli.options import OutputForm, Verbose
 from a2a_adapters.cli.tables import print_table
 from a2a_adapters.plugins import installed_plugins
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def plugins(_verbose: Verbose = False) -> None:
+    from a2a_adapters.plugins import PluginStatus
+
+
+def plugins(output: OutputForm = "text", _verbose: Verbose = False) -> None:
     """List the plugins found here, their frameworks, and why one is not loaded."""
     statuses = installed_plugins().statuses()
+    if output == "json":
+        typer.echo(json.dumps([asdict(status) for status in statuses], indent=2))
+    else:
+        _print(statuses)
+    if any(status.problem for status in statuses):
+        raise typer.Exit(1)
+
+
+def _print(statuses: Sequence[PluginStatus]) -> None:
     rows = [
         (
             status.name,
@@ -26,8 +43,6 @@ def plugins(_verbose: Verbose = False) -> None:
         for status in statuses
     ]
     print_table(("plugin", "version", "module", "hooks", "frameworks", "status"), rows)
-    if any(status.problem for status in statuses):
-        raise typer.Exit(1)
 
 
 def _installed(distribution: str) -> str:

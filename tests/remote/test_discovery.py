@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 
 import httpx
@@ -215,6 +216,11 @@ async def test_the_command_lists_agents():
         done = await asyncio.to_thread(run, url.removeprefix("http://"))
         address = f"{url}/agents/loud/.well-known/agent-card.json"
         assert done.stdout == f"loud\t{address}\tSay it louder.\n"
+        done = await asyncio.to_thread(run, url, "-o", "json")
+        about = {"name": "loud", "address": address, "description": "Say it louder."}
+        assert json.loads(done.stdout) == [about]
+        nothing = await asyncio.to_thread(run, f"{url}/nothing", "-o", "json")
+        assert json.loads(nothing.stdout)["error"]["code"] == "A2ACLI_ERR_CARD_NOT_FOUND"
         nothing = await asyncio.to_thread(run, f"{url}/nothing")
         assert nothing.returncode == 3
         assert "no agent card" in nothing.stderr

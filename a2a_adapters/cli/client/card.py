@@ -28,7 +28,7 @@ class CardGroup(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line."""
-        if args and args[0] not in self.commands and args[0] != "--help":
+        if args and args[0] not in self.commands and args[0] not in {"-h", "--help"}:
             typer.echo("`card AGENT` is now `card get AGENT`, and --json is -o json", err=True)
             args = ["get"] + ["--output=json" if arg == "--json" else arg for arg in args]
         return super().parse_args(ctx, args)
@@ -68,7 +68,6 @@ async def _get(access: Access, *, validate: bool, extended: bool) -> None:
     from a2a_adapters.cli.client.profile import profile
     from a2a_adapters.cli.client.reference import find_card
     from a2a_adapters.cli.client.signatures import verdict
-    from a2a_adapters.cli.client.validation import check_card
 
     if _is_target(access.agent_card):
         content: Any = await _made(access.agent_card)
@@ -81,9 +80,19 @@ async def _get(access: Access, *, validate: bool, extended: bool) -> None:
         found, url = parse_card(place.content, access.agent_card), place.url
         content = json.loads(place.content)
     if validate:
-        check_card(found)
-    signed = await verdict(found, url, remote_options(access))
+        _validate(found)
+    signed = await verdict(content, url, remote_options(access))
     Output(access).document(content, profile(found, signed, verbose=access.verbose))
+
+
+def _validate(card: AgentCard) -> None:
+    """Refuse a card that lacks what one has to have (A2A 1.0, section 4.4.1)."""
+    from a2a_adapters.calling.card import InvalidCardError
+    from a2a_adapters.checks.schema import missing
+    from a2a_adapters.protocol.wire import to_dict
+
+    if lacking := list(missing(to_dict(card), card.DESCRIPTOR)):
+        raise InvalidCardError(f"the card lacks what A2A 1.0 wants: {', '.join(lacking)}")
 
 
 async def _extended(access: Access) -> tuple[AgentCard, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from a2a_adapters.cli.client.access import Access
@@ -16,8 +16,23 @@ if TYPE_CHECKING:
 _NO_VARIABLES = {"stream", "config"}
 
 
-def client_lines() -> Iterator[str]:
-    """Yield a line for each setting: its variable, its value, and who says so."""
+@dataclass(frozen=True)
+class Setting:
+    """What holds.
+
+    Attributes:
+        name: The variable.
+        value: Its value; secrets are left out.
+        origin: Who says so.
+    """
+
+    name: str
+    value: str
+    origin: str
+
+
+def client_settings() -> Iterator[Setting]:
+    """Yield what is set, or has a default."""
     files = read_variables()
     for each in fields(Access):
         if each.name in _NO_VARIABLES:
@@ -29,5 +44,4 @@ def client_lines() -> Iterator[str]:
         elif name in files:
             value, origin = files[name][0], str(files[name][1])
         if value:
-            shown = "***" if name in SECRETS else printable(value)
-            yield f"{name}={shown}  ({origin})"
+            yield Setting(name, "***" if name in SECRETS else printable(value), origin)
