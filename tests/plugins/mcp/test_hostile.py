@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from a2a_adapters_mcp import McpServer
+from a2a_adapters_mcp.serving import connection as connections
+from a2a_adapters_mcp.serving.connection import ServerGoneError
+from mcp import types
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from a2a_adapters import Data, Progress, RemoteAgent, RemoteOptions, RemoteTaskError, build_app
 from a2a_adapters.testing import running
@@ -69,3 +76,28 @@ async def test_progress_and_questions_are_clipped():
         assert len(asked.question) < 5_000
         assert asked.question.isprintable()
         assert (await talk.send("yes")).text == "accept"
+
+
+async def silent(request):
+    """Begin a session, and answer nothing else."""
+    body = await request.body()
+    if b'"initialize"' not in body:
+        await request.receive()  # until the client has left
+        return Response()
+    about = types.InitializeResult(
+        protocolVersion=types.LATEST_PROTOCOL_VERSION,
+        capabilities=types.ServerCapabilities(),
+        serverInfo=types.Implementation(name="silent", version="1"),
+    )
+    result = about.model_dump(by_alias=True, mode="json", exclude_none=True)
+    answer = {"jsonrpc": "2.0", "id": json.loads(body)["id"], "result": result}
+    return JSONResponse(answer, headers={"mcp-session-id": "1"})
+
+
+async def test_a_server_that_is_silent_is_given_up(monkeypatch):
+    monkeypatch.setattr(connections, "_CLOSING_SECONDS", 0.01)
+    app = Starlette(routes=[Route("/mcp", silent, methods=["POST", "GET", "DELETE"])])
+    async with running(app) as url:
+        with pytest.raises(ServerGoneError, match="did not answer"):
+            async with McpServer(f"{url}/mcp", start_seconds=0.5):
+                pass

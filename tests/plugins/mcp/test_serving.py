@@ -177,6 +177,13 @@ async def test_connections_are_bounded():
     assert len({reply.data[0]["result"] for reply in said}) == 3
 
 
+async def test_connections_that_are_opened_at_once_make_room_for_each_other():
+    async with served(stdio(connections=2)) as agent:
+        unused = (await agent.send(call("pid"))).data[0]["result"]
+        await asyncio.gather(*(agent.send(call("pid")) for _ in range(2)))
+        await until_gone(unused)
+
+
 async def test_what_is_unused_is_closed():
     async with served(stdio(idle_seconds=0.01)) as agent:
         pid = (await agent.send(call("pid"))).data[0]["result"]

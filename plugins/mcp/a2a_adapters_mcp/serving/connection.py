@@ -34,6 +34,9 @@ _PING_SECONDS = 10.0
 _SESSION_LOST = 32600
 """The code by which the SDK tells that a server over HTTP does not know the session any more."""
 
+_CLOSING_SECONDS = 5.0
+"""How long closing may take: over HTTP the server is told, and may not answer."""
+
 _MOST_NEWS = 1_000
 
 _LOST = {types.CONNECTION_CLOSED, _SESSION_LOST}
@@ -113,7 +116,7 @@ class Connection:
             await asyncio.wait({beginning})
             if not self._is_ready:
                 self._keeping.cancel()
-                await asyncio.wait({self._keeping})
+                await self._closed(self._keeping)
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], news: asyncio.Queue[News | None]
@@ -166,7 +169,13 @@ class Connection:
         """End the session, and the server if it is ours."""
         self._ending.set()
         if self._keeping is not None:
-            await asyncio.wait({self._keeping})
+            await self._closed(self._keeping)
+
+    async def _closed(self, keeping: asyncio.Task[None]) -> None:
+        """Wait until all is closed; a server that is told of it and does not answer is left."""
+        await asyncio.wait({keeping}, timeout=_CLOSING_SECONDS)
+        keeping.cancel()
+        await asyncio.wait({keeping})
 
     async def _wait(self, session: Session, calling: asyncio.Task[Any]) -> None:
         """Wait for a call, or for the end of the server in it."""

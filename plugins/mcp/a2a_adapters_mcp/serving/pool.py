@@ -88,6 +88,7 @@ class PerConversation(Connections):
         self._idle_seconds = idle_seconds
         self._idle: dict[Key, tuple[Connection, asyncio.TimerHandle]] = {}
         self._used: set[Connection] = set()
+        self._opening = 0
 
     @asynccontextmanager
     async def lease(self, key: Key) -> AsyncGenerator[Connection]:
@@ -95,8 +96,7 @@ class PerConversation(Connections):
         async with self._slots:
             connection = self._take(key)
             if connection is None:
-                await self._make_room()
-                connection = await self._new()
+                connection = await self._open()
             self._used.add(connection)
             try:
                 yield connection
@@ -127,9 +127,17 @@ class PerConversation(Connections):
         in_background(connection.close())
         return None
 
+    async def _open(self) -> Connection:
+        self._opening += 1
+        try:
+            await self._make_room()
+            return await self._new()
+        finally:
+            self._opening -= 1
+
     async def _make_room(self) -> None:
         """Close what is unused the longest, if there would be too many."""
-        while self._idle and len(self._idle) + len(self._used) >= self._limit:
+        while self._idle and len(self._idle) + len(self._used) + self._opening > self._limit:
             await self._drop(next(iter(self._idle)))
 
     def _keep(self, key: Key, connection: Connection) -> None:
