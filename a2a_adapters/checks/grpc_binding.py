@@ -57,7 +57,7 @@ async def _ask(subject: Subject, interface: Interface) -> str:
         async with asyncio.timeout(subject.line.patience):
             url = grpc_url(interface.url, subject.url)
             async with await open_channel(url, subject.url, _OPTIONS) as channel:
-                metadata = (("a2a-version", interface.version),)
+                metadata = (("a2a-version", _sendable(interface.version)),)
                 stub = A2AServiceStub(channel)  # type: ignore[no-untyped-call]
                 await stub.GetTask(request, metadata=metadata)
     except AioRpcError as error:
@@ -67,3 +67,8 @@ async def _ask(subject: Subject, interface: Interface) -> str:
     except RemoteAgentError as error:
         return f"nothing: {error}"
     return "by a task"
+
+
+def _sendable(version: str) -> str:
+    """Return a version that metadata may have: what is none is told of by another check."""
+    return version if version.isascii() and version.isprintable() else "1.0"

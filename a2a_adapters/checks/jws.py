@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from jwt import PyJWK
 
-ALGORITHMS = frozenset({
+_ALGORITHMS = frozenset({
     "ES256", "ES384", "ES512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "EdDSA",
 })  # fmt: skip
 """Those by a key pair: whoever can check the others can sign as well."""
@@ -31,6 +31,12 @@ def signatures(
     for index, each in enumerate(listed[:_MOST] if isinstance(listed, list) else []):
         if isinstance(each, dict):
             yield index, each, _protected(each.get("protected"))
+
+
+def proves(header: Mapping[str, Any]) -> bool:
+    """Tell whether the algorithm of a signature proves anything to others."""
+    algorithm = header.get("alg")
+    return isinstance(algorithm, str) and algorithm in _ALGORITHMS
 
 
 def key_of(key_set: object, header: Mapping[str, Any]) -> PyJWK | None:
@@ -64,10 +70,9 @@ def is_signed(
         create_signature_verifier,
     )
 
-    algorithm = header.get("alg")
-    if algorithm not in ALGORITHMS:
+    if not proves(header):
         return False
-    verify = create_signature_verifier(lambda _kid, _jku: key, [str(algorithm)])
+    verify = create_signature_verifier(lambda _kid, _jku: key, [str(header["alg"])])
     try:
         verify(parse_agent_card({**card, "signatures": [signature]}))
     except (SignatureVerificationError, ParseError, ValueError, TypeError, AttributeError):

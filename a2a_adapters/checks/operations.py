@@ -138,5 +138,6 @@ def _outcome(answer: Answer, body: Any) -> Outcome:
 
 def _with_code(answer: Answer, error: dict[str, Any], details: list[Any]) -> Outcome:
     reasons = [each.get("reason") for each in details if isinstance(each, dict)]
-    code = next((_CODES[each] for each in reasons if each in _CODES), None)
+    known = (_CODES.get(each) for each in reasons if isinstance(each, str))
+    code = next((each for each in known if each is not None), None)
     return Outcome(answer, error=error, code=code, details=details)

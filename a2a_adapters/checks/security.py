@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 _STRANGER = "https://stranger.example"
 _TRACE = re.compile(
     r"Traceback \(most recent call last\)|File \\?\"[^\"]{1,200}\\?\", line \d+"
-    r"|^\s+at [\w.$<>]+ ?\([^)]{1,200}:\d+(:\d+)?\)|\bat [\w.$]+\([\w]+\.(java|kt|scala):\d+\)"
+    r"|^[ \t]+at [\w.$<>]+ ?\([^)]{1,200}:\d{1,9}(:\d{1,9})?\)"
+    r"|\bat [\w.$]+\([\w]+\.(java|kt|scala):\d+\)"
     r"|goroutine \d+ \[|panicked at |\.(py|js|ts|go|rs|java|cs):\d+(:\d+)?\b",
     re.MULTILINE,
 )

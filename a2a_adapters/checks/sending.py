@@ -92,10 +92,11 @@ async def states(subject: Subject) -> AsyncIterator[Fault]:
 async def roles(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of answers in the user's name."""
     for each in await _open(subject):
-        result = (await sent(subject, each)).result
-        result = result if isinstance(result, dict) else {}
-        status = task_of(await sent(subject, each)).get("status")
-        spoken = result.get("message") or (status.get("message") if status else None)
+        told = await sent(subject, each)
+        result = told.result if isinstance(told.result, dict) else {}
+        status = task_of(told).get("status")
+        asked = status.get("message") if isinstance(status, dict) else None
+        spoken = result.get("message") or asked
         if isinstance(spoken, dict) and spoken.get("role") != "ROLE_AGENT":
             yield Fault(f"{each.name} answers as {spoken.get('role')!r}", each.where)
 

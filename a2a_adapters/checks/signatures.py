@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+
+import httpx
 
 from a2a_adapters.checks.addresses import host_reach
-from a2a_adapters.checks.jws import ALGORITHMS, is_signed, key_of, signatures
+from a2a_adapters.checks.jws import is_signed, key_of, proves, signatures
 from a2a_adapters.checks.line import as_json
 from a2a_adapters.checks.model import Fault, check
 from a2a_adapters.checks.report import Severity, UncheckedError
@@ -33,7 +34,7 @@ async def form(subject: Subject) -> AsyncIterator[Fault]:
     for signature, header, where in _signatures(subject):
         if header is None or not isinstance(signature.get("signature"), str):
             yield Fault("the signature is no JSON Web Signature", where)
-        elif header.get("alg") not in ALGORITHMS:
+        elif not proves(header):
             yield Fault(f"the algorithm {header.get('alg')!r} proves nothing to others", where)
         elif not header.get("kid"):
             yield Fault("the signature does not say by which key it is (kid)", where)
@@ -50,10 +51,7 @@ async def key_address(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of keys that anybody on the way could replace."""
     for _, header, where in _signatures(subject):
         url = (header or {}).get("jku")
-        if not isinstance(url, str):
-            continue
-        parts = urlsplit(url)
-        if parts.scheme != "https" and host_reach(parts.hostname or "") is Reach.PUBLIC:
+        if isinstance(url, str) and _is_open(url):
             yield Fault(f"the key is fetched from {url}", where)
 
 
@@ -88,7 +86,7 @@ async def key(subject: Subject) -> AsyncIterator[Fault]:
 async def valid(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of signatures of another card, or by another key."""
     for signature, header, where in _signatures(subject):
-        if not header or header.get("alg") not in ALGORITHMS:
+        if not header or not proves(header):
             continue
         if isinstance(url := header.get("jku"), str):
             found = _key_of(await _key_set(subject, url), header)
@@ -102,6 +100,15 @@ def _signatures(
     """Yield the signatures with their protected headers and where they are."""
     for index, each, header in signatures(subject.card):
         yield each, header, f"/signatures/{index}"
+
+
+def _is_open(url: str) -> bool:
+    """Tell whether an address is public and not encrypted; no address is for another check."""
+    try:
+        parsed = httpx.URL(url)
+        return parsed.scheme != "https" and host_reach(parsed.host) is Reach.PUBLIC
+    except (httpx.InvalidURL, UnicodeError):
+        return False
 
 
 async def _key_set(subject: Subject, url: str) -> Answer:

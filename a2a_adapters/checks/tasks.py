@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from a2a_adapters.checks.addresses import host_reach
 from a2a_adapters.checks.dialogue import ENDED, ended_task, long_task, state_of
-from a2a_adapters.checks.interfaces import CANCEL, GET, LIST, REST, SUBSCRIBE
+from a2a_adapters.checks.interfaces import CANCEL, GET, LIST, REST, SUBSCRIBE, listed
 from a2a_adapters.checks.model import Fault, check
 from a2a_adapters.checks.operations import call
 from a2a_adapters.checks.report import Severity
@@ -34,7 +34,7 @@ async def is_listed(subject: Subject) -> AsyncIterator[Fault]:
         if name := await ended_task(subject, each):
             told = await call(subject.line, each, LIST, {"pageSize": 50})
             tasks = told.result.get("tasks") if isinstance(told.result, dict) else None
-            names = [task.get("id") for task in tasks or [] if isinstance(task, dict)]
+            names = [task.get("id") for task in listed(tasks) if isinstance(task, dict)]
             if isinstance(told.result, dict) and name not in names:
                 yield Fault(f"{each.name} does not list a task it has just ended", each.where)
 

@@ -39,7 +39,7 @@ _INJECTION = re.compile(
     | \b(reveal|print|repeat|send|leak|exfiltrate)\s+(me\s+|us\s+)?(all\s+)?(your|the|any)\s+
         (system\s+prompt|hidden\s+instructions|api[\s_-]?keys?|passwords?|credentials|secrets?|
          access\s+tokens?|conversation\s+history)
-    | <\s*/?\s*(system|important|instructions?|assistant)\s*>
+    | <\s*+/?\s*+(system|important|instructions?|assistant)\s*>
     | <\|(im_start|im_end|system|endoftext)\|>
     | \[/?INST\]
     """,
@@ -49,7 +49,7 @@ _MARKUP = re.compile(r"<\s*(script|iframe|object|embed|svg|img|style)\b|javascri
 _SECRET = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36,}"
     r"|\bsk-[A-Za-z0-9_-]{20,}|\bxox[abprs]-[A-Za-z0-9-]{10,}|\bAIza[0-9A-Za-z_-]{35}"
-    r"|\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"
+    r"|(?<![\w-])eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"
 )
 
 

@@ -56,5 +56,5 @@ async def _fetched(jku: str, url: httpx.URL | None, options: RemoteOptions) -> o
         async with make_client(url, options, None) as http:
             response = await http.get(jku, extensions={MAX_BYTES: options.card_bytes})
         return response.json()
-    except (httpx.HTTPError, A2AAdaptersError, ValueError):
+    except (httpx.HTTPError, httpx.InvalidURL, A2AAdaptersError, ValueError):
         return None
