@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import httpx
 
-from a2a_adapters.errors import ConfigurationError, RemoteAuthError
+from a2a_adapters.errors import A2AAdaptersError, ConfigurationError, RemoteAuthError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -137,5 +137,7 @@ async def _step(step: Awaitable[httpx.Request]) -> httpx.Request | None:
         return await step
     except StopAsyncIteration:
         return None
+    except A2AAdaptersError:
+        raise
     except Exception as error:
         raise RemoteAuthError(f"the credentials cannot be had: {type(error).__name__}") from error

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 from a2a.client.card_resolver import parse_agent_card
 from a2a.client.errors import A2AClientError
+from a2a.types import SecurityScheme
 from google.protobuf.json_format import ParseError
 from pydantic_core import from_json
 
@@ -143,6 +144,9 @@ def _reason(content: bytes) -> str:
     return quote(told, _REASON_LENGTH) if isinstance(told, str) and not is_page else ""
 
 
+_SCHEMES = frozenset(field.json_name for field in SecurityScheme.DESCRIPTOR.fields)
+
+
 class InvalidCardError(RemoteAnswerError):
     """What was found in the place of a card is none."""
 
@@ -154,12 +158,28 @@ def parse_card(content: bytes, source: str) -> AgentCard:
         InvalidCardError: It is none, or names no interface; the text says where it came from.
     """
     try:
-        card = parse_agent_card(from_json(content))
+        card = card_of(from_json(content))
     except (ValueError, TypeError, AttributeError, ParseError, A2AClientError) as error:
         raise InvalidCardError(f"what {source} answers is not an agent card") from error
     if not card.supported_interfaces:
         raise InvalidCardError(f"the card at {source} names no interface")
     return card
+
+
+def card_of(content: Any) -> AgentCard:
+    """Return the card that parsed JSON is, which may be changed.
+
+    A card for both versions of the protocol says each security scheme twice in one object, and
+    the SDK would read the older form, which has no device flow.
+
+    Raises:
+        ValueError, TypeError, AttributeError, ParseError: It is none.
+    """
+    schemes = content.get("securitySchemes") or {}
+    for name, scheme in schemes.items():
+        if current := _SCHEMES & scheme.keys():
+            schemes[name] = {key: scheme[key] for key in current}
+    return parse_agent_card(content)
 
 
 def describe(card: AgentCard) -> AgentDescription:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import binascii
 from typing import TYPE_CHECKING, Any
 
-from a2a.client.card_resolver import parse_agent_card
 from google.protobuf.json_format import ParseError
 
+from a2a_adapters.calling.card import card_of
 from a2a_adapters.checks.line import as_json
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def is_signed(
         return False
     verify = create_signature_verifier(lambda _kid, _jku: key, [str(header["alg"])])
     try:
-        verify(parse_agent_card({**card, "signatures": [signature]}))
+        verify(card_of({**card, "signatures": [signature]}))
     except (SignatureVerificationError, ParseError, ValueError, TypeError, AttributeError):
         return False
     return True

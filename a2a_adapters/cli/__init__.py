@@ -13,6 +13,7 @@ from a2a_adapters.cli.added import CommandGroup
 from a2a_adapters.cli.call import call
 from a2a_adapters.cli.chat import chat
 from a2a_adapters.cli.check import check
+from a2a_adapters.cli.client.auth import auth
 from a2a_adapters.cli.client.card import card
 from a2a_adapters.cli.client.command import ClientCommand
 from a2a_adapters.cli.client.parts import MessageCommand
@@ -51,6 +52,7 @@ app.command(cls=ClientCommand)(discover)
 app.command(hidden=True)(call)
 app.command("help")(help_)
 app.command("conformance", hidden=True)(check)
+app.add_typer(auth, name="auth")
 app.add_typer(card, name="card")
 app.add_typer(task, name="task")
 task.add_typer(push_config, name="push-config")

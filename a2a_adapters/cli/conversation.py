@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from a2a_adapters.calling import HeadersAuth, RemoteAgent, RemoteOptions
+from a2a_adapters.calling.card import agent_url
+from a2a_adapters.cli.client.oauth.stored import stored_token
 from a2a_adapters.cli.exits import FAILED, TIMED_OUT, UNAUTHENTICATED, UNREACHABLE, USAGE, fail
 from a2a_adapters.cli.several import agents_at, name_one
 from a2a_adapters.errors import (
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 def make_agent(url: str, headers: Mapping[str, str], timeout: float) -> RemoteAgent:
     """Return the agent that the command line names."""
     options = RemoteOptions(timeout=timeout, progress=True)
-    return RemoteAgent(url, auth=HeadersAuth(headers) if headers else None, options=options)
+    auth = HeadersAuth(headers) if headers else stored_token(agent_url(url), options)
+    return RemoteAgent(url, auth=auth, options=options)
 
 
 def converse(

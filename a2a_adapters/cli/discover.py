@@ -52,14 +52,16 @@ def _print(found: Sequence[ListedAgent]) -> None:
 
 async def _discover(url: str, access: Access) -> Sequence[ListedAgent]:
     from a2a_adapters.calling import RemoteAgent
+    from a2a_adapters.calling.card import agent_url
     from a2a_adapters.cli.client.connect import remote_options
     from a2a_adapters.cli.client.credentials import Credentials
     from a2a_adapters.cli.client.problems import NoCardError
 
-    credentials = Credentials(access)
-    auth = credentials if credentials.is_needed else None
+    options = remote_options(access)
+    credentials = Credentials(access, options)
+    auth = credentials if credentials.is_needed(agent_url(url)) else None
     try:
-        found = await RemoteAgent.discover(url, auth=auth, options=remote_options(access))
+        found = await RemoteAgent.discover(url, auth=auth, options=options)
     except RemoteAnswerError as error:
         raise NoCardError(str(error)) from error
     if not found:

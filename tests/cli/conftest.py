@@ -59,7 +59,7 @@ def run(tmp_path):
     """Return what runs a command away from everybody's own settings."""
 
     async def run(*arguments, text="", **variables):
-        kept = {k: v for k, v in os.environ.items() if not k.startswith("A2ACLI_")}
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("A2ACLI_", "XDG_"))}
         environment = {**kept, "HOME": str(tmp_path), **variables}
 
         def start():

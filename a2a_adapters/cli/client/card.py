@@ -76,7 +76,7 @@ async def _get(access: Access, *, validate: bool, extended: bool) -> None:
         found, content, url = *await _extended(access), None
     else:
         options = remote_options(access)
-        place = await find_card(access.agent_card, Credentials(access), options)
+        place = await find_card(access.agent_card, Credentials(access, options), options)
         found, url = parse_card(place.content, access.agent_card), place.url
         content = json.loads(place.content)
     if validate:

@@ -21,6 +21,7 @@ from a2a_adapters.calling.connection import Connections
 from a2a_adapters.calling.failure import translate
 from a2a_adapters.calling.options import RemoteOptions
 from a2a_adapters.cli.client.credentials import Credentials
+from a2a_adapters.cli.client.oauth.store import Store
 from a2a_adapters.cli.client.reference import find_card
 from a2a_adapters.errors import ConfigurationError, RemoteRefusedError
 
@@ -95,8 +96,8 @@ async def connected(access: Access, *, streaming: bool = True) -> AsyncGenerator
     Raises:
         RemoteAgentError: It has no card, or speaks nothing that we do.
     """
-    credentials = Credentials(access)
     options = remote_options(access)
+    credentials = Credentials(access, options)
     found = await find_card(access.agent_card, credentials, options)
     full = parse_card(found.content, access.agent_card)
     credentials.card = full
@@ -105,7 +106,7 @@ async def connected(access: Access, *, streaming: bool = True) -> AsyncGenerator
     options = remote_options(access, _bindings(card, access.transport or []))
     if access.transport:
         options = replace(options, trusted_hosts=_own_addresses(card, found.url))
-    auth = credentials if credentials.is_needed else None
+    auth = credentials if credentials.is_needed(found.url) else None
     connections = Connections(found.url, card, auth, options, found.url)
     try:
         client = (await connections.get()).client
@@ -130,7 +131,7 @@ def _tls(access: Access) -> ssl.SSLContext | None:
         return None
     context = ssl.create_default_context()
     if access.insecure:
-        has_secret = access.bearer or access.api_key or access.svc_param
+        has_secret = access.bearer or access.api_key or access.svc_param or Store().read()
         secret = ", and credentials are sent to whoever answers" if has_secret else ""
         typer.echo(f"WARNING: --insecure: certificates are not verified{secret}", err=True)
         context.check_hostname = False

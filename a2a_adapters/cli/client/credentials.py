@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import httpx
 import typer
 
+from a2a_adapters.cli.client.oauth.stored import stored_token
 from a2a_adapters.cli.client.parameters import read_parameters
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from a2a.types import AgentCard, APIKeySecurityScheme
 
+    from a2a_adapters.calling.options import RemoteOptions
     from a2a_adapters.cli.client.access import Access
 
 _KEY_HEADER = "X-API-Key"
@@ -26,22 +28,28 @@ class Credentials(httpx.Auth):
     The endpoint of a card gets no token and no key unless it asks for one by a challenge
     (a2a-cli 0.2, `A2ACLI_AUTH_008`).
 
+    What `auth login` got goes along where nothing else is given.
+
     Args:
         access: The options.
+        options: How a login is renewed.
     """
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, options: RemoteOptions) -> None:
         self._bearer = access.bearer
         self._api_key = access.api_key
         self._parameters = read_parameters(access.svc_param or [])
+        self._options = options
+        is_given = self._bearer or self._api_key or self._parameters
+        self._stored = None if is_given else stored_token(None, options)
         self._shows = access.debug
         self.card: AgentCard | None = None
         """The agent's card, once that is known."""
 
-    @property
-    def is_needed(self) -> bool:
-        """Whether there is anything to send or to show."""
-        return bool(self._bearer or self._api_key or self._parameters or self._shows)
+    def is_needed(self, url: httpx.URL | None) -> bool:
+        """Tell whether there is anything to send to an agent, or to show; None is any agent."""
+        has_login = self._stored is not None and stored_token(url, self._options) is not None
+        return bool(self._bearer or self._api_key or self._parameters or self._shows or has_login)
 
     async def async_auth_flow(
         self, request: httpx.Request
@@ -50,18 +58,29 @@ class Credentials(httpx.Auth):
         self._show(f"> {request.method} {request.url}", request.content)
         request.headers.update(self._parameters)
         if self.card is not None:
-            self._add(request, _key_scheme(self.card))
+            await self._add(request, _key_scheme(self.card))
         response = yield request
-        challenge = response.headers.get("www-authenticate", "")
-        if self.card is None and response.status_code == httpx.codes.UNAUTHORIZED and challenge:
-            self._add(request, None)
+        if response.status_code == httpx.codes.UNAUTHORIZED and await self._add_now(
+            request, response
+        ):
             response = yield request
         is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
         if self._shows:
             body = b"(a stream)" if is_stream else await response.aread()
             self._show(f"< HTTP {response.status_code}", body)
 
-    def _add(self, request: httpx.Request, scheme: APIKeySecurityScheme | None) -> None:
+    async def _add_now(self, request: httpx.Request, refusal: httpx.Response) -> bool:
+        """Add to a request what it was refused without; tell whether there is anything."""
+        if self._stored is not None:
+            return await self._stored.add_other(request)
+        if self.card is not None or not refusal.headers.get("www-authenticate"):
+            return False
+        await self._add(request, None)
+        return True
+
+    async def _add(self, request: httpx.Request, scheme: APIKeySecurityScheme | None) -> None:
+        if self._stored is not None:
+            await self._stored.add(request)
         if self._bearer:
             request.headers["Authorization"] = f"Bearer {self._bearer}"
         if not self._api_key:
@@ -82,7 +101,8 @@ class Credentials(httpx.Auth):
 
     def redacted(self, text: str) -> str:
         """Return text without anything secret."""
-        for secret in (self._bearer, self._api_key, *self._parameters.values()):
+        stored = self._stored.secrets if self._stored else ()
+        for secret in (self._bearer, self._api_key, *self._parameters.values(), *stored):
             if secret:
                 text = text.replace(secret, "***")
         return text

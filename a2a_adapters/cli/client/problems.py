@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from a2a.utils.errors import JSON_RPC_ERROR_CODE_MAP
 
 from a2a_adapters.calling.card import InvalidCardError
+from a2a_adapters.cli.client.oauth.store import Store, origin_named
 from a2a_adapters.cli.exits import (
     FAILED,
     TIMED_OUT,
@@ -17,6 +18,7 @@ from a2a_adapters.cli.exits import (
 )
 from a2a_adapters.errors import (
     A2AAdaptersError,
+    ConfigurationError,
     RemoteAgentError,
     RemoteAnswerError,
     RemoteAuthError,
@@ -72,10 +74,20 @@ def _remote(error: RemoteAgentError, access: Access) -> Problem:
 
 
 def _credentials(text: str, access: Access) -> Problem:
+    login = access.again("auth login")
     if access.bearer or access.api_key or access.svc_param or access.client_cert:
         return Problem("A2ACLI_ERR_AUTH_FAILED", text, UNAUTHENTICATED)
-    hint = "give --bearer or --api-key, or set A2ACLI_BEARER or A2ACLI_API_KEY"
+    if _is_logged_in(access.agent_card):
+        return Problem("A2ACLI_ERR_AUTH_FAILED", text, UNAUTHENTICATED, f"log in anew: {login}")
+    hint = f"give --bearer or --api-key, or their variables, or log in by OAuth: {login}"
     return Problem("A2ACLI_ERR_CREDENTIALS_MISSING", text, UNAUTHENTICATED, hint)
+
+
+def _is_logged_in(reference: str) -> bool:
+    try:
+        return origin_named(reference) in Store().read()
+    except ConfigurationError:  # a file, or one that cannot be read
+        return False
 
 
 def _follow(error: RemoteConnectionError | RemoteTimeoutError, access: Access) -> str | None:
