@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import math
 import sys
@@ -204,9 +205,12 @@ class Server(uvicorn.Server):
         """
         loop = (self.config.get_loop_factory() or asyncio.new_event_loop)()
         asyncio.set_event_loop(loop)
+        gc.collect()
+        gc.freeze()  # what is imported and built by now stays, and is looked at no more
         try:
             loop.run_until_complete(self.serve(sockets))
         finally:
+            gc.unfreeze()
             _end(loop)
             asyncio.set_event_loop(None)
             loop.close()
