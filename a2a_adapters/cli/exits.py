@@ -79,9 +79,14 @@ def end(error: Exception, *, verbose: bool) -> NoReturn:
     """Tell of an error and leave the process; `verbose` shows where it came from as well."""
     if verbose:
         typer.echo("".join(traceback.format_exception(error)), err=True, nl=False)
-    place = origin(error)
-    typer.echo(f"a2a-adapters: {f'{place}: ' if place else ''}{error}", err=True)
+    typer.echo(f"a2a-adapters: {located(error)}", err=True)
     sys.exit(_code(error))
+
+
+def located(error: Exception) -> str:
+    """Return what an error says, behind the line of the user's file that it comes from, if any."""
+    place = origin(error)
+    return f"{place}: {error}" if place else str(error)
 
 
 def _code(error: Exception) -> int:

@@ -98,7 +98,9 @@ async def connect(
     headers = as_user(user) if user else {}
     if extensions:
         headers["A2A-Extensions"] = ", ".join(extensions)
-    async with httpx.AsyncClient(headers=headers, timeout=60) as http:
+    # A server closes what is idle for five seconds: on a busy machine, that is soon.
+    limits = httpx.Limits(keepalive_expiry=1)
+    async with httpx.AsyncClient(headers=headers, timeout=60, limits=limits) as http:
         card = await A2ACardResolver(http, url).get_agent_card()
         config = ClientConfig(
             httpx_client=http,

@@ -35,7 +35,7 @@ from pydantic import BaseModel
 
 
 async def main(options: argparse.Namespace) -> None:
-    async with httpx.AsyncClient(timeout=60) as http:
+    async with httpx.AsyncClient(timeout=60, limits=httpx.Limits(keepalive_expiry=1)) as http:
         card = await A2ACardResolver(http, options.url).get_agent_card()
         if options.action == "card":
             show("card", card)

@@ -15,6 +15,7 @@ from a2a_adapters.cli.exits import (
     UNREACHABLE,
     USAGE,
     Problem,
+    located,
 )
 from a2a_adapters.errors import (
     A2AAdaptersError,
@@ -51,7 +52,7 @@ def problem_of(error: A2AAdaptersError, access: Access) -> Problem:
     """Return what a command ends with, and says."""
     if isinstance(error, RemoteAgentError):
         return _remote(error, access)
-    return Problem("A2ACLI_ERR_USAGE", str(error), USAGE)
+    return Problem("A2ACLI_ERR_USAGE", located(error), USAGE)
 
 
 def _remote(error: RemoteAgentError, access: Access) -> Problem:
