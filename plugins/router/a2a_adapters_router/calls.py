@@ -40,7 +40,7 @@ class Usage:
     def is_sensible(self, received: str) -> bool:
         """Tell whether an answer can have used so much."""
         is_enough = self.input > 0 and (self.output > 0 or not received)
-        return is_enough and self.output >= 0 and self.total < _MOST_TOKENS
+        return is_enough and min(self.output, self.cached) >= 0 and self.total < _MOST_TOKENS
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(

@@ -9,7 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from a2a_adapters import Data, InvalidInputError
 
 if TYPE_CHECKING:
-    from a2a_adapters import AgentRequest, Part
+    from collections.abc import Mapping
+
+    from a2a_adapters import JSON, AgentRequest, Part
 
 AUTO = "auto"
 SMART_ROUTING: Final = "smart-routing"
@@ -39,10 +41,14 @@ class Choice(BaseModel):
 
 
 def is_choice(part: Part) -> bool:
-    """Tell whether a part is for the router: data that holds a choice."""
+    """Tell whether a part is for the router: data that holds a choice, and nothing for a model."""
+    return bool(_asked_in(part))
+
+
+def _asked_in(part: Part) -> Mapping[str, JSON]:
     if not isinstance(part, Data) or not isinstance(part.value, dict):
-        return False
-    return not Choice.model_fields.keys().isdisjoint(part.value)
+        return {}
+    return part.value if part.value.keys() <= Choice.model_fields.keys() else {}
 
 
 def read_choice(request: AgentRequest) -> Choice:
@@ -53,8 +59,7 @@ def read_choice(request: AgentRequest) -> Choice:
     """
     asked = {key: value for key, value in request.metadata.items() if key in Choice.model_fields}
     for part in request.parts:
-        if isinstance(part, Data) and isinstance(part.value, dict):
-            asked |= {k: v for k, v in part.value.items() if k in Choice.model_fields}
+        asked |= _asked_in(part)
     try:
         return Choice.model_validate(asked)
     except ValidationError as error:

@@ -243,6 +243,12 @@ async def test_data_is_sent_as_text_but_not_what_is_asked_of_the_router():
     assert "model" not in str(said[1])
 
 
+async def test_data_that_only_looks_like_a_choice_is_sent():
+    async with routed({"one": Provider(answer=None)}) as agent:
+        reply = await agent.send(Data({"model": "T", "year": 1908}))
+    assert reply.text == '{"model":"T","year":1908}'
+
+
 @pytest.mark.parametrize(
     ("part", "text"),
     [

@@ -79,6 +79,14 @@ async def test_what_a_provider_does_not_tell_is_counted(usage):
     assert reply.metadata["cost_envelope"]["actual"] > 0
 
 
+async def test_fewer_than_no_tokens_from_a_cache_are_not_believed():
+    told = {**usage(2, 9), "prompt_tokens_details": {"cached_tokens": -1_000_000}}
+    prices = {"one": {"input": 1000, "cached": 100, "output": 2000}}
+    async with routed({"one": Provider(usage=told)}, prices=prices) as agent:
+        envelope = (await agent.send("hello there")).metadata["cost_envelope"]
+    assert envelope["actual"] <= envelope["estimated"]
+
+
 async def test_a_call_over_budget_is_never_made():
     providers = {"one": Provider(), "two": Provider()}
     async with routed(providers, prices=PRICES) as agent:
