@@ -23,6 +23,7 @@ from a2a_adapters.cli.client.task import task
 from a2a_adapters.cli.config import config
 from a2a_adapters.cli.console import console
 from a2a_adapters.cli.db import db
+from a2a_adapters.cli.demo import demo_server
 from a2a_adapters.cli.discover import discover
 from a2a_adapters.cli.exits import CommandError, end
 from a2a_adapters.cli.help import COMPLETE, completion, help_
@@ -45,7 +46,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # its tables take half a second, and cut names in narrow terminals
 )
 
-for command in (serve, chat, check, console, init, plugins, completion):
+for command in (serve, chat, check, console, demo_server, init, plugins, completion):
     app.command()(command)
 app.command(cls=MessageCommand)(send)
 app.command(cls=ClientCommand)(discover)
