@@ -197,15 +197,19 @@ class Runtime(OptionalOperations):
         subscriber = self._subscriber(context, params.configuration)
         run = await self._start(params, context, subscriber)
         if isinstance(run, Repeated):
-            return await self._read_again(run, params.message, context, subscriber)
+            return await self._read_again(run, params, context, subscriber)
         leave = partial(run.live.unsubscribe, subscriber)
         return Subscription(subscriber, self.figures, run, leave)
 
     async def _read_again(
-        self, first: Repeated, message: Message, context: ServerCallContext, subscriber: Subscriber
+        self,
+        first: Repeated,
+        params: SendMessageRequest,
+        context: ServerCallContext,
+        subscriber: Subscriber,
     ) -> Subscription:
         """Return the stream of what a message began when it came first."""
-        return await self._repeats.read(first, message, context, subscriber)
+        return await self._repeats.read(first, params.message, context, subscriber)
 
     async def open_subscription(
         self, params: SubscribeToTaskRequest, context: ServerCallContext

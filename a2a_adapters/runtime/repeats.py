@@ -52,7 +52,7 @@ class Repeats:
         if first.run is not None:
             return await first.run.wait(until_begun=until_begun)
         live = await self._begun(first, message, context)
-        while not (live.reply or _is_answered(live, until_begun=until_begun)):
+        while not _is_answered(live, until_begun=until_begun):
             # Another process works on it, or has until it is known to be gone.
             await asyncio.sleep(_PAUSE_SECONDS)
             live = await self._begun(first, message, context)
@@ -89,20 +89,31 @@ class Repeats:
     ) -> Subscription:
         """Return the stream of what a message began when it came first, from now on."""
         live = first.run.live if first.run else await self._begun(first, message, context)
-        if live.is_over:
+        if first.run.has_answered if first.run else _is_answered(live, until_begun=False):
             last = Update(live.reply) if live.reply else live.snapshot()
-            assert last is not None  # noqa: S101 - what is over has one of the two
+            assert last is not None  # noqa: S101 - what was answered has one of the two
             subscriber.push(last)
             subscriber.close()
-        else:
-            live.subscribe(subscriber)
-            live.show(subscriber)
-            self._live.watch(live)
+            return Subscription(subscriber, self._figures)
+        live.subscribe(subscriber)
+        live.show(subscriber)
+        self._live.watch(live)
         leave = partial(self._live.leave, live, subscriber)
         return Subscription(subscriber, self._figures, on_close=leave)
 
+    async def is_answered(
+        self, first: Repeated, message: Message, context: ServerCallContext
+    ) -> bool:
+        """Tell whether what a message began has ended, or asks.
+
+        Raises:
+            TaskNotFoundError: There is nothing of it any more.
+        """
+        live = await self._begun(first, message, context)
+        return _is_answered(live, until_begun=False)
+
 
 def _is_answered(live: LiveTask, *, until_begun: bool) -> bool:
-    if until_begun:
+    if until_begun and not live.is_over:
         return live.state != states.UNSPECIFIED  # else nobody was told of the task yet
-    return live.state in states.SETTLED
+    return live.is_over or live.state in states.SETTLED

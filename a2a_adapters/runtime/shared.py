@@ -195,11 +195,22 @@ class SharedRuntime(Runtime):
             return await self._followed(params.id, context, self._subscriber(context))
 
     async def _read_again(
-        self, first: Repeated, message: Message, context: ServerCallContext, subscriber: Subscriber
+        self,
+        first: Repeated,
+        params: SendMessageRequest,
+        context: ServerCallContext,
+        subscriber: Subscriber,
     ) -> Subscription:
-        if (await self._place(first.task_id, context)).process is None:
-            return await super()._read_again(first, message, context, subscriber)
-        return await self._followed(first.task_id, context, subscriber)
+        while (place := await self._place(first.task_id, context)).process is None:
+            is_here = first.run is not None or place.is_ours
+            if is_here or await self._repeats.is_answered(first, params.message, context):
+                return await super()._read_again(first, params, context, subscriber)
+            await asyncio.sleep(_PAUSE_SECONDS)  # until a process has taken it over
+        if params.message.task_id != first.task_id:
+            params.message.task_id = ""  # it was a new one, made here
+        call = Call.of("SendStreamingMessage", params, context)
+        task_id = params.message.task_id
+        return await self._followed(task_id, context, subscriber, call, place.process)
 
     async def _place(self, task_id: str, context: ServerCallContext) -> Place:
         """Return where a task is; one that lives here no longer is forgotten."""

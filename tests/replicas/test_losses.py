@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from a2a.types import ListTasksRequest, TaskState
+from a2a.types import ListTasksRequest, Task, TaskState
 from sqlalchemy import select
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
@@ -21,6 +21,7 @@ from tests.replicas.test_shared import (
     until,
 )
 from tests.storage.postgresql import new_database
+from tests.storage.test_database import end_lease
 from tests.storage.test_messages import message
 
 INPUT_REQUIRED = TaskState.TASK_STATE_INPUT_REQUIRED
@@ -124,3 +125,42 @@ async def test_a_process_that_is_deaf_does_not_keep_the_others_from_listing(repl
     listed = await other.runtime.on_list_tasks(ListTasksRequest(), ANN)
     assert [each.id for each in listed.tasks] == [task.id]
     one.say("end")
+
+
+async def test_it_is_read_from_there_as_soon_as_its_task_is_announced(url):
+    async with (
+        Replica(url, agent=Replying()).running() as one,
+        Replica(url, agent=Replying()).running() as other,
+    ):
+        first = asyncio.ensure_future(one.runtime.on_message_send(message(), ANN))
+        await until(lambda: one.storage.database.read(select(tasks.c.state)), bool)
+        stream = other.runtime.on_message_send_stream(message(), ANN)
+        beginning = asyncio.ensure_future(anext(stream))
+        await asyncio.wait([beginning], timeout=0.1)
+        one.say("a ", "end")
+        events = [await beginning] + [event async for event in stream]
+        assert heard(events) == "a "
+        assert events[-1].status == (await first).status
+
+
+async def test_it_is_read_beyond_the_takeover_when_its_process_is_gone(url):
+    async with Replica(url).running() as one, Replica(url).running() as other:
+        task = await one.begin()
+        for replica in (one, other):
+            replica.runtime._upkeep.close()
+        await one.storage.database.bus.aclose()
+        await end_lease(one.storage, only=True)
+        stream = other.runtime.on_message_send_stream(message("go"), ANN)
+        beginning = asyncio.ensure_future(anext(stream))
+        await asyncio.wait([beginning], timeout=0.1)
+
+        async def resumed():
+            await other.runtime._sweep()
+            return other.agent.calls
+
+        await until(resumed, bool)
+        other.say("a ", "end")
+        events = [await beginning] + [event async for event in stream]
+        assert heard(events) == "a "
+        assert events[-1].status.state == COMPLETED
+        assert {event.id for event in events if isinstance(event, Task)} == {task.id}

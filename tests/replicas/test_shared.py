@@ -278,6 +278,14 @@ async def test_a_message_that_comes_again_elsewhere_is_read_from_there(replicas)
     assert heard(events) == "a b "
 
 
+@pytest.mark.parametrize("text", ["ask", "later"])
+async def test_a_message_that_comes_again_elsewhere_is_read_to_the_question(replicas, text):
+    one, other = replicas
+    asked = await one.runtime.on_message_send(message(text), ANN)
+    [told] = [event async for event in other.runtime.on_message_send_stream(message(text), ANN)]
+    assert told == asked
+
+
 async def test_who_follows_a_task_stays_with_it_when_its_process_dies(replicas):
     one, other = replicas
     task = await one.begin()

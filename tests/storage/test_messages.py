@@ -193,6 +193,19 @@ async def test_an_answer_that_is_sent_again_answers_once(storage):
     assert calls == ["Rome"]
 
 
+@pytest.mark.parametrize("durable", [False, True])
+async def test_the_stream_of_one_that_comes_again_ends_at_the_question(storage, durable):
+    async def book(request: AgentRequest):
+        yield InputRequired("Where?", durable=durable)
+        yield "Booked."
+
+    runtime = runtime_of(book, storage)
+    question = await runtime.on_message_send(message(), CALLER)
+    [asked] = [event async for event in runtime.on_message_send_stream(message(), CALLER)]
+    assert asked == question
+    await runtime.aclose()
+
+
 async def test_it_is_after_a_restart(database_url):
     shout, calls = counter()
     before = storage_at(database_url)
