@@ -39,7 +39,7 @@ from a2a_adapters.storage.commit import Write
 from a2a_adapters.storage.deliveries import owe, owing
 from a2a_adapters.storage.health import PATIENCE_SECONDS
 from a2a_adapters.storage.interface import LeftTask, PatientTaskStore, State, number_of
-from a2a_adapters.storage.schema import is_task, key, push_configs, push_outbox, tasks
+from a2a_adapters.storage.schema import is_anybodys, is_task, key, push_configs, push_outbox, tasks
 from a2a_adapters.storage.state_rows import SaveState
 from a2a_adapters.storage.upsert import upsert
 
@@ -133,11 +133,11 @@ class SqlTaskStore(PatientTaskStore):
     async def waiting_since(self, before: float) -> Sequence[LeftTask]:
         """Return some of the tasks that have waited for an answer since before that time."""
         query = select(tasks.c.version, tasks.c.body, tasks.c.owner_name, tasks.c.epoch).where(
-            tasks.c.process == ANYBODY,
+            is_anybodys,
             tasks.c.agent == self._agent,
             tasks.c.changed < int(before * 1e9),
         )
-        rows = await self._database.read(query.limit(_SOME))
+        rows = await self._database.read(query.order_by(tasks.c.changed).limit(_SOME))
         return [LeftTask(row.owner_name.decode(), stored(row), row.epoch) for row in rows]
 
     def is_anybodys(self, task: Task) -> bool:

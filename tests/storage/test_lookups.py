@@ -1,4 +1,4 @@
-"""How PostgreSQL finds a task in a table that it knows nothing of yet."""
+"""How PostgreSQL finds tasks in a table that it knows nothing of yet."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import asyncio
 import time
 
 import psycopg
+from a2a.types import TaskState
 
+from a2a_adapters.protocol.conversion import DURABLE
 from tests.storage.conftest import storage_at
 from tests.storage.postgresql import new_database
 from tests.storage.test_contract import COMPLETED, caller, put, store_of, task
@@ -38,5 +40,21 @@ async def test_a_task_is_found_by_its_id_among_all_of_its_owner():
         ends = [put(store, task(each, COMPLETED), version=version) for each, version in known]
         await asyncio.gather(*ends)
         assert (await store.get(ids[0], caller())).task.status.state == COMPLETED
+    await storage.aclose(1)
+    assert read_by_index(url) < 10 * TASKS
+
+
+async def test_who_has_waited_too_long_is_found_among_all_that_wait():
+    url = new_database()
+    storage = storage_at(url)
+    await storage.start()
+    store = store_of(storage)
+    for number in range(TASKS):
+        waiting = task(f"t{number}", TaskState.TASK_STATE_INPUT_REQUIRED, second=number)
+        waiting.status.message.metadata[DURABLE] = {}
+        await put(store, waiting)
+    for _ in range(AT_ONCE):
+        late = await store.waiting_since(3)
+        assert [left.stored.task.id for left in late] == ["t0", "t1", "t2"]
     await storage.aclose(1)
     assert read_by_index(url) < 10 * TASKS
