@@ -89,6 +89,7 @@ async def test_the_client_itself(place, run, run_json, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "t0ken" not in done.stdout + done.stderr
     assert server.scopes == ["ask tell"]
+    assert "logging in at 127.0.0.1, which the card names" in done.stderr
     sent = await run("send", url, "hi", "--debug")
     assert "You said hi" in sent.stdout
     assert "t0ken" not in sent.stderr

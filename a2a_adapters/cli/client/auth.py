@@ -76,6 +76,8 @@ async def _login(
 ) -> None:
     from dataclasses import replace
 
+    import httpx
+
     from a2a_adapters.calling.card import agent_url, parse_card
     from a2a_adapters.calling.http import make_client
     from a2a_adapters.calling.schemes import wanted_credentials
@@ -101,6 +103,7 @@ async def _login(
                 raise ConfigurationError(
                     f"the card offers no {flow or 'OAuth'} to log in by; it wants {wanted}"
                 )
+            note(f"logging in at {httpx.URL(way.token_url).host}, which the card names")
             scope = " ".join(scopes or way.scopes)
             if way.flow == "client-credentials":
                 token = await by_secret(http, way.token_url, client, scope)
