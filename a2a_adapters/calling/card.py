@@ -119,7 +119,7 @@ def _content(response: httpx.Response, address: str) -> bytes:
             + (f": {challenge}" if challenge else "")
         )
     if response.is_redirect:
-        target = response.headers.get("location", "elsewhere")
+        target = quote(response.headers.get("location", "elsewhere"), _REASON_LENGTH)
         raise RemoteAnswerError(
             f"{address} redirects to {target}: use that address if you trust it"
         )

@@ -293,6 +293,20 @@ async def test_http_errors(status, error):
     assert type(caught.value) is error
 
 
+async def moved(scope, receive, send):
+    if scope["type"] == "http":
+        headers = [(b"location", b"http://127.0.0.1:1/\x9b2J")]
+        await send({"type": "http.response.start", "status": 302, "headers": headers})
+        await send({"type": "http.response.body"})
+
+
+async def test_where_a_card_has_moved_is_told_without_what_moves_the_cursor():
+    async with running(moved) as url, RemoteAgent(url) as agent:
+        with pytest.raises(RemoteAnswerError, match="redirects to http") as raised:
+            await agent.card()
+    assert str(raised.value).isprintable()
+
+
 async def test_a_redirect_is_not_followed():
     async with running(redirecting("http://127.0.0.1:1/")) as url, RemoteAgent(url) as agent:
         with pytest.raises(RemoteAgentError):
