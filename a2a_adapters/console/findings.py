@@ -47,6 +47,6 @@ class Findings:
 
 
 def _own(scope: Scope) -> str:
-    """Return this server's own address, not the one that a client says it has."""
+    """Return this server's own address, not the one that a client or a proxy says it has."""
     host, port = scope["server"]
-    return f"{scope['scheme']}://{f'[{host}]' if ':' in host else host}:{port}"
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"

@@ -83,3 +83,49 @@ async def test_an_answer_that_cannot_be_shown_leaves_the_others(open_page, url):
         await page.unroute_all()
         await say(page, "hello again")
         await expect(page.get_by_text("What is your name?")).to_be_visible()
+
+
+async def answered(page, *results):
+    """Let the clerk answer all calls by these, whatever they are."""
+    frames = [{"jsonrpc": "2.0", "id": "1", "result": each} for each in results]
+    body = "".join(f"data: {json.dumps(each)}\n\n" for each in frames)
+    kind = "text/event-stream"
+    await page.route("**/agents/clerk/", lambda route: route.fulfill(body=body, content_type=kind))
+
+
+async def test_a_state_that_nobody_knows_leaves_the_page_alive(open_page, url):
+    about = {"contextId": "1", "status": {"state": 99}}
+    async with open_page(url, "clerk") as page:
+        await answered(page, {"statusUpdate": {"taskId": "1", **about}}, {"task": {"id": "1"}})
+        await page.get_by_role("tab", name="Frames").click()
+        await say(page, "hello")
+        await expect(page.get_by_role("tabpanel")).to_contain_text("status")
+        await expect(page.get_by_label("Conversation")).to_contain_text("99")
+
+
+async def test_data_of_many_values_is_opened_as_far_as_one_reads(open_page, url):
+    data = 0
+    for _ in range(5):
+        data = [data] * 11
+    status = {"state": "TASK_STATE_COMPLETED"}
+    artifact = {"artifactId": "1", "parts": [{"data": data}]}
+    task = {"id": "1", "contextId": "1", "status": status, "artifacts": [artifact]}
+    async with open_page(url, "clerk") as page:
+        await answered(page, {"task": task})
+        await say(page, "hello")
+        await expect(page.locator(".artifact details").first).to_be_visible()
+        assert await page.locator(".artifact details").count() < 2_000
+
+
+async def test_an_agent_that_does_not_stop_is_left(open_page, url):
+    async with open_page(url, "endless", may_fail=True) as page:
+
+        async def answer(route):
+            if "CancelTask" not in route.request.post_data:
+                await route.continue_()
+
+        await page.route("**/agents/endless/", answer)
+        await say(page, "count")
+        await expect(page.locator(".artifact")).to_contain_text("1 2 3")
+        await page.get_by_role("button", name="Stop").click()
+        await expect(page.get_by_role("button", name="Send")).to_be_visible()

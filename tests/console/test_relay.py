@@ -112,3 +112,27 @@ async def test_an_agent_of_the_old_protocol_is_talked_with(open_page):
                 await expect(page.get_by_text("What is your name?")).to_be_visible()
                 await say(page, "Ada")
                 await expect(page.get_by_text("Hello Ada!")).to_be_visible()
+
+
+async def test_what_is_typed_for_one_server_goes_to_no_other(open_page):
+    seen = []
+
+    async def other(scope, receive, send):
+        if scope["type"] == "http":
+            seen.append(dict(scope["headers"]))
+            await JSONResponse({}, 404)(scope, receive, send)
+
+    async with running(build_app(clerk)) as url, running(other) as elsewhere:
+        agents = [RelayedAgent("clerk", url), RelayedAgent("other", elsewhere)]
+        async with running(build_relay(agents)) as relay, open_page(relay, may_fail=True) as page:
+            await type_token(page, "Bearer secret-of-ada")
+            await say(page, "hello")
+            await expect(page.get_by_text("What is your name?")).to_be_visible()
+            await page.get_by_label("Agent", exact=True).select_option("other")
+            await page.get_by_role("button", name="Headers").click()
+            await expect(page.get_by_label("Value")).to_have_value("")
+            await page.get_by_role("button", name="Use", exact=True).click()
+            await say(page, "hello")
+            await expect(page.get_by_role("alert").first).to_be_visible()
+    assert seen
+    assert not [headers for headers in seen if b"authorization" in headers]

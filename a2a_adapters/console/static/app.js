@@ -2,7 +2,7 @@
 import { render } from "./vendor/preact.js";
 import { html, Problem, Subject, useChanges, useEffect, useRef, useState } from "./ui.js";
 import { Card } from "./card.js";
-import { Chat } from "./chat.js";
+import { Chat, Safe } from "./chat.js";
 import { FramesView } from "./frames.js";
 import { Session } from "./session.js";
 import { Tasks } from "./tasks.js";
@@ -12,24 +12,27 @@ const TABS = ["Chat", "Card", "Tasks", "Frames"];
 
 /** What the page holds; nothing of it outlives the page. */
 class Console extends Subject {
-	headers = [];
 	frames = new Frames();
 	sessions = [];
 
 	async load() {
 		try {
 			const { agents } = await (await fetch("agents.json")).json();
-			this.sessions = agents.map((agent) => new Session(agent, this.frames, () => this.headers));
+			this.sessions = agents.map((agent) => new Session(agent, this.frames));
 		} catch {
-			this.problem = new Error("The server cannot be reached. Load the page again when it runs.");
+			this.problem = new Error("The server cannot be reached; load the page again.");
 		}
-		this.use(this.headers);
-	}
-
-	use(headers) {
-		this.headers = headers;
 		this.changed();
 		for (const session of this.sessions) session.loadCard();
+	}
+
+	/** Servers elsewhere get nothing of it. */
+	use(headers, server) {
+		for (const session of this.sessions.filter(({ origin }) => origin === server)) {
+			session.headers = headers;
+			session.loadCard();
+		}
+		this.changed();
 	}
 }
 
@@ -48,18 +51,18 @@ function App({ console }) {
 				${sessions.map(({ agent }, at) => html`<option value=${String(at)}>${agent.name}</option>`)}
 			</select>`}
 			<span class="space" />
-			<${Headers} console=${console} />
+			${session && html`<${Headers} console=${console} session=${session} key=${session.origin} />`}
 			<${Theme} />
 		</header>
 		<${Problem} of=${problem} />
 		${session && html`<main data-tab=${tab}>
 			<${Tabs} tabs=${isWide ? TABS.slice(1) : TABS} tab=${tab} setTab=${setTab} />
 			<${Chat} session=${session} key=${`chat ${index}`} />
-			<aside role="tabpanel" id="panel" aria-label=${tab}>
+			<aside role="tabpanel" id="panel" aria-label=${tab}><${Safe} key=${tab + index}>
 				${tab === "Card" && html`<${Card} session=${session} key=${index} />`}
 				${tab === "Tasks" && html`<${Tasks} session=${session} key=${index} onOpen=${() => setTab("Chat")} />`}
 				${tab === "Frames" && html`<${FramesView} frames=${frames} sessions=${sessions} />`}
-			</aside>
+			<//></aside>
 		</main>`}`;
 }
 
@@ -86,18 +89,18 @@ function Tabs({ tabs, tab, setTab }) {
 	</nav>`;
 }
 
-function Headers({ console }) {
+function Headers({ console, session: { headers, origin } }) {
 	const dialog = useRef(null);
-	const [rows, setRows] = useState([{ name: "Authorization", value: "" }]);
+	const [rows, setRows] = useState(headers.length ? headers : [{ name: "Authorization", value: "" }]);
 	const set = (at, change) => setRows(rows.map((row, index) => (index === at ? { ...row, ...change } : row)));
 	const use = () => {
 		const trimmed = rows.map(({ name, value }) => ({ name: name.trim(), value: value.trim() }));
-		console.use(trimmed.filter(({ name, value }) => /^[\w!#$%&'*+.^`|~-]+$/.test(name) && value));
+		console.use(trimmed.filter(({ name, value }) => /^[\w!#$%&'*+.^`|~-]+$/.test(name) && value), origin);
 	};
-	return html`<button onClick=${() => dialog.current.showModal()}>Headers ${console.headers.length > 0 && html`<span class="chip">${String(console.headers.length)}</span>`}</button>
+	return html`<button onClick=${() => dialog.current.showModal()}>Headers ${headers.length > 0 && html`<span class="chip">${String(headers.length)}</span>`}</button>
 		<dialog ref=${dialog} aria-label="Headers"><form method="dialog" onSubmit=${use}>
 			<h2>Headers</h2>
-			<p class="hint">They go with every call to the agents, and are forgotten when this page is closed.</p>
+			<p class="hint">For ${origin} only, forgotten with this page.</p>
 			${rows.map(({ name, value }, at) => html`<div class="header-row">
 				<input aria-label="Name" value=${name} onInput=${(event) => set(at, { name: event.target.value })} />
 				<input aria-label="Value" type="password" autocomplete="off" placeholder="Bearer …" value=${value} onInput=${(event) => set(at, { value: event.target.value })} />

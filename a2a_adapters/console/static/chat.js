@@ -37,7 +37,7 @@ function useBottom(session) {
 }
 
 /** One answer that cannot be shown must not take the others with it. */
-class Safe extends Component {
+export class Safe extends Component {
 	componentDidCatch(problem) {
 		this.setState({ problem });
 	}

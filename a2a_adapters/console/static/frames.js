@@ -33,7 +33,7 @@ function Frame({ frame, session }) {
 function kind({ error, result }) {
 	if (error) return `error ${error.code}`;
 	const state = result?.statusUpdate?.status?.state;
-	if (state) return `status ${state.slice(11).toLowerCase()}`;
+	if (state) return `status ${String(state).slice(11).toLowerCase()}`;
 	return ["artifactUpdate", "task", "message"].find((name) => result?.[name]) ?? "result";
 }
 
@@ -47,14 +47,16 @@ function asCurl(body, session) {
 	const own = others.find((each) => each.protocolBinding === "JSONRPC" && each.protocolVersion === "1.0");
 	const extensions = body.params.message?.extensions ?? [];
 	const headers = ["Content-Type: application/json", "A2A-Version: 1.0", ...extensions.map((uri) => `A2A-Extensions: ${uri}`)];
-	const secrets = session.wire.headers().map(({ name }) => `-H "${name}: $${variable(name)}"`);
-	const url = String(own?.url ?? session.url);
-	return [`curl -N ${quote(url)}`, ...headers.map((each) => `-H ${quote(each)}`), ...secrets, `-d ${quote(JSON.stringify(body))}`].join(" \\\n  ");
+	const url = new URL(URL.canParse(own?.url) ? own.url : session.url);
+	// A card may name anybody's server.
+	const typed = [session.origin, location.origin].includes(url.origin) ? session.headers : [];
+	const secrets = typed.map(({ name }) => `-H "${name}: $${variable(name)}"`);
+	return [`curl -N ${quote(url.href)}`, ...headers.map((each) => `-H ${quote(each)}`), ...secrets, `-d ${quote(JSON.stringify(body))}`].join(" \\\n  ");
 }
 
 function asPython({ method, params: { id, message } }, session) {
 	const say = JSON.stringify; // JSON's strings are Python's
-	const [header] = session.wire.headers();
+	const [header] = session.headers;
 	const key = header && `, auth=ApiKeyAuth(os.environ[${say(variable(header.name))}], ${say(header.name)})`;
 	const { contextId, taskId, parts } = message ?? {};
 	const more = `${contextId ? `, context_id=${say(contextId)}` : ""}${taskId ? `, task_id=${say(taskId)}` : ""}`;

@@ -52,7 +52,7 @@ function Data({ value, schema }) {
 
 function Table({ value, fields }) {
 	const rows = value.slice(0, MOST);
-	const columns = [...new Set(rows.flatMap(Object.keys))];
+	const columns = [...new Set(rows.flatMap(Object.keys))].slice(0, MOST);
 	return html`<div class="scroll"><table>
 			<thead><tr>${columns.map((name) => html`<th title=${fields[name]?.description}>${shown(name)}</th>`)}</tr></thead>
 			<tbody>${rows.map((row) => html`<tr>${columns.map((name) => html`<td>${name in row && html`<${Tree} value=${row[name]} />`}</td>`)}</tr>`)}</tbody>
@@ -61,7 +61,7 @@ function Table({ value, fields }) {
 }
 
 /** A value; what is closed is not made before it is opened. */
-export function Tree({ value, fields = {}, isOpen = false }) {
+export function Tree({ value, fields = {}, isOpen = false, depth = 0 }) {
 	const [open, setOpen] = useState(isOpen);
 	const entries = isObject(value) ? Object.entries(value) : [];
 	if (!entries.length) {
@@ -72,7 +72,7 @@ export function Tree({ value, fields = {}, isOpen = false }) {
 		<summary>${many(entries.length, Array.isArray(value) ? "item" : "field")}</summary>
 		${open && html`<dl>${entries.slice(0, MOST).map(
 			([key, item]) => html`<div><dt title=${fields[key]?.description}>${shown(key)}</dt>
-				<dd><${Tree} value=${item} fields=${fields[key]?.properties} isOpen=${entries.length < 12} /></dd></div>`,
+				<dd><${Tree} value=${item} fields=${fields[key]?.properties} isOpen=${entries.length < 12 && depth < 2} depth=${depth + 1} /></dd></div>`,
 		)}</dl>`}
 	</details>`;
 }

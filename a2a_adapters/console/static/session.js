@@ -13,12 +13,14 @@ export class Session extends Subject {
 	turns = [];
 	contextId = "";
 	abort = null;
+	headers = [];
 
-	constructor(agent, frames, headers) {
+	constructor(agent, frames) {
 		super();
 		this.agent = agent;
 		this.url = new URL(agent.path, document.baseURI).href;
-		this.wire = new Wire(this.url, frames, headers);
+		this.origin = new URL(agent.url || this.url).origin;
+		this.wire = new Wire(this.url, frames, () => this.headers);
 	}
 
 	set(values) {
@@ -95,7 +97,7 @@ export class Session extends Subject {
 	}
 
 	cancel(id) {
-		return this.wire.call("CancelTask", { id });
+		return this.wire.call("CancelTask", { id }, AbortSignal.timeout(1e4));
 	}
 
 	list(status, contextId, pageToken) {
