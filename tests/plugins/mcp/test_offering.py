@@ -292,6 +292,13 @@ def test_tools_are_made_by_agent_or_by_skill():
         McpTools("magic")
 
 
+@pytest.mark.parametrize("name", ["sessions", "sessions_per_caller", "idle_seconds"])
+@pytest.mark.parametrize("bound", [0, -1, float("nan"), float("inf")])
+def test_there_are_sessions_for_some_time(name, bound):
+    with pytest.raises(ConfigurationError, match=f"{name} is a number above 0"):
+        McpTools(**{name: bound})
+
+
 async def test_a_client_that_leaves_is_no_error_in_the_log(caplog):
     await call("shout", {"message": "hello"})
     assert not [record for record in caplog.records if record.levelname == "ERROR"]

@@ -315,6 +315,11 @@ async def test_a_server_that_says_nothing_is_not_waited_for():
             pass
 
 
+def test_there_are_connections():
+    with pytest.raises(ConfigurationError, match="connections is a number above 0"):
+        stdio(connections=0)
+
+
 @pytest.mark.parametrize("server", ["", "a 'b", [], "http://"])
 def test_what_is_no_server_is_a_mistake(server):
     with pytest.raises(ConfigurationError):

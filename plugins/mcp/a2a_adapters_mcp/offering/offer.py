@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from a2a_adapters import ConfigurationError
@@ -28,7 +29,7 @@ class McpTools:
             (the protocol of 2026-07-28) gets a task in the place of the result.
 
     Raises:
-        ConfigurationError: `by` is something else.
+        ConfigurationError: `by` is something else, or there may be no session.
     """
 
     def __init__(
@@ -42,6 +43,14 @@ class McpTools:
     ) -> None:
         if by not in {"agent", "skill"}:
             raise ConfigurationError(f"tools are made by 'agent' or by 'skill', not by {by!r}")
+        bounds = {
+            "sessions": sessions,
+            "sessions_per_caller": sessions_per_caller,
+            "idle_seconds": idle_seconds,
+        }
+        for name, bound in bounds.items():
+            if not 0 < bound < math.inf:
+                raise ConfigurationError(f"{name} is a number above 0, not {bound}")
         self.by = by
         self.sessions = sessions
         self.sessions_per_caller = sessions_per_caller

@@ -57,7 +57,7 @@ class McpServer:
         start_seconds: How long the server may take to start.
 
     Raises:
-        ConfigurationError: There is no command, or the URL is none.
+        ConfigurationError: There is no command, the URL is none, or there may be no connection.
     """
 
     def __init__(  # noqa: PLR0913 - a choice each
@@ -75,6 +75,8 @@ class McpServer:
         idle_seconds: float = 300,
         start_seconds: float = 60,
     ) -> None:
+        if connections < 1:
+            raise ConfigurationError(f"connections is a number above 0, not {connections}")
         is_url = isinstance(server, str) and server.strip().startswith(("http://", "https://"))
         self._url = agent_url(str(server)) if is_url else None
         self._command = None if is_url else _command(server, env, cwd)
