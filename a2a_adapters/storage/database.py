@@ -90,6 +90,7 @@ class Database:
         self.bus = None if self._file_lock else _bus(bus, self.engine, self.process_id)
         self._pulse = Pulse(self.bus, self.process_id, self.figures) if self.bus else None
         self.lease = Lease(self.commits, self.process_id, lease_seconds, self.figures)
+        self._is_closed = False
 
     @property
     def is_ready(self) -> bool:
@@ -148,7 +149,7 @@ class Database:
 
     async def _read(self, query: Executable) -> Sequence[Row[Any]]:
         """Return the rows of a query, however long it takes until the database is back."""
-        while True:
+        while not self._is_closed:
             began = time.monotonic()
             try:
                 async with self.engine.connect() as connection:
@@ -161,6 +162,10 @@ class Database:
             else:
                 self.figures.read_seconds.add(time.monotonic() - began)
                 return rows
+            finally:
+                if self._is_closed:  # it may have been connected after all others were closed
+                    await self.engine.dispose()
+        raise StorageUnavailableError
 
     async def looked_at(self, look: Callable[[Connection], T]) -> T:
         """Return what a function says of the database as it is, without taking part in it.
@@ -207,6 +212,7 @@ class Database:
 
     async def release(self) -> None:
         """Disconnect."""
+        self._is_closed = True
         self.health.close()
         if self._pulse is not None:
             self._pulse.close()

@@ -9,9 +9,17 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
+from a2a_adapters.protocol.errors import StorageUnavailableError
 from tests.storage.conftest import new_url, storage_at
 
-READERS = "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(600)'"
+LOCKED_OUT = """
+    SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
+    WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted
+"""
+READERS = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND query = 'SELECT pg_sleep(600)'
+"""
 
 
 @pytest.mark.parametrize("are_cancelled", [False, True])
@@ -36,3 +44,20 @@ async def test_closing_a_storage_under_its_readers_ends_them(tmp_path, are_cance
     for reader in readers:
         with pytest.raises((DBAPIError, asyncio.CancelledError)):
             await reader
+
+
+async def test_a_reader_under_whom_a_storage_is_closed_connects_no_more(tmp_path):
+    url = new_url("postgresql", tmp_path)
+    storage = storage_at(url)
+    await storage.start()
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as other:
+        await other.execute("SELECT pg_advisory_lock(1)")
+        reading = asyncio.create_task(
+            storage.database.read(text("SELECT pg_advisory_xact_lock_shared(1)"))
+        )
+        while (await (await other.execute(LOCKED_OUT)).fetchone()) != (1,):
+            pass
+        await storage.aclose(0)
+        await other.execute("SELECT pg_advisory_unlock(1)")
+        with pytest.raises(StorageUnavailableError):
+            await reading
