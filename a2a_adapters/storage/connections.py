@@ -17,18 +17,29 @@ if TYPE_CHECKING:
 _PATIENCE_SECONDS = 6.0  # psycopg takes 5 to tell a database that hangs that a statement is over
 
 
-def connections_of(engine: AsyncEngine) -> WeakSet[Any]:
-    """Return the driver's connections, those included that SQLAlchemy has lost track of.
+class Connections:
+    """The driver's connections of an engine, those included that SQLAlchemy has lost track of.
 
     It does so where a statement is cancelled whose cancelling does not end in time.
     """
-    connections: WeakSet[Any] = WeakSet()
 
-    @event.listens_for(engine.sync_engine, "connect", insert=True)  # before it is asked anything
-    def remember(connection: Any, _record: object) -> None:
-        connections.add(connection.driver_connection)
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._open: WeakSet[Any] = WeakSet()
+        self._is_closed = False
+        # Inserted: before the connection is asked anything.
+        event.listen(engine.sync_engine, "connect", self._remember, insert=True)
 
-    return connections
+    def _remember(self, connection: Any, _record: object) -> None:
+        driver = connection.driver_connection
+        if self._is_closed:
+            driver.pgconn.finish()  # whoever it is for finds it lost
+        else:
+            self._open.add(driver)
+
+    async def aclose(self) -> None:
+        """Close them all, and whichever is still being opened."""
+        self._is_closed = True
+        await asyncio.gather(*map(break_off, self._open))
 
 
 async def break_off(connection: Any) -> None:

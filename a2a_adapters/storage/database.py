@@ -17,7 +17,7 @@ from a2a_adapters.observability.process import StorageFigures
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.protocol.ids import new_id
 from a2a_adapters.storage.commit import GroupCommit, Write
-from a2a_adapters.storage.connections import break_off, connections_of
+from a2a_adapters.storage.connections import Connections
 from a2a_adapters.storage.engine import (
     is_away,
     make_bulk,
@@ -86,7 +86,7 @@ class Database:
         self._file_lock = (
             FileLock(Path(self._url.database or "")) if self._url.drivername[0] == "s" else None
         )
-        self._connections = () if self._file_lock else connections_of(self.engine)
+        self._connections = None if self._file_lock else Connections(self.engine)
         self.bus = None if self._file_lock else _bus(bus, self.engine, self.process_id)
         self._pulse = Pulse(self.bus, self.process_id, self.figures) if self.bus else None
         self.lease = Lease(self.commits, self.process_id, lease_seconds, self.figures)
@@ -221,6 +221,7 @@ class Database:
         with contextlib.suppress(Exception):  # a connection that hangs is left behind
             async with asyncio.timeout(1):
                 await self.engine.dispose()
-        await asyncio.gather(*map(break_off, self._connections))
+        if self._connections is not None:
+            await self._connections.aclose()
         if self._file_lock is not None:
             self._file_lock.release()
