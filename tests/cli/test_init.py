@@ -1,4 +1,4 @@
-"""`a2a-adapters init`; the project of CrewAI is run with its plugin's tests."""
+"""`a2a-adapters init`; projects of CrewAI and OpenAI agents are run with their plugins' tests."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from tests.processes import PATIENCE
 pytestmark = pytest.mark.timeout(5 * 60)
 
 
-@pytest.mark.parametrize(
-    "framework", ["functions", "langchain", "langgraph", "autogen", "openai-agents"]
-)
+@pytest.mark.parametrize("framework", ["functions", "langchain", "langgraph", "autogen"])
 def test_a_project_runs(framework, tmp_path, monkeypatch):
     check(tmp_path / "host", framework, monkeypatch)
 

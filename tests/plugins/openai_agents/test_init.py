@@ -1,0 +1,13 @@
+"""The project that `a2a-adapters init` makes for the OpenAI Agents SDK."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.projects import check
+
+pytestmark = pytest.mark.timeout(10 * 60)
+
+
+def test_a_project_runs(tmp_path, monkeypatch):
+    check(tmp_path / "host", "openai-agents", monkeypatch)
