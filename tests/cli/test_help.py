@@ -23,6 +23,13 @@ async def test_help(run):
     assert (wrong.returncode, "there is no command" in wrong.stderr) == (2, True)
 
 
+@pytest.mark.parametrize("command", ["send", "card get", "task get", "task cancel"])
+async def test_a_command_without_words_asks_for_an_agent(run, command):
+    bare = await run(*command.split())
+    assert (bare.returncode, "name an agent" in bare.stderr) == (2, True)
+    assert "Traceback" not in bare.stderr
+
+
 async def test_a_shell_is_told_how_to_complete(run):
     script = (await run("completion", "bash")).stdout
     assert "complete -o default -F _a2a_adapters_completion a2a-adapters" in script

@@ -7,6 +7,7 @@ import sys
 import traceback
 from dataclasses import fields
 from functools import wraps
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
@@ -42,7 +43,7 @@ class ClientCommand(TyperCommand):
 def _wants_json(args: Sequence[str]) -> bool:
     return any(
         arg in {"-ojson", "--output=json"} or (arg in {"-o", "--output"} and value == "json")
-        for arg, value in zip(args, [*args[1:], ""], strict=True)
+        for arg, value in pairwise([*args, ""])
     )
 
 
