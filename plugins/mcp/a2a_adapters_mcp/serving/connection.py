@@ -34,8 +34,9 @@ _PING_SECONDS = 10.0
 _SESSION_LOST = 32600
 """The code by which the SDK tells that a server over HTTP does not know the session any more."""
 
-_CLOSING_SECONDS = 5.0
-"""How long closing may take: over HTTP the server is told, and may not answer."""
+_CLOSING_SECONDS = 10.0
+"""How long closing may take: a server over HTTP is told, and may not answer; the SDK gives a process
+four seconds to end before it kills it."""
 
 _MOST_NEWS = 1_000
 
