@@ -112,7 +112,7 @@ def test_the_command_line_makes_crewai_quiet(clean):
     app = clean["cwd"] / "app.py"
     app.write_text(f"{APP}\n{code}\nprint(os.environ['CREWAI_DISABLE_TELEMETRY'])")
     done = card("app:crew", clean)
-    assert done.stdout.startswith("True\ntrue\n{")
+    assert done.stdout.startswith("True\ntrue\n")
 
 
 def test_the_command_line_leaves_what_the_user_has_set(clean):
