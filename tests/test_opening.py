@@ -15,7 +15,15 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 
-from a2a_adapters import ConfigurationError, ListenError, TargetError, aserve, build_app, serve
+from a2a_adapters import (
+    ConfigurationError,
+    ListenError,
+    NoAdapterError,
+    TargetError,
+    aserve,
+    build_app,
+    serve,
+)
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.processes import PATIENCE, launched
 from tests.warm import warm
@@ -268,3 +276,20 @@ def test_a_script_with_a_stuck_thread_ends_on_ctrl_c(folder):
     assert server.returncode == 0
     assert (folder / "after").exists()
     assert "left 1 blocking call(s) behind" in log
+
+
+class Itself:
+    """Opens itself, and is for no plugin."""
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *_error):
+        return None
+
+
+async def test_what_opens_itself_and_is_for_no_plugin_is_refused():
+    app = build_app(Itself())
+    with pytest.raises(NoAdapterError):
+        async with app.router.lifespan_context(app):
+            pass

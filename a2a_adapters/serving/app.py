@@ -87,7 +87,7 @@ def build_app(
         # Frameworks run blocking code in the loop's default pool, which has a few threads only.
         asyncio.get_running_loop().set_default_executor(ThreadPool(options.limits.threads))
         async with opened(target) as ready:
-            if ready is not target:
+            if is_closed(target):
                 serve(app, ready)
             agents: ServedAgents = app.state.agents
             await agents.start()

@@ -35,8 +35,8 @@ _SESSION_LOST = 32600
 """The code by which the SDK tells that a server over HTTP does not know the session any more."""
 
 _CLOSING_SECONDS = 10.0
-"""How long closing may take: a server over HTTP is told, and may not answer; the SDK gives a process
-four seconds to end before it kills it."""
+"""How long closing may take: a server over HTTP is told, and may not answer; a process has
+four seconds before the SDK kills it."""
 
 _MOST_NEWS = 1_000
 
