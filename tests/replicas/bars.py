@@ -94,9 +94,9 @@ async def noted(file):
         await asyncio.sleep(0.01)
 
 
-def rate(workers, seconds):
+def rate(agent, workers, seconds):
     """Return how many messages per second so many workers answer."""
-    serve = [sys.executable, "-m", "a2a_adapters", "serve", "tests.replicas.timed:echo"]
+    serve = [sys.executable, "-m", "a2a_adapters", "serve", f"tests.replicas.timed:{agent}"]
     options = ["--port", "0", "--workers", str(workers), "--storage", new_database()]
     with launched([*serve, *options]) as (_, url):
         port = urlsplit(url).port
@@ -124,10 +124,11 @@ def measured(streams, chunks, tries, seconds):
             f"a chunk later than at the task's own process, bus in {name}": late(behind(pairs)),
             f"{tries} cancellations until the agent had stopped, bus in {name}": late(took),
         }
-    rates = [(rate(1, seconds), rate(2, seconds)) for _ in range(3)]
-    one, two = (median(each) for each in zip(*rates, strict=True))
-    ratio = f"{one:,.0f}, {two:,.0f} ({two / one:.2f} x)"
-    rows["`SendMessage`/s with one worker, with two"] = ratio
+    for agent, doing in {"echo": "says what is said", "compute": "computes for 5 ms"}.items():
+        rates = [(rate(agent, 1, seconds), rate(agent, 2, seconds)) for _ in range(3)]
+        one, two = (median(each) for each in zip(*rates, strict=True))
+        ratio = f"{one:,.0f}, {two:,.0f} ({two / one:.2f} x)"
+        rows[f"`SendMessage`/s with one worker, with two, of an agent that {doing}"] = ratio
     return rows
 
 

@@ -60,6 +60,14 @@ async def echo(text: str) -> str:
     return text
 
 
+def compute(text: str) -> str:
+    """Say what is said, after 5 ms of work that no other thread can share."""
+    ends = time.thread_time() + 0.005
+    while time.thread_time() < ends:
+        pass
+    return text
+
+
 if __name__ == "__main__":
     storage, folder, *bus = sys.argv[1:]
     options = ServerOptions(storage=storage, bus=bus[0] if bus else None)
