@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from a2a.types import Message, SendMessageRequest, Task, TaskArtifactUpdateEvent
+from a2a.types import (
+    Message,
+    SendMessageRequest,
+    StreamResponse,
+    Task,
+    TaskArtifactUpdateEvent,
+)
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from a2a_adapters.protocol.frequent import parse_event
 from a2a_adapters.protocol.wire import (
     artifact_update_to_dict,
     message_to_dict,
@@ -76,19 +83,23 @@ def test_tasks(content):
     assert task_to_dict(task) == MessageToDict(task)
 
 
-@given(
-    st.fixed_dictionaries(
-        {},
-        optional={
-            "taskId": TEXT,
-            "contextId": TEXT,
-            "artifact": ARTIFACT,
-            "append": st.booleans(),
-            "lastChunk": st.booleans(),
-            "metadata": STRUCT,
-        },
-    )
+ARTIFACT_UPDATE = st.fixed_dictionaries(
+    {},
+    optional={
+        "taskId": TEXT,
+        "contextId": TEXT,
+        "artifact": ARTIFACT,
+        "append": st.booleans(),
+        "lastChunk": st.booleans(),
+        "metadata": STRUCT,
+    },
 )
+STATUS_UPDATE = st.fixed_dictionaries(
+    {}, optional={"taskId": TEXT, "contextId": TEXT, "status": STATUS, "metadata": STRUCT}
+)
+
+
+@given(ARTIFACT_UPDATE)
 def test_artifact_updates(content):
     update = ParseDict(content, TaskArtifactUpdateEvent())
     assert artifact_update_to_dict(update) == MessageToDict(update)
@@ -125,3 +136,83 @@ def test_wrong_requests_are_refused(message):
 def test_snake_case_is_understood_too():
     parsed = parse_send({"message": {"message_id": "m", "parts": [{"text": "x"}]}})
     assert parsed.message.message_id == "m"
+
+
+@given(
+    st.fixed_dictionaries({"task": TASK})
+    | st.fixed_dictionaries({"artifactUpdate": ARTIFACT_UPDATE})
+    | st.fixed_dictionaries({"statusUpdate": STATUS_UPDATE})
+    | st.fixed_dictionaries({"message": MESSAGE})
+)
+def test_events(content):
+    found = parse_event(content)
+    assert found is None or found == ParseDict(content, StreamResponse())
+
+
+TOKEN = {
+    "taskId": "t",
+    "contextId": "c",
+    "artifact": {"artifactId": "a", "parts": [{"text": "word "}]},
+    "append": True,
+}
+FIRST = {
+    "id": "t",
+    "contextId": "c",
+    "status": {"state": "TASK_STATE_WORKING", "timestamp": "2026-02-28T23:59:59.000001Z"},
+    "artifacts": [{"artifactId": "a", "name": "answer", "parts": [{"text": ""}]}],
+    "history": [{"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]}],
+}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"artifactUpdate": TOKEN},
+        {"artifactUpdate": {**TOKEN, "lastChunk": True}},
+        {"task": FIRST},
+        {"task": {}},
+        {"statusUpdate": {"taskId": "t", "status": {}}},
+        {"statusUpdate": {"status": {"timestamp": "0001-01-01T00:00:00Z"}}},
+    ],
+)
+def test_frequent_events_are_not_left_to_protobuf(content):
+    assert parse_event(content) == ParseDict(content, StreamResponse())
+
+
+def changes(value, new):
+    """Yield an event with each of its values in turn replaced, and one more of each mapping."""
+    yield new
+    if isinstance(value, dict):
+        yield {**value, "metadata": new}
+        yield {**value, "more": new}
+        for key in value:
+            yield from ({**value, key: changed} for changed in changes(value[key], new))
+    elif isinstance(value, list):
+        yield [*value, new]
+        yield from ([changed] for changed in changes(value[0], new))
+
+
+@pytest.mark.parametrize("event", [{"artifactUpdate": TOKEN}, {"task": FIRST}])
+@pytest.mark.parametrize("new", [None, 3, True, "", "x", "\ud800", [], {}, ["x"], {"text": "x"}])
+def test_wrong_events_are_left_to_protobuf(event, new):
+    for content in changes(event, new):
+        found = parse_event(content) if isinstance(content, dict) else None
+        assert found is None or found == ParseDict(content, StreamResponse())
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "2026-01-01T24:00:00Z",
+        "2026-01-01T00:00:60Z",
+        "2026-02-30T00:00:00Z",
+        "2026-01-01T00:00:00.5Z",
+        "2026-01-01T00:00:00.123456789Z",
+        "2026-01-01T00:00:00+01:00",
+        "2026-01-01T00:00:00",
+        "0000-01-01T00:00:00Z",
+        "\u0662026-01-01T00:00:00Z",
+    ],
+)
+def test_other_times_are_left_to_protobuf(time):
+    assert parse_event({"statusUpdate": {"status": {"timestamp": time}}}) is None

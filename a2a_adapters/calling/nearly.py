@@ -13,8 +13,8 @@ from typing import Any
 from a2a.types import StreamResponse
 
 from a2a_adapters.calling.json_http import parsed
+from a2a_adapters.protocol.frequent import parse_event
 from a2a_adapters.protocol.shown import quote
-from a2a_adapters.protocol.wire import parse_text_chunk
 
 logger = logging.getLogger(__name__)
 
@@ -38,8 +38,8 @@ def response(result: Any) -> StreamResponse:
     Raises:
         RemoteAnswerError: It is not an event of A2A.
     """
-    if isinstance(result, dict) and (chunk := parse_text_chunk(result)) is not None:
-        return StreamResponse(artifact_update=chunk)
+    if isinstance(result, dict) and (frequent := parse_event(result)) is not None:
+        return frequent
     found = parsed(event(result), StreamResponse())
     if found.WhichOneof("payload") is None:
         tell_unknown(result)

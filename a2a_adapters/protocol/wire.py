@@ -77,28 +77,6 @@ def _is_text(part: object) -> bool:
     return isinstance(part, dict) and len(part) == 1 and isinstance(part.get("text"), str)
 
 
-def parse_text_chunk(result: Mapping[str, Any]) -> TaskArtifactUpdateEvent | None:
-    """Return an event of a stream that appends text as a message; None if it is anything else."""
-    update = result.get("artifactUpdate")
-    if len(result) != 1 or not isinstance(update, dict):
-        return None
-    match update:
-        case {
-            "taskId": str(task_id),
-            "contextId": str(context_id),
-            "artifact": {"artifactId": str(artifact_id), "parts": [{"text": str(text)} as part]},
-            "append": True,
-        } if len(update) == 4 and len(part) == 1 and len(update["artifact"]) == 2:
-            return TaskArtifactUpdateEvent(
-                task_id=task_id,
-                context_id=context_id,
-                artifact=Artifact(artifact_id=artifact_id, parts=[Part(text=text)]),
-                append=True,
-            )
-        case _:
-            return None
-
-
 def to_dict(message: ProtocolMessage) -> dict[str, Any]:
     """Return any message as ProtoJSON, with the whole numbers of its values as they came."""
     plain: dict[str, Any] = whole_numbers(MessageToDict(message))
