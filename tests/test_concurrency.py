@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 
-from a2a_adapters.concurrency import BoundedMap, bounded, in_background
+import pytest
+
+from a2a_adapters.concurrency import BoundedMap, bounded, in_background, within
 
 
 def test_a_bounded_map_forgets_what_was_set_longest_ago():
@@ -50,3 +52,47 @@ async def test_work_in_the_background_is_not_lost():
     may_end.set()
     await task
     assert done == [1]
+
+
+async def test_what_need_not_wait_is_returned_though_its_time_is_over():
+    async def ready():
+        return 1
+
+    assert await within(0, ready()) == 1
+
+
+async def test_what_waits_goes_on_as_if_it_had_been_awaited():
+    async def waiting():
+        await asyncio.sleep(0)
+        with pytest.raises(KeyError):
+            await failing()
+        return asyncio.current_task()
+
+    async def failing():
+        await asyncio.sleep(0)
+        raise KeyError
+
+    assert await within(asyncio.get_running_loop().time() + 60, waiting()) is asyncio.current_task()
+    with pytest.raises(KeyError):
+        await within(asyncio.get_running_loop().time() + 60, failing())
+
+
+async def test_what_waits_for_too_long_is_cancelled():
+    ended = []
+
+    async def waiting():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            ended.append(1)
+
+    with pytest.raises(TimeoutError):
+        await within(asyncio.get_running_loop().time(), waiting())
+    assert ended == [1]
+    task = asyncio.ensure_future(within(asyncio.get_running_loop().time() + 60, waiting()))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended == [1, 1]

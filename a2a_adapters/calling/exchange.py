@@ -21,7 +21,7 @@ from a2a_adapters.calling.answer import Answer
 from a2a_adapters.calling.failure import may_have_begun, translate
 from a2a_adapters.calling.http import back_off
 from a2a_adapters.calling.parsing import made
-from a2a_adapters.concurrency import in_background
+from a2a_adapters.concurrency import in_background, within
 from a2a_adapters.errors import (
     RemoteAgentError,
     RemoteAnswerError,
@@ -130,8 +130,7 @@ class Exchange:
         try:
             while True:
                 try:
-                    async with asyncio.timeout_at(deadline):
-                        response = await anext(responses)
+                    response = await within(deadline, anext(responses))
                 except StopAsyncIteration:
                     return
                 yield response

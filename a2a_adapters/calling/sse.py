@@ -14,26 +14,32 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 async def event_data(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Yield the data of each event; comments, names and ids of events are left out."""
     data: list[bytes] = []
-    async for line in _lines(chunks):
-        if not line:
-            if data:
-                yield b"\n".join(data)
-                data.clear()
-        elif line.startswith(b"data:"):
-            data.append(line[5:].removeprefix(b" "))
-
-
-async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    rest: list[bytes] = []
-    is_after_return = False  # then a \n belongs to the line end before it
+    lines = _Lines()
     async for chunk in chunks:
-        text = chunk.removeprefix(b"\n") if is_after_return else chunk
-        is_after_return = text.endswith(b"\r") if chunk else is_after_return
-        first, *lines = _LINE_END.split(text)
-        rest.append(first)
-        if not lines:
-            continue
-        yield b"".join(rest)
-        rest = [lines.pop()]
-        for line in lines:
-            yield line
+        for line in lines.ended_by(chunk):
+            if not line:
+                if data:
+                    yield b"\n".join(data)
+                    data.clear()
+            elif line.startswith(b"data:"):
+                data.append(line[5:].removeprefix(b" "))
+
+
+class _Lines:
+    """Makes lines of chunks."""
+
+    def __init__(self) -> None:
+        self._rest: list[bytes] = []
+        self._is_after_return = False  # then a \n belongs to the line end before it
+
+    def ended_by(self, chunk: bytes) -> list[bytes]:
+        """Return the lines that end in the next chunk."""
+        text = chunk.removeprefix(b"\n") if self._is_after_return else chunk
+        self._is_after_return = text.endswith(b"\r") if chunk else self._is_after_return
+        lines = _LINE_END.split(text) if b"\r" in text else text.split(b"\n")
+        self._rest.append(lines[0])
+        if len(lines) == 1:
+            return []
+        lines[0] = b"".join(self._rest)
+        self._rest = [lines.pop()]
+        return lines

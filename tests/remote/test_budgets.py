@@ -9,6 +9,8 @@ import time
 
 import pytest
 from a2a.types import AgentCard
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
@@ -52,6 +54,22 @@ async def test_events_are_counted_alone(size, end):
     for lines in (text, b': "' + end + text, b"data:[[[[" + end + b"data:[" + end + end):
         with pytest.raises(RemoteAnswerError):
             await passed(cut(lines, size), 4, is_stream=True)
+
+
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=5),
+    st.lists(st.integers(0, 400), max_size=5),
+    st.integers(1, 60),
+)
+def test_events_are_counted_alone_however_they_are_cut(sizes, cuts, limit):
+    text = b"".join(b"data:[" + b",".join([b"0"] * size) + b"]\n\n" for size in sizes)
+    ends = sorted({min(cut, len(text)) for cut in cuts} | {len(text)})
+    chunks = [text[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+    if max(sizes) > limit:
+        with pytest.raises(RemoteAnswerError):
+            asyncio.run(passed(chunks, limit, is_stream=True))
+    else:
+        assert asyncio.run(passed(chunks, limit, is_stream=True)) == chunks
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1000])
