@@ -130,6 +130,7 @@ class Run(TextQueue):
             self.has_ended = True
             self._finish()
             self.on_end()
+            del self.on_end  # it holds the run: without it what has ended is freed at once
 
     def _pass_on(self) -> None:
         if self._has_turn:

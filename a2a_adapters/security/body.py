@@ -113,6 +113,7 @@ class BodyLimit:
                 scope[BODY] = body
                 await self._app(scope, body.replayed, send)
         finally:
+            scope.pop(BODY, None)  # it holds the scope: without it both are freed at once
             if body.size:
                 body.release()
 
