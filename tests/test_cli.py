@@ -86,6 +86,7 @@ def run(*arguments, interpreter=warm):
         (["serve", "app:shout", "--host", "0.0.0.0"], "--allow-unauthenticated"),
         (["card", "get", "app:nothing"], "no attribute"),
         (["serve", "app:shout", "app:sleep"], "needs a name, as in poet=app:shout"),
+        (["serve", "app:shout", "--push-private", "--no-push"], "contradict each other"),
         (["serve", "app:shout", "--bearer-token-file", "wrong"], "line 2 of wrong is not of"),
     ],
 )
@@ -247,7 +248,7 @@ async def test_the_card_of_a_server_with_several_agents(folder):
     async with running(build_app({"echo": lambda text: text})) as url:
         shown = await asyncio.to_thread(run, "card", "get", url)
     assert shown.returncode == 3
-    assert f"  {url}/agents/echo/  " in shown.stderr
+    assert f"  {url}#echo  " in shown.stderr
 
 
 def test_an_unreachable_agent(folder):

@@ -22,9 +22,9 @@ def help_(
     """Show how a command is used."""
     here: Any = context.find_root()
     for word in command or []:
-        inner = here.command.get_command(here, word) if hasattr(here.command, "commands") else None
-        if inner is None:
+        if not hasattr(here.command, "commands"):
             raise typer.BadParameter(f"there is no command {' '.join(command or [])!r}")
+        _, inner, _ = here.command.resolve_command(here, [word])
         here = type(here)(inner, parent=here, info_name=word)
     typer.echo(here.command.get_help(here))
 

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from a2a_adapters.cli.nearest import nearest
 from a2a_adapters.cli.options import Verbose
 from a2a_adapters.errors import ConfigurationError
 
@@ -43,10 +44,11 @@ def init(
     What the options do not say is asked for in a terminal. Nothing is ever overwritten.
     """
     framework = framework or _ask("Framework", "functions", ", ".join(_PACKAGES))
-    name = name or _ask("Name", "Greeter")
     if framework not in _PACKAGES:
-        known = ", ".join(_PACKAGES)
-        raise ConfigurationError(f"there is no framework {framework!r}; there are {known}")
+        raise ConfigurationError(
+            f"there is no framework {framework!r}; {nearest(framework, _PACKAGES)}"
+        )
+    name = name or _ask("Name", "Greeter")
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     if not slug or len(name) > _NAME_LENGTH or not name.isprintable():
         raise ConfigurationError(f"a name has letters or digits, and {_NAME_LENGTH} at most")

@@ -13,6 +13,7 @@ from a2a_adapters.cli.options import ConfigFile, Verbose
 from a2a_adapters.cli.reload import restart_on_change
 from a2a_adapters.cli.targets import parse_targets
 from a2a_adapters.concurrency.threads import busy_threads
+from a2a_adapters.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +61,8 @@ def serve(
         bool | None, typer.Option(help="Offer push notifications to public web servers.")
     ] = None,
     push_private: Annotated[
-        bool, typer.Option("--push-private", help="Offer them to private networks too.")
+        bool,
+        typer.Option("--push-private", help="Offer them to private networks too; implies --push."),
     ] = False,
     storage: Annotated[
         str | None,
@@ -102,6 +104,8 @@ def serve(
 
     Several are served under /agents/NAME/ each. Without any, those of a2a-adapters.toml are.
     """
+    if push_private and push is False:
+        raise ConfigurationError("--no-push and --push-private contradict each other")
     if reload:
         restart_on_change()
         return

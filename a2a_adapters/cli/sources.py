@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from a2a_adapters.cli.files import Content, read_file
+from a2a_adapters.cli.nearest import nearest
 from a2a_adapters.cli.settings import LimitsTable, PushTable, ServerSettings
 from a2a_adapters.errors import ConfigurationError
 
@@ -68,7 +68,7 @@ class Sources:
         key = ".".join(map(str, wrong["loc"]))
         reason = wrong["msg"].removeprefix("Value error, ")
         if wrong["type"] == "extra_forbidden":
-            reason = f"there is no such setting{_nearest(wrong['loc'])}"
+            reason = f"there is no such setting; {_nearest(wrong['loc'])}"
         return f"{self._speaker(key)}: {key}: {reason}"
 
     def _speaker(self, key: str) -> str:
@@ -165,8 +165,7 @@ def _keys(content: Content, prefix: str = "") -> Iterator[str]:
 def _nearest(loc: tuple[int | str, ...]) -> str:
     """Say which setting may have been meant."""
     known = _fields(ServerSettings, loc[:-1])
-    found = difflib.get_close_matches(str(loc[-1]), known, 1)
-    return f"; did you mean {found[0]}?" if found else f"; there are {', '.join(sorted(known))}"
+    return nearest(str(loc[-1]), sorted(known))
 
 
 def _fields(table: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:

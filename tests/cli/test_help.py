@@ -20,7 +20,9 @@ async def test_help(run):
     assert shown == (await run("task", "get", "--help")).stdout
     assert "A2ACLI_TIMEOUT" in shown
     wrong = await run("help", "task", "nothing")
-    assert (wrong.returncode, "there is no command" in wrong.stderr) == (2, True)
+    assert (wrong.returncode, "No such command 'nothing'" in wrong.stderr) == (2, True)
+    assert "Did you mean 'send'?" in (await run("help", "snd")).stderr
+    assert (await run("help", "send", "nothing")).returncode == 2
 
 
 @pytest.mark.parametrize("command", ["send", "card get", "task get", "task cancel"])

@@ -33,7 +33,8 @@ def test_nothing_is_overwritten(tmp_path):
     [
         ([], "say it by --framework"),
         (["--framework", "functions"], "say it by --name"),
-        (["--framework", "smoke", "--name", "x"], "there is no framework 'smoke'"),
+        (["--framework", "smoke"], "there is no framework 'smoke'; there are functions, "),
+        (["--framework", "langgraf"], "did you mean langgraph?"),
         (["--framework", "functions", "--name", "!"], "letters or digits"),
         (["--framework", "functions", "--name", "x\ny"], "letters or digits"),
         (["/dev/null/x", "--framework", "functions", "--name", "x"], "cannot be written"),
