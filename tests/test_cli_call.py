@@ -104,11 +104,12 @@ async def test_a_server_with_several_agents_names_them():
     async with running(build_app({"rain": weather, "sun": weather})) as url:
         done = await call(url, "Rome")
         assert (await call(f"{url}/agents/sun", "Rome")).returncode == 0
-    assert done.returncode == 2
+    assert done.returncode == 3
     assert done.stderr.splitlines() == [
-        f"a2a-adapters: there are several agents at {url}, call one of them:",
-        f"  {url}/agents/rain/  Tell the weather.",
-        f"  {url}/agents/sun/  Tell the weather.",
+        f"a2a-adapters: there are several agents at {url}",
+        "hint: name one of them:",
+        f"  {url}#rain  Tell the weather.",
+        f"  {url}#sun  Tell the weather.",
     ]
 
 

@@ -79,7 +79,7 @@ class Page:
                 self.address = agent.partition("/agents/")[0]  # the server's, if it has several
                 continue
             output = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-            for line in expected:
+            for line in (line.replace("http://127.0.0.1:8000", self.address) for line in expected):
                 assert line in output, f"`{command}` does not print {line!r} but:\n{output}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,10 +50,11 @@ def call(
         raise ConfigurationError(f"{save} is no folder")
     # The client costs a second that --help need not wait.
     from a2a_adapters.cli.answer import AnswerPrinter  # noqa: PLC0415
-    from a2a_adapters.cli.conversation import converse, make_agent  # noqa: PLC0415
+    from a2a_adapters.cli.conversation import converse, find_agent  # noqa: PLC0415
 
+    agent, _ = asyncio.run(find_agent(as_url(url), read_parameters(header or []), timeout))
     converse(
-        make_agent(as_url(url), read_parameters(header or []), timeout),
+        agent,
         _parts(text, file or [], data or []),
         AnswerPrinter(stream=stream, as_json=as_json, folder=save),
         context_id=context,

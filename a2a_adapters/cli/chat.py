@@ -32,13 +32,22 @@ def chat(
     """Talk with an agent, or with a target that is served for as long as that lasts."""
     # The client costs a second that --help need not wait.
     from a2a_adapters.cli.chatting import Chat, make_printer, make_reader  # noqa: PLC0415
-    from a2a_adapters.cli.conversation import make_agent  # noqa: PLC0415
+    from a2a_adapters.cli.conversation import find_agent  # noqa: PLC0415
     from a2a_adapters.cli.local import served  # noqa: PLC0415
 
     url = as_url(agent)
     with nullcontext(url) if "://" in url else served(agent) as address:
-        remote = make_agent(address, read_parameters(header or []), timeout)
-        chat = Chat(remote, make_reader(), make_printer(save), context)
-        asyncio.run(chat.run())
+        reader, printer = make_reader(), make_printer(save)
+
+        async def talk() -> int:
+            found, about = await find_agent(address, read_parameters(header or []), timeout)
+            if sys.stdin.isatty():
+                typer.secho(f"{about.name}: {about.description}", err=True, bold=True)
+                typer.secho("/help tells what else can be typed", err=True, dim=True)
+            chat = Chat(found, reader, printer, context)
+            await chat.run()
+            return chat.exit_code
+
+        exit_code = asyncio.run(talk())
     if not sys.stdin.isatty():
-        raise typer.Exit(chat.exit_code)
+        raise typer.Exit(exit_code)

@@ -7,11 +7,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from a2a_adapters.cli.addresses import as_url
 from a2a_adapters.cli.client.parameters import read_parameters
-from a2a_adapters.cli.exits import FAILED, TIMED_OUT, UNAUTHENTICATED, UNREACHABLE, fail
+from a2a_adapters.cli.exits import FAILED, UNAUTHENTICATED, fail
 from a2a_adapters.cli.options import Verbose
-from a2a_adapters.errors import RemoteAgentError, RemoteAuthError, RemoteTimeoutError
+from a2a_adapters.errors import RemoteAuthError
 
 
 def check(
@@ -37,18 +36,25 @@ def check(
 ) -> None:
     """Check whether an agent keeps to A2A and is safe, and say what to mend."""
     # The client costs a second that --help need not wait.
+    from a2a_adapters.calling import HeadersAuth, RemoteOptions  # noqa: PLC0415
+    from a2a_adapters.calling.card import agent_url  # noqa: PLC0415
+    from a2a_adapters.calling.trust import Trust  # noqa: PLC0415
     from a2a_adapters.checks import Severity, render  # noqa: PLC0415
     from a2a_adapters.checks import check as run  # noqa: PLC0415
+    from a2a_adapters.cli.several import Host  # noqa: PLC0415
 
     headers = read_parameters(header or [])
+    auth = HeadersAuth(headers) if headers else None
+    host = Host(url, auth, RemoteOptions(timeout=timeout))
     try:
-        report = asyncio.run(run(as_url(url), send=send, headers=headers, timeout=timeout))
+        address = asyncio.run(host.agent())
+        is_own = Trust(agent_url(host.address), ()).gets_credentials(address)
+        own = headers if is_own else {}
+        report = asyncio.run(run(str(address), send=send, headers=own, timeout=timeout))
     except RemoteAuthError as error:
         fail(f"{error}; --header sends some", UNAUTHENTICATED)
-    except RemoteTimeoutError as error:
-        fail(str(error), TIMED_OUT)
-    except RemoteAgentError as error:
-        fail(str(error), UNREACHABLE)
     typer.echo(render(report, output))
+    if not report.agent and (hint := asyncio.run(host.no_card("")).hint):
+        typer.echo(f"hint: {hint}", err=True)
     if fail_on != "never" and report.at_least(Severity(fail_on)):
         raise typer.Exit(FAILED)

@@ -1,4 +1,4 @@
-"""The conversation of `call`: a message, and whatever the agent asks then."""
+"""The conversation of `call` and `chat`: with whom, and whatever the agent asks."""
 
 from __future__ import annotations
 
@@ -9,30 +9,40 @@ from typing import TYPE_CHECKING
 import typer
 
 from a2a_adapters.calling import HeadersAuth, RemoteAgent, RemoteOptions
-from a2a_adapters.calling.card import agent_url
+from a2a_adapters.calling.card import InvalidCardError, agent_url
 from a2a_adapters.cli.client.oauth.stored import stored_token
-from a2a_adapters.cli.exits import FAILED, TIMED_OUT, UNAUTHENTICATED, UNREACHABLE, USAGE, fail
-from a2a_adapters.cli.several import agents_at, name_one
-from a2a_adapters.errors import (
-    RemoteAgentError,
-    RemoteAnswerError,
-    RemoteAuthError,
-    RemoteConnectionError,
-    RemoteTimeoutError,
-)
+from a2a_adapters.cli.several import Host
+from a2a_adapters.errors import RemoteAgentError, RemoteAnswerError
 from a2a_adapters.parts import Part, Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from a2a_adapters.adapter import AgentDescription
     from a2a_adapters.cli.answer import AnswerPrinter
 
 
-def make_agent(url: str, headers: Mapping[str, str], timeout: float) -> RemoteAgent:
-    """Return the agent that the command line names."""
-    options = RemoteOptions(timeout=timeout, progress=True)
-    auth = HeadersAuth(headers) if headers else stored_token(agent_url(url), options)
-    return RemoteAgent(url, auth=auth, options=options)
+async def find_agent(
+    reference: str, headers: Mapping[str, str], seconds: float
+) -> tuple[RemoteAgent, AgentDescription]:
+    """Return the agent at an address, or the one that `HOST#NAME` names, and what it is.
+
+    Raises:
+        ConfigurationError: It is no address.
+        NoCardError: There is no card; the hint names the agents that the host has.
+        RemoteAgentError: The host does not answer, or wants credentials.
+    """
+    options = RemoteOptions(timeout=seconds, progress=True)
+    auth = HeadersAuth(headers) if headers else stored_token(agent_url(reference), options)
+    host = Host(reference, auth, options)
+    url = str(await host.agent())
+    agent = RemoteAgent(url, auth=auth, options=options, named_by=host.address)
+    try:
+        return agent, await agent.describe()
+    except InvalidCardError:
+        raise
+    except RemoteAnswerError as error:
+        raise await host.no_card(str(error)) from error
 
 
 def converse(
@@ -54,18 +64,9 @@ def converse(
         if reply.is_question:
             hint = f"--task {reply.task_id} --context {reply.context_id}"
             typer.echo(f"the agent waits for an answer: call again with {hint}", err=True)
-    except RemoteConnectionError as error:
-        fail(str(error), UNREACHABLE)
-    except RemoteAuthError as error:
-        fail(str(error), UNAUTHENTICATED)
-    except RemoteTimeoutError as error:
+    except RemoteAgentError:
         printer.end_line()
-        fail(str(error), TIMED_OUT)
-    except RemoteAgentError as error:
-        printer.end_line()
-        if isinstance(error, RemoteAnswerError) and (agents := agents_at(agent.name)):
-            fail(name_one(agent.name, agents), USAGE)
-        fail(str(error), FAILED)
+        raise
 
 
 def _ask_user() -> str:

@@ -10,6 +10,7 @@ import typer
 
 from a2a_adapters.cli.addresses import as_url
 from a2a_adapters.cli.client.command import client_command
+from a2a_adapters.cli.exits import NoCardError
 from a2a_adapters.cli.tables import print_table
 from a2a_adapters.cli.terminal import escaped
 from a2a_adapters.errors import ConfigurationError, RemoteAnswerError
@@ -55,7 +56,6 @@ async def _discover(url: str, access: Access) -> Sequence[ListedAgent]:
     from a2a_adapters.calling.card import agent_url
     from a2a_adapters.cli.client.connect import remote_options
     from a2a_adapters.cli.client.credentials import Credentials
-    from a2a_adapters.cli.client.problems import NoCardError
 
     options = remote_options(access)
     credentials = Credentials(access, options)

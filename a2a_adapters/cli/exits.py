@@ -14,7 +14,14 @@ from typing import NoReturn
 import typer
 
 from a2a_adapters.cli.origin import origin
-from a2a_adapters.errors import ListenError
+from a2a_adapters.errors import (
+    ListenError,
+    RemoteAgentError,
+    RemoteAnswerError,
+    RemoteAuthError,
+    RemoteConnectionError,
+    RemoteTimeoutError,
+)
 
 FAILED = 1
 """The command could not do what it was asked, and no other code says why."""
@@ -70,6 +77,19 @@ class CommandError(Exception):
         self.code = code
 
 
+class NoCardError(RemoteAnswerError):
+    """What names an agent leads to no card.
+
+    Args:
+        message: What there is in its place.
+        hint: What to name instead.
+    """
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
 def fail(message: str, code: int) -> NoReturn:
     """End the command with one line that says what to do."""
     raise CommandError(message, code)
@@ -80,6 +100,8 @@ def end(error: Exception, *, verbose: bool) -> NoReturn:
     if verbose:
         typer.echo("".join(traceback.format_exception(error)), err=True, nl=False)
     typer.echo(f"a2a-adapters: {located(error)}", err=True)
+    if isinstance(error, NoCardError) and error.hint:
+        typer.echo(f"hint: {error.hint}", err=True)
     sys.exit(_code(error))
 
 
@@ -90,6 +112,16 @@ def located(error: Exception) -> str:
 
 
 def _code(error: Exception) -> int:
-    if isinstance(error, CommandError):
-        return error.code
-    return FAILED if isinstance(error, ListenError) else USAGE
+    match error:
+        case CommandError(code=code):
+            return code
+        case NoCardError() | RemoteConnectionError():
+            return UNREACHABLE
+        case RemoteAuthError():
+            return UNAUTHENTICATED
+        case RemoteTimeoutError():
+            return TIMED_OUT
+        case RemoteAgentError() | ListenError():
+            return FAILED
+        case _:
+            return USAGE

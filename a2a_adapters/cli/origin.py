@@ -5,6 +5,10 @@ from __future__ import annotations
 import sysconfig
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _INSTALLED = [
     Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib")
@@ -13,12 +17,20 @@ _INSTALLED = [
 
 def origin(error: BaseException) -> str:
     """Return the user's file and line that an error's cause came from, "" if there is none."""
-    if error.__cause__ is None:
-        return ""
-    if (deeper := origin(error.__cause__)) or not (places := _places(error.__cause__)):
-        return deeper
-    path, line = places[-1]
-    return f"{_shown(path)}, line {line}"
+    for cause in reversed(list(_causes(error))):
+        if places := _places(cause):
+            path, line = places[-1]
+            return f"{_shown(path)}, line {line}"
+    return ""
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield what caused an error, the first cause last; an error may be its own cause."""
+    seen = {error}
+    while (cause := error.__cause__) is not None and cause not in seen:
+        seen.add(cause)
+        yield cause
+        error = cause
 
 
 def _places(error: BaseException) -> list[tuple[Path, int]]:

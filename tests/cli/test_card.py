@@ -12,8 +12,13 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 from jwt.algorithms import ECAlgorithm
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
-from a2a_adapters import ServerOptions, build_app, card_signer
+from a2a_adapters import NamedTarget, ServerOptions, build_app, card_signer
+from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
+from a2a_adapters.protocol.catalog import CARD_TYPE, CATALOG_PATH
 from a2a_adapters.testing import running
 
 pytestmark = [pytest.mark.timeout(5 * 60), pytest.mark.asyncio(loop_scope="module")]
@@ -39,6 +44,59 @@ async def test_an_agent_of_a_catalog(server, run):
     unknown = await run("send", f"{host}#sun", "Rome")
     assert unknown.returncode == 3
     assert "it lists parts, weather" in unknown.stderr
+
+
+async def test_a_host_with_several_agents_says_how_to_name_one(server, run):
+    for command in (["card", "get", server], ["send", server, "Rome"], ["chat", server]):
+        done = await run(*command)
+        assert done.returncode == 3
+        first, how, *listed = done.stderr.splitlines()
+        assert first == f"a2a-adapters: there are several agents at {server}"
+        assert how == "hint: name one of them:", command
+        assert listed == [
+            f"  {server}#weather  Tell the weather.",
+            f"  {server}#parts  Say what came.",
+        ]
+    assert (await run("chat", f"{server}#weather", text="Rome")).stdout == "It rains in Rome[2J.\n"
+    assert "parts" in (await run("check", f"{server}#parts")).stdout
+
+
+async def test_agents_whose_names_are_no_names_are_named_by_their_addresses(run):
+    agents = {
+        "one": NamedTarget(lambda text: text, name="The Same"),
+        "two": NamedTarget(lambda text: text, name="The Same"),
+        "odd": NamedTarget(lambda text: text, name="50% off"),
+    }
+    async with running(build_app(agents)) as url:
+        told = (await run("card", "get", url)).stderr
+        assert f"  {url}/agents/one  " in told
+        assert f"  {url}/agents/two  " in told
+        assert f"  '{url}#50%25 off'" in told
+        assert "Name: 50% off" in (await run("card", "get", f"{url}#50%25 off")).stdout
+
+
+async def test_a_host_that_a_catalog_names_gets_no_credentials(run):
+    inner = build_app(lambda text: text)
+    sent = []
+
+    async def app(scope, receive, send):
+        sent.extend(scope.get("headers", ()))
+        await inner(scope, receive, send)
+
+    async with running(app) as other:
+        entry = {"displayName": "echo", "mediaType": CARD_TYPE, "url": other + WELL_KNOWN_PATHS[0]}
+
+        async def catalog(request):
+            return JSONResponse({"specVersion": "1.0", "entries": [entry]})
+
+        async with running(Starlette(routes=[Route(CATALOG_PATH, catalog)])) as url:
+            done = await run("send", f"{url}#echo", "ping", "--bearer", "s3cret")
+            assert "ping" in done.stdout
+            header = ["--header", "X-Key: s3cret"]
+            assert (await run("chat", f"{url}#echo", *header, text="hi")).stdout == "hi\n"
+            assert (await run("check", f"{url}#echo", *header)).returncode == 0
+    assert sent
+    assert not [value for _, value in sent if b"s3cret" in value]
 
 
 async def test_a_card_that_lacks_something(url, run, tmp_path):

@@ -125,7 +125,7 @@ async def test_what_is_piped_in_is_sent(url, run):
         (["{url}", "x", "--config", "nowhere"], 2, "A2ACLI_ERR_USAGE"),
         (["{url}", "\udcff"], 2, "A2ACLI_ERR_USAGE"),
         (["{url}", "x", "--task-id", "unknown"], 1, "TaskNotFoundError"),
-        (["{url}", "x", "--a2a-version", "2.0"], 1, "VersionNotSupportedError"),
+        (["./current.json", "x", "--a2a-version", "0.3"], 1, "VersionNotSupportedError"),
         (["{url}nothing", "x"], 3, "A2ACLI_ERR_CARD_NOT_FOUND"),
         (["./nowhere.json", "x"], 3, "A2ACLI_ERR_CARD_NOT_FOUND"),
         (["./no-card.json", "x"], 1, "A2ACLI_ERR_CARD_INVALID"),
@@ -134,10 +134,40 @@ async def test_what_is_piped_in_is_sent(url, run):
 )
 async def test_errors_are_documents(url, run, tmp_path, arguments, code, name):
     (tmp_path / "no-card.json").write_text("[1]")
+    interface = {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    current = {"name": "x", "supportedInterfaces": [interface]}
+    (tmp_path / "current.json").write_text(json.dumps(current))
     given = [argument.replace("{url}", url) for argument in arguments]
     done = await run("send", *given, "-o", "json")
     assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (code, name)
     assert (await run("send", *given)).returncode == code
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--transport", "htp", "did you mean http+json?"),
+        ("--transport", "smoke", "there are jsonrpc, http+json, grpc"),
+        ("--a2a-version", "7", "there are 1.0, 0.3"),
+    ],
+)
+async def test_what_we_do_not_speak_is_refused_before_anybody_is_asked(run, option, value, told):
+    variable = "A2ACLI_" + option.removeprefix("--").replace("-", "_").upper()
+    for done in (
+        await run("send", "http://127.0.0.1:9", "x", option, value),
+        await run("send", "http://127.0.0.1:9", "x", **{variable: value}),
+    ):
+        assert (done.returncode, told in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("version", ["1", "1.0", "1.0.1", "0.3", "0.3.0"])
+async def test_versions_have_the_names_that_people_know(url, run, version):
+    assert "It rains" in (await run("send", url, "Rome", "--a2a-version", version)).stdout
+
+
+async def test_what_is_not_verified_is_warned_of_once(url, run):
+    done = await run("send", url, "Rome", "--insecure")
+    assert done.stderr.count("WARNING") == 1
 
 
 async def test_credentials_go_where_the_card_wants_them(run, run_json):

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from a2a_adapters.cli.client.durations import seconds
+from a2a_adapters.cli.client.spoken import binding, version
 from a2a_adapters.cli.client.variables import PREFIX, load_variables
 from a2a_adapters.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import ssl
 
 
 def _option(flag: str, *more: str, help: str, **settings: Any) -> Any:  # noqa: A002 - as in typer
@@ -81,6 +86,8 @@ class Access:
             "--transport",
             help="jsonrpc, http+json or grpc, the preferred one first; by default as the card "
             "orders them.",
+            parser=binding,
+            metavar="NAME",
         ),
     ] = None
     a2a_version: Annotated[
@@ -88,6 +95,8 @@ class Access:
         _option(
             "--a2a-version",
             help="The version of A2A; by default the highest that both speak, 1.0 at least.",
+            parser=version,
+            metavar="VERSION",
         ),
     ] = ""
     timeout: Annotated[
@@ -128,6 +137,27 @@ class Access:
     def is_json(self) -> bool:
         """Whether programs read the output."""
         return self.output == "json"
+
+    @cached_property
+    def tls(self) -> ssl.SSLContext | None:
+        """How TLS is spoken, None for the usual way; what is unsafe is warned of.
+
+        Raises:
+            ConfigurationError: A file holds no certificate and key.
+        """
+        if not self.insecure and self.client_cert is None:
+            return None
+        import ssl  # noqa: PLC0415 - `--help` needs none
+
+        from a2a_adapters.cli.client.tls import add_certificate, unverified  # noqa: PLC0415
+
+        has_secret = bool(self.bearer or self.api_key or self.svc_param)
+        context = (
+            unverified(has_secret=has_secret) if self.insecure else ssl.create_default_context()
+        )
+        if self.client_cert is not None:
+            add_certificate(context, self.client_cert, self.client_key)
+        return context
 
     def take(self, words: list[str], most: int) -> list[str]:
         """Return the arguments that follow the agent's, which is noted if there is one.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ssl
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import typer
 from a2a.client import ClientCallContext
 from a2a.compat.v0_3.versions import is_legacy_version
 from a2a.extensions.common import HTTP_EXTENSION_HEADER
@@ -21,9 +19,8 @@ from a2a_adapters.calling.connection import Connections
 from a2a_adapters.calling.failure import translate
 from a2a_adapters.calling.options import RemoteOptions
 from a2a_adapters.cli.client.credentials import Credentials
-from a2a_adapters.cli.client.oauth.store import Store
 from a2a_adapters.cli.client.reference import find_card
-from a2a_adapters.errors import ConfigurationError, RemoteRefusedError
+from a2a_adapters.errors import RemoteRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _RETRIES = 3
-_BINDINGS = {"jsonrpc": "JSONRPC", "http+json": "HTTP+JSON", "rest": "HTTP+JSON", "grpc": "GRPC"}
 _VERSION_NOT_SUPPORTED = -32009
 
 
@@ -105,9 +101,10 @@ async def connected(access: Access, *, streaming: bool = True) -> AsyncGenerator
     card.capabilities.streaming = card.capabilities.streaming and streaming
     options = remote_options(access, _bindings(card, access.transport or []))
     if access.transport:
-        options = replace(options, trusted_hosts=_own_addresses(card, found.url))
+        options = replace(options, trusted_hosts=_own_addresses(card, found.origin))
     auth = credentials if credentials.is_needed(found.url) else None
-    connections = Connections(found.url, card, auth, options, found.url)
+    origin = found.origin if credentials.is_given else found.url  # a login knows whose it is
+    connections = Connections(found.url, card, auth, options, origin)
     try:
         client = (await connections.get()).client
         yield Agent(card, client, _context(access.extension or []), access.poll_interval)
@@ -122,28 +119,8 @@ def remote_options(access: Access, bindings: Sequence[str] = ()) -> RemoteOption
         connect_timeout=min(access.timeout, 10),
         retries=_RETRIES if bindings else 0,
         bindings=bindings,
-        tls=_tls(access),
+        tls=access.tls,
     )
-
-
-def _tls(access: Access) -> ssl.SSLContext | None:
-    if not access.insecure and access.client_cert is None:
-        return None
-    context = ssl.create_default_context()
-    if access.insecure:
-        has_secret = access.bearer or access.api_key or access.svc_param or Store().read()
-        secret = ", and credentials are sent to whoever answers" if has_secret else ""
-        typer.echo(f"WARNING: --insecure: certificates are not verified{secret}", err=True)
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    if access.client_cert is not None:
-        try:
-            context.load_cert_chain(access.client_cert, access.client_key)
-        except (OSError, ssl.SSLError) as error:
-            raise ConfigurationError(
-                f"{access.client_cert} holds no certificate and key"
-            ) from error
-    return context
 
 
 def _spoken(card: AgentCard, version: str) -> AgentCard:
@@ -173,13 +150,10 @@ def _spoken(card: AgentCard, version: str) -> AgentCard:
 
 def _bindings(card: AgentCard, wanted: Sequence[str]) -> list[str]:
     """Return the bindings to use, the preferred one first."""
-    unknown = [each for each in wanted if each.lower() not in _BINDINGS]
-    if unknown:
-        raise ConfigurationError(f"--transport is jsonrpc, http+json or grpc, not {unknown[0]}")
     has_grpc = find_spec("grpc") is not None
     offered = [each.protocol_binding for each in card.supported_interfaces]
     usable = [each for each in offered if each != "GRPC" or has_grpc]
-    return [*(_BINDINGS[each.lower()] for each in wanted), *usable]
+    return [*wanted, *usable]
 
 
 def _own_addresses(card: AgentCard, url: httpx.URL | None) -> list[str]:

@@ -40,8 +40,9 @@ class Credentials(httpx.Auth):
         self._api_key = access.api_key
         self._parameters = read_parameters(access.svc_param or [])
         self._options = options
-        is_given = self._bearer or self._api_key or self._parameters
-        self._stored = None if is_given else stored_token(None, options)
+        self.is_given = bool(self._bearer or self._api_key or self._parameters)
+        """Whether the command line has any, in place of those of a login."""
+        self._stored = None if self.is_given else stored_token(None, options)
         self._shows = access.debug
         self.card: AgentCard | None = None
         """The agent's card, once that is known."""
@@ -49,7 +50,7 @@ class Credentials(httpx.Auth):
     def is_needed(self, url: httpx.URL | None) -> bool:
         """Tell whether there is anything to send to an agent, or to show; None is any agent."""
         has_login = self._stored is not None and stored_token(url, self._options) is not None
-        return bool(self._bearer or self._api_key or self._parameters or self._shows or has_login)
+        return self.is_given or self._shows or has_login
 
     async def async_auth_flow(
         self, request: httpx.Request

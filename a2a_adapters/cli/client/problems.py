@@ -14,6 +14,7 @@ from a2a_adapters.cli.exits import (
     UNAUTHENTICATED,
     UNREACHABLE,
     USAGE,
+    NoCardError,
     Problem,
     located,
 )
@@ -21,7 +22,6 @@ from a2a_adapters.errors import (
     A2AAdaptersError,
     ConfigurationError,
     RemoteAgentError,
-    RemoteAnswerError,
     RemoteAuthError,
     RemoteConnectionError,
     RemoteRefusedError,
@@ -33,19 +33,6 @@ if TYPE_CHECKING:
 
 _DEBUG = "--debug shows what was sent and received"
 _NAMES = {code: kind.__name__ for kind, code in JSON_RPC_ERROR_CODE_MAP.items()}
-
-
-class NoCardError(RemoteAnswerError):
-    """A reference leads to no card.
-
-    Args:
-        message: What there is in its place.
-        hint: What to name instead.
-    """
-
-    def __init__(self, message: str, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 def problem_of(error: A2AAdaptersError, access: Access) -> Problem:

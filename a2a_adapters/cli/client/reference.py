@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from a2a_adapters.calling.card import agent_url, fetch_card_json
-from a2a_adapters.calling.catalog import read_catalog
 from a2a_adapters.calling.http import make_client
 from a2a_adapters.cli.addresses import as_url
-from a2a_adapters.cli.client.problems import NoCardError
-from a2a_adapters.cli.several import agents_at, name_one
+from a2a_adapters.cli.exits import NoCardError
+from a2a_adapters.cli.several import Host
 from a2a_adapters.errors import RemoteAnswerError
-from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     import httpx
@@ -31,10 +28,12 @@ class Found:
     Attributes:
         content: The JSON.
         url: The agent's address; None of a card in a file.
+        origin: What was typed, and gets the credentials; None of a card in a file.
     """
 
     content: bytes
-    url: httpx.URL | None
+    url: httpx.URL | None = None
+    origin: httpx.URL | None = None
 
 
 async def find_card(reference: str, credentials: Credentials, options: RemoteOptions) -> Found:
@@ -46,18 +45,15 @@ async def find_card(reference: str, credentials: Credentials, options: RemoteOpt
         RemoteAgentError: The host does not answer, or wants credentials.
     """
     if (file := _file(reference)) is not None:
-        return Found(_read(file), None)
-    address, _, name = reference.partition("#")
-    host = as_url(address)
-    host = host if "://" in host else f"https://{host}"
-    url = agent_url(await _listed(host, unquote(name), credentials, options) if name else host)
+        return Found(_read(file))
+    typed = as_url(reference)
+    host = Host(typed if "://" in typed else f"https://{typed}", credentials, options)
+    origin, url = agent_url(host.address), await host.agent()
     try:
-        async with make_client(url, options, credentials) as http:
-            return Found(await fetch_card_json(http, url, options), url)
+        async with make_client(origin, options, credentials) as http:
+            return Found(await fetch_card_json(http, url, options), url, origin)
     except RemoteAnswerError as error:
-        agents = await asyncio.to_thread(agents_at, host)
-        hint = name_one(host, agents) if agents else None
-        raise NoCardError(str(error), hint) from error
+        raise await host.no_card(str(error)) from error
 
 
 def _file(reference: str) -> Path | None:
@@ -74,15 +70,3 @@ def _read(file: Path) -> bytes:
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or "nobody has that name here"
         raise NoCardError(f"{file} cannot be read: {reason}") from error
-
-
-async def _listed(host: str, name: str, credentials: Credentials, options: RemoteOptions) -> str:
-    """Return where the agent of a name is that a host lists."""
-    agents = await read_catalog(host, credentials, options)
-    if agents is None:
-        raise NoCardError(f"{host} has no catalog of agents")
-    for each in agents:
-        if each.name == name:
-            return each.address
-    known = ", ".join(sorted(quote(each.name) for each in agents)) or "none"
-    raise NoCardError(f"{host} lists no agent {name!r}", f"it lists {known}")
