@@ -128,6 +128,19 @@ async def test_everything_works_by_the_keyboard(open_page, url):
         await expect(page.get_by_role("tabpanel", name="Tasks")).to_be_visible()
 
 
+async def test_the_end_of_a_task_takes_the_keys_from_nobody(open_page, url):
+    async with open_page(url, "endless") as first, open_page(url, "endless") as second:
+        await say(first, "count for ever")
+        await expect(first.locator(".artifact")).to_contain_text("1 2 3")
+        await first.get_by_role("tab", name="Frames").focus()
+        await second.get_by_role("tab", name="Tasks").click()
+        task = second.locator(".task").filter(has_text="working").first
+        await task.get_by_role("button", name="Cancel").click()
+        await expect(first.locator(".turn .state")).to_have_text("cancelled")
+        await first.evaluate("new Promise((then) => requestAnimationFrame(() => setTimeout(then)))")
+        await expect(first.get_by_role("tab", name="Frames")).to_be_focused()
+
+
 async def test_a_phone_shows_one_thing_at_a_time(open_page, url):
     async with open_page(url, "travel", is_mobile=True, has_touch=True) as page:
         await page.set_viewport_size({"width": 360, "height": 740})

@@ -121,7 +121,8 @@ function Composer({ session }) {
 	const { running, asking, draft, files, turns, card, agent } = session;
 	const isEmpty = !draft.trim() && !files.length;
 	useEffect(() => {
-		if (!running && !asking) input.current.focus({ preventScroll: true });
+		const { tagName, form } = document.activeElement; // others keep the keys
+		if (!running && !asking && (tagName === "BODY" || form)) input.current.focus();
 	}, [session, running]);
 
 	const send = async (event) => {

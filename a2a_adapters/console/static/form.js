@@ -8,7 +8,7 @@ export function Form({ schema, onAnswer }) {
 	const isRecord = root.properties || root.type === "object";
 	const properties = isRecord ? (root.properties ?? {}) : { answer: root };
 	const needed = isRecord ? (root.required ?? []) : ["answer"];
-	// Objects of the protocol have no order of their own: what is needed comes first.
+	// The protocol's objects have no order: needed ones come first.
 	const names = [...new Set([...needed, ...Object.keys(properties)])].filter((name) => properties[name]);
 	const fields = names.map((name) => [name, resolved(properties[name], schema)]);
 	const submit = (event) => {
