@@ -71,6 +71,7 @@ class SwapState(Write):
         save = SaveState(agent, owner, context_id, kind, body)
         self.key, self._place, self._body = save.key, save.place, body
         self._expected = expected
+        self.size = save.size
 
     @classmethod
     async def execute(

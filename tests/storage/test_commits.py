@@ -139,6 +139,29 @@ async def test_a_process_lives_until_what_it_leaves_is_written(database_url, mon
     assert order[-2:] == ["SaveState", "EndLease"]
 
 
+async def test_a_large_swap_of_a_state_holds_up_no_others(storage, monkeypatch):
+    commits = storage.database.commits
+    transaction, may_go_on = commits._transaction, asyncio.Event()
+    large = ("state", "poet", "ann", "large", "kind")
+
+    async def written(writes):
+        if any(write.key == large for write in writes):
+            await may_go_on.wait()
+        return await transaction(writes)
+
+    monkeypatch.setattr(commits, "_transaction", written)
+    monkeypatch.setattr(commit, "STATEMENT_SECONDS", 100)
+    poet = storage.of("poet")
+    swapping = asyncio.ensure_future(
+        poet.swap_state("ann", "large", "kind", None, b"x" * 3_000_000)
+    )
+    async with asyncio.timeout(60):
+        await poet.write_state("ann", "small", "kind", b"x")
+        assert not swapping.done()
+        may_go_on.set()
+        assert await swapping
+
+
 @pytest.mark.parametrize("size", [10, 3_000_000])
 async def test_a_write_that_takes_its_time_gets_it(storage, monkeypatch, size):
     commits = storage.database.commits
