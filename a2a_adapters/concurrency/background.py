@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class Background:
@@ -29,6 +32,19 @@ class Background:
         if self._running:
             await asyncio.wait(self._running, timeout=seconds)
         return len(self._running)
+
+
+async def shielded(work: Awaitable[T]) -> T:
+    """Wait for work that goes on if its caller is cancelled, who then hears no more of it."""
+    going_on = asyncio.ensure_future(work)
+    going_on.add_done_callback(let_fail)
+    return await asyncio.shield(going_on)
+
+
+def let_fail(done: asyncio.Future[T]) -> None:
+    """Let asyncio not complain of an error that nobody was there to hear: a done callback."""
+    if not done.cancelled():
+        done.exception()
 
 
 in_background = Background().begin

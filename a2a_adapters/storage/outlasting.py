@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from a2a_adapters.concurrency.background import let_fail
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.storage.health import PATIENCE_SECONDS
 
@@ -34,14 +35,18 @@ class OutlastingWrite:
         """Begin to write, unless it is being written, and return the result.
 
         Raises:
-            StorageUnavailableError: It is not written yet; ask again.
+            StorageUnavailableError: It is not written yet; ask again, unless that is closed.
         """
         if self._writing is None:
             self._writing = asyncio.ensure_future(self._database.write(self._make()))
+            self._writing.add_done_callback(let_fail)
         writing = self._writing
         await asyncio.wait({writing}, timeout=PATIENCE_SECONDS)
         if not writing.done():
             self._database.health.suspect("it takes too long")
             raise StorageUnavailableError
-        self._writing = None
+        if self._writing is writing:  # else whoever waited as well has begun the next one
+            self._writing = None
+        if writing.cancelled():  # the storage was closed, not the caller cancelled
+            raise StorageUnavailableError
         return writing.result()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sqlite3
 from contextlib import asynccontextmanager, contextmanager, suppress
 
@@ -112,6 +113,53 @@ async def test_what_is_taken_over_too_late_is_told_next_time(database_url, table
                     await ask()
         assert len(await until_told(ask)) == 1
         assert list(await until_told(ask)) == []
+
+
+async def test_what_is_taken_over_for_a_caller_who_has_gone_is_told_the_next_one(database_url):
+    await leave(database_url)
+    async with opened(database_url) as heir:
+        ask = heir.of("poet").left_behind
+        with locked(database_url, "a2a_tasks"):
+            asking = asyncio.ensure_future(ask())
+            await asyncio.wait([asking], timeout=0.1)
+            asking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+        assert len(await until_told(ask)) == 1
+
+
+async def test_who_waits_for_a_takeover_when_the_storage_is_closed_is_told_so(
+    database_url, monkeypatch
+):
+    async with opened(database_url) as heir:
+        commits, has_begun = heir.database.commits, asyncio.Event()
+
+        async def hang(_writes):
+            has_begun.set()
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(commits, "_transaction", hang)
+        writing = asyncio.ensure_future(heir.of("poet").write_state("ann", "c", "kind", b"x"))
+        await has_begun.wait()
+        asking = asyncio.ensure_future(heir.of("poet").left_behind())
+        await asyncio.wait([asking], timeout=0.1)
+        await commits.aclose(0)
+        with pytest.raises(StorageUnavailableError):
+            await asking
+        writing.cancel()
+
+
+async def test_a_takeover_that_fails_with_nobody_there_is_no_lost_error(database_url, caplog):
+    await leave(database_url)
+    async with opened(database_url) as heir:
+        await heir.database.commits.aclose(1)
+        asking = asyncio.ensure_future(heir.of("poet").left_behind())
+        await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.wait([asking])
+        del asking
+    gc.collect()
+    assert "never retrieved" not in caplog.text
 
 
 async def until_told(ask):
