@@ -6,6 +6,7 @@ import asyncio
 import logging
 
 import pytest
+from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 from a2a.server.context import ServerCallContext
 from a2a.types import CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest, TaskState
 
@@ -72,6 +73,16 @@ async def test_something_that_is_no_event_fails_the_task(caplog):
         task = await runtime_of(script).on_message_send(user_message("go"), CALLER)
     assert task.status.state == TaskState.TASK_STATE_FAILED
     assert "yielded str, not an AgentEvent" in caplog.text
+
+
+async def test_an_agent_that_loses_a_race_of_its_own_fails_the_task():
+    async def script(request):
+        yield TextDelta("before")
+        raise ConcurrentTaskModificationError("another")
+
+    task = await runtime_of(script).on_message_send(user_message("go"), CALLER)
+    assert task.status.state == TaskState.TASK_STATE_FAILED
+    assert "another" not in str(task)
 
 
 async def test_the_error_id_leads_to_the_log(caplog):

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.server.agent_execution import AgentExecutor, RequestContext
+from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 from a2a.utils.errors import InvalidParamsError
 
 from a2a_adapters.adapter import Adapter, AgentRequest, CancelFlag
@@ -117,6 +118,7 @@ class AdapterExecutor(AgentExecutor):
 
         Raises:
             InvalidParamsError: The target cannot use the message; no task was created.
+            ConcurrentTaskModificationError: Another process has the task; its run says no more.
         """
         run = await self._begin(context, event_queue)
         self._running[run.request.task_id] = run
@@ -127,13 +129,14 @@ class AdapterExecutor(AgentExecutor):
             if not run.writer.has_written:
                 raise InvalidParamsError(str(error)) from error
             await run.writer.finish(states.REJECTED, str(error))
-        except asyncio.CancelledError:
-            run.request.cancelled.set()
+        except ConcurrentTaskModificationError:
+            run.leave()
             raise
         except (TimeLimitError, ResumeError) as error:
             await self._fail(run, error, str(error))
         except BaseException as error:  # nothing may reach the wire, nor sys.exit() end the server
-            if not runs_now(run.task):  # this coroutine itself is closed
+            is_closed = not runs_now(run.task)  # this coroutine itself
+            if is_closed or isinstance(error, asyncio.CancelledError):
                 run.request.cancelled.set()
                 raise
             await self._fail(run, error, "The agent failed.")
@@ -147,15 +150,13 @@ class AdapterExecutor(AgentExecutor):
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Stop the work on a task and mark the task as cancelled."""
-        task_id = context.task_id or ""
+        task_id, context_id = context.task_id or "", context.context_id or ""
         if task_id in self._running:
             self._stop(self._running[task_id])
         abandoned = None
         if is_durable_question(context.current_task):  # which it is no longer when it has ended
-            abandoned = agent_request(
-                context, context.context_id or "", CancelFlag(), self._offered
-            )
-        writer = TaskWriter(event_queue, task_id, context.context_id or "")
+            abandoned = agent_request(context, context_id, CancelFlag(), self._offered)
+        writer = TaskWriter(event_queue, task_id, context_id)
         await writer.finish(states.CANCELED)
         # The user's code has the last word in its own time, it cannot keep the task from ending.
         self._parked.drop(task_id)
@@ -210,10 +211,8 @@ class AdapterExecutor(AgentExecutor):
         parked = self._parked.take(task_id) if task else None
         cancelled = parked.cancelled if parked else CancelFlag()
         said = context, context_id, cancelled, self._offered
-        if context.message is None or context.message.ByteSize() <= LARGE_BYTES:
-            request = agent_request(*said)
-        else:
-            request = await computed(agent_request, *said)
+        is_large = context.message is not None and context.message.ByteSize() > LARGE_BYTES
+        request = await computed(agent_request, *said) if is_large else agent_request(*said)
         calls = parked.calls if parked else TaskCalls(task_id)
         ours = queue if isinstance(queue, TextQueue) else None
         by_whole = closes_by_whole(context, is_ours=ours is not None)
@@ -375,7 +374,7 @@ class AdapterExecutor(AgentExecutor):
         if run.outlives or self._running.get(run.request.task_id) is not run:
             return
         run.outlives = True
-        run.request.cancelled.left_behind = True
+        run.leave()
         if run.turn:
             run.turn.leave()
         run.calls.end()

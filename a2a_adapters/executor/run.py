@@ -44,3 +44,8 @@ class Run:
     """Whether its task has, though the agent may not have noticed."""
     outlives: bool = False
     """Whether the agent was stopped and goes on."""
+
+    def leave(self) -> None:
+        """Tell its code to end, and to write nothing more: the conversation is another's now."""
+        self.request.cancelled.set()
+        self.request.cancelled.left_behind = True

@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 from a2a.server.request_handlers.request_handler import validate_request_params
 from a2a.types import Task
 from a2a.utils.errors import (
@@ -274,14 +275,17 @@ class Runtime(OptionalOperations):
             live = await self._live.find(params.id, context)
             if live.is_over:
                 raise TaskNotCancelableError
-            self._live.hold(live)
-            try:
-                await self._endings.cancel(live, context)
-            finally:
-                self._live.release(live)
+            with self._live.held(live):
+                await self._cancel(live, context)
             if live.state != states.CANCELED or live.task is None:
                 raise TaskNotCancelableError
             return live.task
+
+    async def _cancel(self, live: LiveTask, context: ServerCallContext) -> None:
+        try:
+            await self._endings.cancel(live, context)
+        except ConcurrentTaskModificationError as error:
+            raise ConversationElsewhereError from error
 
     async def _start(
         self,
@@ -315,21 +319,19 @@ class Runtime(OptionalOperations):
             live = await self._follow_up(params.message, context, is_deaf=is_deaf)
         else:
             live = self._live.begin(params.message, context)
-        try:
+        with self._live.held(live):
+            await self._check_place(live)
             await self._sent.keep(live, params, context)
             make = partial(self._runs.begin, params, context, subscriber)
-            run = await self._messages.begin(params.message, live, make)
-        except BaseException:
-            self._live.release(live)
-            raise
-        if isinstance(run, Repeated):
-            self._live.release(live)
-        return run
+            return await self._messages.begin(params.message, live, make)
+
+    async def _check_place(self, live: LiveTask) -> None:
+        """Refuse what another process has to do; there is none."""
 
     async def _follow_up(
         self, message: Message, context: ServerCallContext, *, is_deaf: bool
     ) -> LiveTask:
-        """Return the task that a message goes on with, held for it."""
+        """Return the task that a message goes on with."""
         live = await self._live.find(message.task_id, context)
         if live.is_over and not has_message(live, message):
             raise over_error(live)
@@ -339,7 +341,6 @@ class Runtime(OptionalOperations):
             raise StorageUnavailableError(_LEFT_BEHIND)  # else what it was doing would be lost
         if is_deaf and live.unanswered:
             raise busy_error(live)
-        self._live.hold(live)
         return live
 
     def _is_left_behind(self, live: LiveTask) -> bool:

@@ -16,7 +16,7 @@ from a2a.server.cluster.task_store import (
 from a2a.server.cluster.version import TaskVersion
 from a2a.types import TaskArtifactUpdateEvent
 
-from a2a_adapters.concurrency import in_background
+from a2a_adapters.concurrency import in_background, shielded
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.store import MemoryTaskStore
@@ -251,7 +251,7 @@ class StoredPage(Page):
         """
         self.is_dirty = True
         owed = receivers if self._owes(task, event) else ()
-        return await asyncio.shield(self._write(task, event, owed, kept))
+        return await shielded(self._write(task, event, owed, kept))
 
     def _owes(self, task: Task, event: Event | None) -> bool:  # noqa: ARG002
         """Tell whether the store keeps in mind who has to be told."""

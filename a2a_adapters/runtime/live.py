@@ -79,6 +79,8 @@ class LiveTask:
         """Held by the message that is being answered: messages are answered in order."""
         self.runs: set[asyncio.Task[None]] = set()
         """Messages being answered or waiting for their turn."""
+        self.holders = 0
+        """How many requests are about to do something to it."""
         self.unanswered = 0
         """How many of them may still end the task."""
         self.reply: Message | None = None
@@ -203,7 +205,7 @@ class LiveTask:
             is_settled = self.state in states.SETTLED
             if is_settled and self.subscribers and not isinstance(event, TaskArtifactUpdateEvent):
                 self.close_subscribers()
-            if self.is_over:
+            if self.is_over and not self.page.is_lost:
                 self._on_end(self)
 
     async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from a2a.types import Message
 from a2a.utils.errors import InvalidParamsError
 
+from a2a_adapters.concurrency import shielded
 from a2a_adapters.protocol import states
 from a2a_adapters.runtime.accepted import Accepted
 from a2a_adapters.storage.interface import UsedMessage
@@ -145,7 +146,7 @@ async def _made(make: Make, accepted: Accepted) -> Run:
         return await make(accepted)
     except BaseException:
         if accepted.live.task is None:
-            await asyncio.shield(accepted.retract())
+            await shielded(accepted.retract())
         raise
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 from a2a.server.context import ServerCallContext
 from a2a.types import Task
 from a2a.utils.errors import TaskNotFoundError
 
-from a2a_adapters.concurrency import Background
+from a2a_adapters.concurrency import Background, shielded
 from a2a_adapters.observability.requests import CURRENT
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.ids import new_uuid
@@ -22,7 +24,7 @@ from a2a_adapters.runtime.room import Room
 from a2a_adapters.runtime.weight import weight
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Iterator
 
     from a2a.server.cluster.task_store import StoredTask
     from a2a.types import Message
@@ -106,26 +108,25 @@ class LiveTasks:
         return live
 
     def known(self, task_id: str) -> LiveTask | None:
-        """Return a task that lives here."""
-        return self._by_id.get(task_id)
+        """Return a task that lives here, and was not seen to be another process's."""
+        live = self._by_id.get(task_id)
+        return None if live is None or live.page.is_lost else live
 
     def forget(self, live: LiveTask) -> None:
         """Let a task go that another process has changed."""
         live.close_subscribers()
-        self.hold(live)
-        self._by_id.pop(live.task_id, None)
+        if self._by_id.get(live.task_id) is live:
+            self._stop_clock(live.task_id)
+            del self._by_id[live.task_id]
 
     async def find(self, task_id: str, context: ServerCallContext) -> LiveTask:
-        """Return the caller's task; `hold` it to keep it alive.
+        """Return the caller's task; it is kept alive while it is `held`.
 
         Raises:
             TaskNotFoundError: The caller has no such task.
             StorageUnavailableError: Its state cannot be read, or stored, in time.
         """
-        if task_id not in self._by_id:
-            live = await self._loaded(task_id, context)
-        else:
-            live = self._by_id[task_id]
+        live = self.known(task_id) or await self._loaded(task_id, context)
         if live is None or live.task is None or live.owner != context.user.user_name:
             raise TaskNotFoundError(f"Task {task_id} not found")
         if (record := CURRENT.get()) is not None:
@@ -141,8 +142,8 @@ class LiveTasks:
         if loading is None:
             loading = self._loading[key] = asyncio.ensure_future(self._load(task_id, context))
             loading.add_done_callback(lambda _: self._loading.pop(key))
-        loaded = await asyncio.shield(loading)
-        return self._by_id.get(task_id, loaded)
+        loaded = await shielded(loading)
+        return self.known(task_id) or loaded
 
     async def _load(self, task_id: str, context: ServerCallContext) -> LiveTask | None:
         stored = await self._journal.load(task_id, context)
@@ -178,6 +179,8 @@ class LiveTasks:
         live = await self.adopt(left)
         try:
             await self._give_up(live)
+        except ConcurrentTaskModificationError:  # another process did, or it was answered
+            pass
         finally:
             self.release(live)
 
@@ -222,12 +225,22 @@ class LiveTasks:
         self._by_id[live.task_id] = live
         self.release(live)
 
-    def hold(self, live: LiveTask) -> None:
-        """Keep a task alive until it is released, and stop the clock of its waiting."""
+    @contextmanager
+    def held(self, live: LiveTask) -> Iterator[None]:
+        """Keep a task alive while something is done or begun, its waiting for its caller over."""
         self._by_id[live.task_id] = live
-        if expiry := self._expiries.pop(live.task_id, None):
+        self._stop_clock(live.task_id)
+        live.holders += 1
+        try:
+            yield
+        finally:
+            live.holders -= 1
+            self.release(live)
+
+    def _stop_clock(self, task_id: str) -> None:
+        if expiry := self._expiries.pop(task_id, None):
             expiry.cancel()
-        self._wait_no_more(live.task_id)
+        self._wait_no_more(task_id)
 
     def leave(self, live: LiveTask, subscriber: Subscriber) -> None:
         """Let a reader go, and the task with the last one."""
@@ -236,7 +249,10 @@ class LiveTasks:
 
     def release(self, live: LiveTask) -> None:
         """Let a task go once nothing runs on it and it does not wait for its caller."""
-        if live.runs:
+        if live.runs or live.holders:
+            return
+        if live.page.is_lost:
+            self.forget(live)
             return
         if live.state in states.INTERRUPTED and not _is_anybodys(live):
             self._expire_later(live)
@@ -246,7 +262,12 @@ class LiveTasks:
         if live.is_over and live.page.is_dirty:
             self._background.begin(self._save_again(live))
         else:
-            self._by_id.pop(live.task_id, None)
+            self._drop(live)
+
+    def _drop(self, live: LiveTask) -> None:
+        """Let a task go, unless it has come back as another object."""
+        if self._by_id.get(live.task_id) is live:
+            del self._by_id[live.task_id]
 
     async def _save_again(self, live: LiveTask) -> None:
         """Save what could not be saved when the task ended; until then it stays in memory."""
@@ -257,10 +278,10 @@ class LiveTasks:
             except Exception:
                 logger.warning("task %s could not be saved again", live.task_id, exc_info=True)
             else:
-                self._by_id.pop(live.task_id, None)
+                self._drop(live)
                 return
         logger.error("task %s was never saved in its last state", live.task_id)
-        self._by_id.pop(live.task_id, None)
+        self._drop(live)
 
     def of(self, owner: str) -> list[LiveTask]:
         """Return the live tasks of one owner."""
@@ -321,5 +342,6 @@ class LiveTasks:
     async def _end_waiting(self, live: LiveTask) -> None:
         self._expiries.pop(live.task_id, None)
         self._wait_no_more(live.task_id)
-        await self._give_up(live)
+        with suppress(ConcurrentTaskModificationError):  # another process has it
+            await self._give_up(live)
         self.release(live)

@@ -99,7 +99,7 @@ class Repeats:
         live.show(subscriber)
         self._live.watch(live)
         leave = partial(self._live.leave, live, subscriber)
-        return Subscription(subscriber, self._figures, on_close=leave)
+        return Subscription(subscriber, self._figures, first.run, leave)
 
     async def is_answered(
         self, first: Repeated, message: Message, context: ServerCallContext

@@ -21,7 +21,7 @@ from a2a_adapters.concurrency.background import runs_now
 from a2a_adapters.executor.queue import TextQueue
 from a2a_adapters.observability.failures import log_failure
 from a2a_adapters.protocol import states
-from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnavailableError
 from a2a_adapters.runtime.guard import hidden
 from a2a_adapters.storage.interface import State
 
@@ -68,6 +68,7 @@ class Run(TextQueue):
         self.began_at = 0.0
         """When its turn came; 0 if it never did."""
         self._message = message
+        self._is_follow_up = self.live.draft is None
         self._subscriber = subscriber
         self._has_events = is_resumed
         self._asks = False
@@ -117,12 +118,20 @@ class Run(TextQueue):
                 self._pass_on()
         except ConcurrentTaskModificationError:
             logger.warning("task %s is another process's now", self.live.task_id)
-            self.error = StorageUnavailableError()
+            self.error = self.loss()
         except Exception as error:
             self.error = hidden(error, "a run")
         if self.error is not None and self.live.draft is not None:
             await self._retract()
         self.end()  # who waits goes on after this
+
+    def loss(self) -> A2AError:
+        """Return what is told now that another process has the task.
+
+        A message of which nothing is stored may be told to that one instead.
+        """
+        is_unheard = self._is_follow_up and not self._has_begun
+        return ConversationElsewhereError() if is_unheard else StorageUnavailableError()
 
     def end(self, _execution: asyncio.Task[None] | None = None) -> None:
         """Release everyone who waits for this run, which has ended, or goes on unheard."""
@@ -197,7 +206,8 @@ class Run(TextQueue):
                 await self._fail(error)
             raise
         except BaseException as error:  # whatever it is, it must neither get out nor end the server
-            if not runs_now(itself):  # this coroutine itself is closed: the loop is gone
+            is_lost = isinstance(error, ConcurrentTaskModificationError) and self.live.page.is_lost
+            if is_lost or not runs_now(itself):  # or this coroutine is closed: the loop is gone
                 raise
             await self._fail(error)
 

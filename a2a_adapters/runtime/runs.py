@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from a2a.server.context import ServerCallContext
 from a2a.types import Role
 
-from a2a_adapters.protocol.errors import ServerBusyError, StorageUnavailableError
+from a2a_adapters.protocol.errors import ServerBusyError
 from a2a_adapters.runtime.admission import MessageContext
 from a2a_adapters.runtime.endings import STOPPED
 from a2a_adapters.runtime.run import Run
@@ -18,7 +18,6 @@ from a2a_adapters.runtime.weight import weight
 if TYPE_CHECKING:
     from a2a.server.agent_execution import AgentExecutor
     from a2a.types import Message, SendMessageRequest
-    from a2a.utils.errors import A2AError
 
     from a2a_adapters.observability.figures import Figures
     from a2a_adapters.runtime.accepted import Accepted
@@ -124,19 +123,18 @@ class Runs:
 
     def leave(self, live: LiveTask) -> None:
         """Let a task's runs tell nothing more: another process goes on with it."""
-        self._leave(live, ServerBusyError(STOPPED))
+        for run in self._runs_of(live):
+            run.is_left, run.error = True, ServerBusyError(STOPPED)
 
     def lose(self, live: LiveTask) -> None:
         """Stop a task's runs: another process has it."""
-        self._leave(live, StorageUnavailableError())
+        for run in self._runs_of(live):
+            run.is_left, run.error = True, run.loss()
         for execution in live.runs:
             execution.cancel()
 
-    def _leave(self, live: LiveTask, error: A2AError) -> None:
-        for run in self._executions.runs:
-            if run.live is live:
-                run.is_left = True
-                run.error = error
+    def _runs_of(self, live: LiveTask) -> list[Run]:
+        return [run for run in self._executions.runs if run.live is live]
 
     def _start(self, run: Run, request: MessageContext, size: int, receiver: str = "") -> None:
         live = run.live

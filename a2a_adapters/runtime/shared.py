@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from a2a.types import (
@@ -27,6 +28,7 @@ from a2a_adapters.runtime.handler import Runtime
 from a2a_adapters.runtime.messages import is_known_again
 from a2a_adapters.runtime.outgoing import packed
 from a2a_adapters.runtime.peers import PeerLostError, Peers
+from a2a_adapters.runtime.reopening import ReopeningSubscription
 from a2a_adapters.runtime.settling import has_ended, id_of, settles, status_after, until_settled
 from a2a_adapters.runtime.subscription import Subscription
 from a2a_adapters.storage.interface import Place
@@ -96,9 +98,11 @@ class SharedRuntime(Runtime):
         """Stop the work on a task."""
         with OperationGuard("CancelTask"):
             found = await self._elsewhere(params.id, "CancelTask", params, context)
-            if found is None:
-                task: Task = await super().on_cancel_task(params, context)
-                return task
+            while found is None:
+                with suppress(ConversationElsewhereError):  # another process has just taken it
+                    task: Task = await super().on_cancel_task(params, context)
+                    return task
+                found = await self._elsewhere(params.id, "CancelTask", params, context)
             return Task.FromString(found)
 
     async def on_create_task_push_notification_config(
@@ -136,8 +140,16 @@ class SharedRuntime(Runtime):
     async def _passed_on(
         self, process: str, params: SendMessageRequest, context: ServerCallContext
     ) -> bytes | None:
-        """Return the answer of a process that has the conversation; None if it has it no more."""
+        """Return the answer of a process that has the conversation; None if it has it no more.
+
+        Args:
+            process: That process; empty is the one that has just taken the task.
+            params: What it is sent.
+            context: Who sends it.
+        """
         try:
+            if not process:
+                return await self._elsewhere(params.message.task_id, "SendMessage", params, context)
             if await self._is_reachable(process):
                 return await self._peers.ask(process, Call.of("SendMessage", params, context))
         except ConversationElsewhereError:  # another has, or it is being stopped
@@ -159,7 +171,9 @@ class SharedRuntime(Runtime):
         process = (await self._place(task_id, context)).process
         if process is None:
             try:
-                return await super()._open(params, context)
+                opened = await super()._open(params, context)
+                again = partial(self._open, params, context)
+                return ReopeningSubscription(opened, again) if task_id else opened
             except ConversationElsewhereError as error:
                 params.message.task_id = task_id
                 process = error.process
@@ -167,21 +181,13 @@ class SharedRuntime(Runtime):
         call = Call.of("SendStreamingMessage", params, context)
         return await self._followed(task_id, context, subscriber, call, process)
 
-    async def _follow_up(
-        self, message: Message, context: ServerCallContext, *, is_deaf: bool
-    ) -> LiveTask:
-        live = await super()._follow_up(message, context, is_deaf=is_deaf)
+    async def _check_place(self, live: LiveTask) -> None:
+        """Leave an answer that any process can take to the one that has the conversation."""
         if live.task is None or live.runs or not live.page.is_anybodys(live.task):
-            return live
-        process: str | None = ""
-        try:
-            process = await self._storage.runner_of(live.owner, live.context_id)
-        finally:
-            if process is not None:
-                self._live.release(live)
+            return
+        process = await self._storage.runner_of(live.owner, live.context_id)
         if process is not None:
             raise ConversationElsewhereError(process)
-        return live
 
     async def open_subscription(
         self, params: SubscribeToTaskRequest, context: ServerCallContext
@@ -220,7 +226,7 @@ class SharedRuntime(Runtime):
         owner = context.user.user_name
         place = await self._storage.place_of(owner, task_id)
         live = self._live.known(task_id)
-        if live is None or live.runs or live.owner != owner or live.task is None:
+        if live is None or live.runs or live.holders or live.owner != owner or live.task is None:
             return place
         if not place.is_ours:
             self._live.forget(live)

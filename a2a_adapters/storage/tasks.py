@@ -20,7 +20,7 @@ from a2a.utils.task import (
     encode_list_tasks_cursor,
 )
 from sqlalchemy import (
-    SmallInteger,
+    Boolean,
     and_,
     bindparam,
     delete,
@@ -117,6 +117,7 @@ class SqlTaskStore(PatientTaskStore):
         if is_handed_over:
             write.row["process"] = HANDED_OVER + self._database.process_id
         write.owe(receivers, self._database.process_id)
+        write.overrides = False  # whoever was faster may work on it: that has to be stopped
         await self._database.write(write)
         return write.version
 
@@ -267,6 +268,8 @@ class SaveTask(Write):
         }
         self.states: Sequence[SaveState] = ()
         """What is stored with the task."""
+        self.overrides = task.status.state == states.CANCELED
+        """Whether it is stored whatever has changed meanwhile, unless the task is over."""
         self._owed: list[dict[str, object]] = []
         self.size = len(body)
 
@@ -291,7 +294,8 @@ class SaveTask(Write):
     def changes(self) -> dict[str, object]:
         """Return the columns that change, and what they are compared with."""
         changed = {name: value for name, value in self.row.items() if name not in _KEPT}
-        return changed | {f"its_{name}": self.row[name] for name in _COMPARED}
+        compared = {f"its_{name}": self.row[name] for name in _COMPARED}
+        return changed | compared | {"its_override": self.overrides}
 
     @classmethod
     def rows(cls, dialect: str, writes: Sequence[SaveTask]) -> Sequence[Rows] | None:
@@ -348,16 +352,14 @@ def _update() -> Update:
     version = tasks.c.version
     is_known = or_(version == bindparam("its_previous"), version == bindparam("its_version"))
     # A cancellation wins over whatever is not over (a2a-sdk's interface).
-    is_cancel = and_(
-        bindparam("its_state", type_=SmallInteger()) == int(states.CANCELED),
-        tasks.c.state.not_in([literal_column(str(int(state))) for state in states.TERMINAL]),
-    )
+    is_open = tasks.c.state.not_in([literal_column(str(int(state))) for state in states.TERMINAL])
+    is_cancel = and_(bindparam("its_override", type_=Boolean()), is_open)
     return update(tasks).where(*place, or_(is_known, is_cancel))
 
 
 _PLACE = ("agent", "owner", "id")
 _KEPT = {*_PLACE, "epoch", "owner_name"}
-_COMPARED = (*_PLACE, "previous", "version", "state")
+_COMPARED = (*_PLACE, "previous", "version")
 _UPDATE = _update()
 
 

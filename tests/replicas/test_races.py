@@ -1,0 +1,151 @@
+"""What comes to two processes at once is done once, and nobody is told otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+from a2a.types import CancelTaskRequest, TaskState
+from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
+
+from a2a_adapters.protocol.ids import new_uuid
+from tests.replicas.test_losses import INPUT_REQUIRED
+from tests.replicas.test_shared import ANN, COMPLETED, Replica, heard, text_of
+from tests.storage.postgresql import new_database
+from tests.storage.test_messages import message
+
+QUESTIONS = 8
+CANCELED = TaskState.TASK_STATE_CANCELED
+
+
+@pytest.fixture(scope="module")
+def url():
+    return new_database()
+
+
+@pytest.fixture
+async def replicas(url):
+    async with Replica(url).running() as one, Replica(url).running() as other:
+        yield one, other
+
+
+async def asked(replicas):
+    """Return tasks that wait for an answer any process can take; each has one word to say."""
+    for replica in replicas:
+        replica.say(*["end"] * 2 * QUESTIONS)
+    questions = [message("later", message_id=new_uuid()) for _ in range(QUESTIONS)]
+    sent = [replicas[n % 2].runtime.on_message_send(q, ANN) for n, q in enumerate(questions)]
+    tasks = await asyncio.gather(*sent)
+    assert {task.status.state for task in tasks} == {INPUT_REQUIRED}
+    for replica in replicas:
+        replica.agent.calls.clear()
+    return tasks
+
+
+def calls(replicas):
+    return sorted([*replicas[0].agent.calls, *replicas[1].agent.calls])
+
+
+async def read(replica, request):
+    return [event async for event in replica.runtime.on_message_send_stream(request, ANN)]
+
+
+async def test_an_answer_that_comes_to_two_at_once_is_one(replicas, caplog):
+    tasks = await asked(replicas)
+    sending = [r.send("now", t, message_id=f"answer-{t.id}") for t in tasks for r in replicas]
+    told = await asyncio.gather(*sending)
+    assert {(task.status.state, text_of(task)) for task in told} == {(COMPLETED, "answered now ")}
+    assert [task.id for task in told[::2]] == [task.id for task in told[1::2]]
+    assert calls(replicas) == ["now"] * QUESTIONS
+    assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
+
+
+async def test_a_short_id_does_not_make_two_of_it_at_once_a_failure(replicas, caplog):
+    tasks = await asked(replicas)
+    sending = [r.send("now", t, message_id="m") for t in tasks for r in replicas]
+    told = await asyncio.gather(*sending, return_exceptions=True)
+    assert_one_each(told)
+    assert calls(replicas) == ["now"] * QUESTIONS
+    assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
+
+
+def assert_one_each(told):
+    """One of two was answered, the other heard that the task was over when its turn came."""
+    for pair in zip(told[::2], told[1::2], strict=True):
+        [refused] = [each for each in pair if isinstance(each, Exception)]
+        [task] = [each for each in pair if not isinstance(each, Exception)]
+        assert isinstance(refused, UnsupportedOperationError)
+        assert "is over" in str(refused)
+        assert task.status.state == COMPLETED
+
+
+async def test_of_two_answers_at_once_one_counts_and_the_other_is_refused(replicas, caplog):
+    tasks = await asked(replicas)
+    sending = [
+        replica.send(text, task, message_id=f"{text}-{task.id}")
+        for task in tasks
+        for replica, text in zip(replicas, ["this", "that"], strict=True)
+    ]
+    told = await asyncio.gather(*sending, return_exceptions=True)
+    assert_one_each(told)
+    assert len(calls(replicas)) == QUESTIONS
+    assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
+
+
+async def test_a_streamed_answer_that_comes_to_two_at_once_is_one(replicas, caplog):
+    tasks = await asked(replicas)
+    sending = [
+        read(replica, message("now", message_id=f"answer-{task.id}", task_id=task.id))
+        for task in tasks
+        for replica in replicas
+    ]
+    told = await asyncio.gather(*sending)
+    assert {heard(events) for events in told} == {"answered now "}
+    assert calls(replicas) == ["now"] * QUESTIONS
+    assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
+
+
+async def test_a_task_that_is_cancelled_twice_at_once_is_cancelled(replicas, caplog):
+    tasks = await asked(replicas)
+    sending = [
+        replica.runtime.on_cancel_task(CancelTaskRequest(id=task.id), ANN)
+        for task in tasks
+        for replica in replicas
+    ]
+    told = await asyncio.gather(*sending, return_exceptions=True)
+    for pair in zip(told[::2], told[1::2], strict=True):
+        assert any(not isinstance(each, Exception) for each in pair)
+        for each in pair:
+            if isinstance(each, Exception):
+                assert isinstance(each, TaskNotCancelableError)
+            else:
+                assert each.status.state == CANCELED
+    assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
+
+
+async def test_a_task_that_is_answered_and_cancelled_at_once_has_one_end(replicas, caplog):
+    tasks = await asked(replicas)
+    one, other = replicas
+    sending = [
+        doing
+        for task in tasks
+        for doing in (
+            one.send("now", task, message_id=f"answer-{task.id}"),
+            other.runtime.on_cancel_task(CancelTaskRequest(id=task.id), ANN),
+        )
+    ]
+    told = await asyncio.gather(*sending, return_exceptions=True)
+    for task, answered, cancelled in zip(tasks, told[::2], told[1::2], strict=True):
+        state = (await one.get(task)).status.state
+        assert (await other.get(task)).status.state == state
+        if state == CANCELED:
+            assert cancelled.status.state == CANCELED
+            if isinstance(answered, Exception):
+                assert isinstance(answered, UnsupportedOperationError)
+            else:
+                assert answered.status.state == CANCELED
+        else:
+            assert isinstance(cancelled, TaskNotCancelableError)
+            assert text_of(answered) == "answered now "
+    assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
