@@ -56,7 +56,7 @@ class JsonHttp:
     def request(
         self,
         method: str,
-        url: str,
+        url: str | httpx.URL,
         headers: dict[str, str],
         body: dict[str, Any] | None = None,
         query: Mapping[str, Any] | None = None,

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import httpx
 
 from a2a_adapters.calling.json_http import JsonHttp, headers_of
 from a2a_adapters.errors import RemoteAnswerError, RemoteRefusedError
@@ -13,7 +16,6 @@ from a2a_adapters.protocol.shown import quote
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
-    import httpx
     from a2a.client import ClientCallContext
 
 T = TypeVar("T")
@@ -30,8 +32,12 @@ class Rpc:
 
     def __init__(self, http: httpx.AsyncClient, url: str, version: str) -> None:
         self._json = JsonHttp(http, rpc_refusal)
-        self._url = url
+        self._address = url
         self._version = version
+
+    @cached_property
+    def _url(self) -> httpx.URL:
+        return httpx.URL(self._address)  # parsed once: httpx takes long over it
 
     async def call(
         self,
