@@ -1,7 +1,8 @@
 """A served agent called as a chat model of LangChain: `python calling.py ECHO_PORT STREAM_PORT`.
 
 Prints how many milliseconds `A2AChatModel.ainvoke` takes, how many a bare post of the same JSON by
-httpx, and how many chunks per second come through `astream`.
+httpx, how many chunks per second come through `astream`, and how many connections many calls at
+once make.
 """
 
 from __future__ import annotations
@@ -12,11 +13,15 @@ import time
 from statistics import median
 from uuid import uuid4
 
+import httpcore
 import httpx
 from a2a_adapters_langchain import A2AChatModel
 
+from a2a_adapters import RemoteAgent
+
 CALLS, CHUNKS = 200, 2000
 WARM_UP_CALLS = 20
+CALLS_AT_ONCE = 1000
 
 
 async def main(echo_port: str, stream_port: str) -> None:
@@ -28,7 +33,8 @@ async def main(echo_port: str, stream_port: str) -> None:
             invoked.append(await milliseconds(model.ainvoke("hello")))
             posted.append(await milliseconds(post(client, echo)))
     rate = await chunks_per_second(f"http://127.0.0.1:{stream_port}")
-    print(median(invoked[WARM_UP_CALLS:]), median(posted[WARM_UP_CALLS:]), rate)
+    made = await connections(echo)
+    print(median(invoked[WARM_UP_CALLS:]), median(posted[WARM_UP_CALLS:]), rate, made)
 
 
 async def milliseconds(call) -> float:
@@ -51,6 +57,23 @@ async def chunks_per_second(url: str) -> float:
     count = sum([1 async for chunk in model.astream(str(CHUNKS)) if chunk.content])
     assert count == CHUNKS
     return count / (time.perf_counter() - began)
+
+
+async def connections(url: str) -> int:
+    """Return how many connections many calls at once make."""
+    made = 0
+    connect = httpcore.AnyIOBackend.connect_tcp
+
+    async def counted(*arguments, **options):
+        nonlocal made
+        made += 1
+        return await connect(*arguments, **options)
+
+    httpcore.AnyIOBackend.connect_tcp = counted
+    async with RemoteAgent(url) as agent:
+        replies = await asyncio.gather(*(agent.send(str(n)) for n in range(CALLS_AT_ONCE)))
+    assert [reply.text for reply in replies] == [str(n) for n in range(CALLS_AT_ONCE)]
+    return made
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ _EVENT = b"data: {"
 _FIRST_WORD = b'"word0 "'
 _END_OF_CHUNKS = b"\r\n0\r\n\r\n"
 _HEAD = (
-    "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    "POST {} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
     "A2A-Version: 1.0\r\nAuthorization: Bearer " + TOKEN + "\r\nContent-Length: {}\r\n\r\n"
 )
 _numbers = itertools.count(1)
@@ -47,9 +47,19 @@ async def throughput(
     return sum(c.count for c in done) / (time.perf_counter() - started)
 
 
-async def send(port: int, count: int, connections: int, expect: re.Pattern[bytes]) -> float:
-    """Send `count` messages and return how long that took."""
-    requests = (request("SendMessage", "hello") for _ in range(count))
+async def send(
+    port: int,
+    count: int,
+    connections: int,
+    expect: re.Pattern[bytes],
+    text: str = "hello",
+    path: str = "/",
+) -> float:
+    """Send `count` messages and return how long that took.
+
+    They are calls of JSON-RPC at the root, and of HTTP+JSON at any other path.
+    """
+    requests = (request("SendMessage", text, path) for _ in range(count))
     started = time.perf_counter()
     await _run(port, connections, requests, lambda: Sender(expect))
     return time.perf_counter() - started
@@ -91,12 +101,13 @@ async def _run(
     return protocols
 
 
-def request(method: str, text: str) -> bytes:
+def request(method: str, text: str, path: str = "/") -> bytes:
     number = next(_numbers)
     message = {"messageId": f"m{number}", "role": "ROLE_USER", "parts": [{"text": text}]}
-    call = {"jsonrpc": "2.0", "id": number, "method": method, "params": {"message": message}}
-    body = json.dumps(call)
-    return f"{_HEAD.format(len(body))}{body}".encode()
+    params = {"message": message}
+    call = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    body = json.dumps(call if path == "/" else params)
+    return f"{_HEAD.format(path, len(body))}{body}".encode()
 
 
 class _Connection(asyncio.Protocol):

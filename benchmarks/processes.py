@@ -24,6 +24,8 @@ PEERS = {
 }
 FRAMEWORKS = {
     "autogen": ("autogen_agentchat", HERE.parent / ".venv" / "bin" / "python"),
+    "grpc": ("grpc", HERE.parent / ".venv" / "bin" / "python"),
+    "sdk-grpc": ("grpc", HERE.parent / ".venv" / "bin" / "python"),
     "tools": ("mcp", HERE.parent / ".venv" / "bin" / "python"),
     "crews": ("crewai", HERE.parent / ".venv-crewai" / "bin" / "python"),
 }
@@ -45,11 +47,18 @@ class Process:
         pages = int(Path(f"/proc/{self.popen.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
 
+    def processor_seconds(self) -> float:
+        """Return how long it has been running on a processor."""
+        # The name, which is in brackets, may hold spaces; utime and stime are 14th and 15th.
+        fields = Path(f"/proc/{self.popen.pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
 
 @contextlib.contextmanager
 def start(name: str, agent: str, **environment: str) -> Iterator[Process]:
     """Run a server until the block ends."""
-    port = _free_port()
+    port = free_port()
+    DATA.mkdir(parents=True, exist_ok=True)
     command = [interpreter(name), str(HERE / "servers.py"), name, agent, str(port)]
     with (DATA / f"bench-{name}-{agent}.log").open("wb") as log:
         popen = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | environment)
@@ -75,7 +84,8 @@ def _wait(popen: subprocess.Popen[bytes], port: int, log: str) -> None:
     raise RuntimeError(f"a server did not start, see {log}")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nothing listens at."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return sock.getsockname()[1]

@@ -10,7 +10,6 @@ import argparse
 import contextlib
 import gc
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
@@ -20,7 +19,10 @@ from typing import TypeVar
 import load
 import report
 import uvloop
+from bindings import bindings
 from processes import DATA, HERE, Process, interpreter, python, start
+from sizes import sizes
+from starts import starts
 from storages import storages
 
 T = TypeVar("T")
@@ -32,13 +34,6 @@ WARM_UP_TASKS, STORED_TASKS = 500, 5000
 BLOCKING_RUNS = 8
 AUTOGEN, AUTOGEN_RUNS = ("autogen agent", "autogen team"), 200
 WARM_UP_CREWS, CREW_RUNS = 10, 50
-HELP = "import sys; from a2a_adapters.cli import main; sys.argv[1:] = ['--help']; main()"
-IMPORTS = {
-    ("import", "ours"): "import a2a_adapters",
-    ("client import", "ours"): "from a2a_adapters import RemoteAgent",
-    ("client import", "sdk"): "import a2a.client",
-}
-TIMED = "import time; t = time.perf_counter(); {}; print(time.perf_counter() - t)"
 
 
 def main() -> None:
@@ -57,7 +52,10 @@ def main() -> None:
         for name in names:
             figures["memory", name].append(memory(name))
     say("this project alone")
-    alone(figures, options.rounds)
+    blocking(figures, options.rounds)
+    starts(figures, options.rounds)
+    sizes(figures, options.rounds)
+    bindings(figures, options.rounds, options.seconds)
     calling(figures, options.rounds)
     autogen(figures, options.rounds)
     crews(figures, options.rounds)
@@ -100,8 +98,8 @@ def memory(name: str) -> float:
         return (server.rss() - before) / STORED_TASKS / 1024
 
 
-def alone(figures: report.Figures, rounds: int) -> None:
-    """Measure what has no counterpart: blocking runs, import and start of the command."""
+def blocking(figures: report.Figures, rounds: int) -> None:
+    """Measure runs that block."""
     try:
         with start("ours", "sleep") as server:
             for _ in range(rounds):
@@ -109,12 +107,6 @@ def alone(figures: report.Figures, rounds: int) -> None:
                 figures["blocking", "ours"].append(took * 1e3)
     except RuntimeError as error:
         say(f"not measured: {error}")
-    for _ in range(rounds):
-        for figure, statement in IMPORTS.items():
-            figures[figure].append(float(python("-c", TIMED.format(statement))))
-        started = time.perf_counter()
-        python("-c", HELP)
-        figures["help", "ours"].append(time.perf_counter() - started)
 
 
 def autogen(figures: report.Figures, rounds: int) -> None:
@@ -141,9 +133,10 @@ def calling(figures: report.Figures, rounds: int) -> None:
     with start("ours", "echo") as echo, start("ours", "stream") as stream:
         for _ in range(rounds):
             printed = python(HERE / "calling.py", str(echo.port), str(stream.port))
-            invoked, posted, rate = map(float, printed.split())
+            invoked, posted, rate, connections = map(float, printed.split())
             figures["added to a call", "ours"].append(invoked - posted)
             figures["called chunks", "ours"].append(rate)
+            figures["connections", "ours"].append(connections)
 
 
 def crews(figures: report.Figures, rounds: int) -> None:

@@ -31,6 +31,20 @@ async def stream(text: str) -> AsyncGenerator[str]:
         await asyncio.sleep(0)
 
 
+async def waiting(_text: str) -> AsyncGenerator[str]:
+    """Say one word, and nothing more."""
+    yield "word0 "
+    await asyncio.Event().wait()
+
+
+async def outputs(text: str):
+    """Make as many results as asked for."""
+    from a2a_adapters import Output, Text
+
+    for number in range(int(text)):
+        yield Output([Text(f"result {number}")])
+
+
 def ours(agent: str, options=None):
     from a2a_adapters import build_app
 
@@ -44,7 +58,13 @@ def target_of(agent: str):
         from autogen_runs import MAKERS
 
         return MAKERS[agent]
-    return {"echo": echo, "stream": stream}[agent]
+    return {"echo": echo, "stream": stream, "waiting": waiting, "outputs": outputs}[agent]
+
+
+def roomy(agent: str):
+    from a2a_adapters import Limits, ServerOptions
+
+    return ours(agent, ServerOptions(limits=Limits(runs=20_000)))
 
 
 def tools(agent: str):
@@ -72,6 +92,12 @@ def forgetful(agent: str):
     from a2a_adapters import Limits, ServerOptions
 
     return ours(agent, ServerOptions(limits=Limits(finished_tasks=0)))
+
+
+def with_grpc(agent: str):
+    from a2a_adapters import ServerOptions
+
+    return ours(agent, ServerOptions(grpc_port=int(os.environ["GRPC_PORT"])))
 
 
 def stored(agent: str):
@@ -111,15 +137,43 @@ def sdk_stored(agent: str):
     return sdk(agent, store, lifespan)
 
 
+def sdk_grpc(agent: str):
+    from contextlib import asynccontextmanager
+
+    import grpc.aio
+    from a2a.server.request_handlers import GrpcHandler
+    from a2a.server.tasks import InMemoryTaskStore
+    from a2a.types.a2a_pb2_grpc import add_A2AServiceServicer_to_server
+
+    @asynccontextmanager
+    async def lifespan(_app):
+        server = grpc.aio.server()
+        handler = sdk_handler(agent, InMemoryTaskStore())
+        add_A2AServiceServicer_to_server(GrpcHandler(handler), server)
+        server.add_insecure_port(f"127.0.0.1:{os.environ['GRPC_PORT']}")
+        await server.start()
+        yield
+        await server.stop(None)
+
+    return sdk(agent, lifespan=lifespan)
+
+
 def sdk(agent: str, task_store=None, lifespan=None):
     """a2a-sdk as its documentation shows it: the default handler and the JSON-RPC routes."""
+    from a2a.server.routes import create_jsonrpc_routes
+    from a2a.server.tasks import InMemoryTaskStore
+    from starlette.applications import Starlette
+
+    handler = sdk_handler(agent, task_store or InMemoryTaskStore())
+    return Starlette(routes=create_jsonrpc_routes(handler, "/"), lifespan=lifespan)
+
+
+def sdk_handler(agent: str, task_store):
     from a2a.helpers import new_task_from_user_message
     from a2a.server.agent_execution import AgentExecutor
     from a2a.server.request_handlers import DefaultRequestHandler
-    from a2a.server.routes import create_jsonrpc_routes
-    from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
+    from a2a.server.tasks import TaskUpdater
     from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Part
-    from starlette.applications import Starlette
 
     class Executor(AgentExecutor):
         async def execute(self, context, event_queue):
@@ -152,8 +206,7 @@ def sdk(agent: str, task_store=None, lifespan=None):
         default_input_modes=["text/plain"],
         default_output_modes=["text/plain"],
     )
-    handler = DefaultRequestHandler(Executor(), task_store or InMemoryTaskStore(), card)
-    return Starlette(routes=create_jsonrpc_routes(handler, "/"), lifespan=lifespan)
+    return DefaultRequestHandler(Executor(), task_store, card)
 
 
 def a2a_adapter(agent: str):
@@ -267,6 +320,9 @@ SERVERS = {
     "autogen": ours,
     "tokens": ours_with_tokens,
     "forgetful": forgetful,
+    "roomy": roomy,
+    "grpc": with_grpc,
+    "sdk-grpc": sdk_grpc,
     "stored": stored,
     "sdk-stored": sdk_stored,
     "crews": crews,

@@ -1,0 +1,85 @@
+"""The bindings beside each other: `python bindings.py` prints their figures alone.
+
+HTTP+JSON beside JSON-RPC, and gRPC beside that of a2a-sdk's handler. What counts is the processor
+time of the server, for a client of gRPC takes as much of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+import load
+import uvloop
+from processes import Process, free_port, interpreter, python, start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from report import Figures
+
+CALLS_PER_ROUND, CONNECTIONS = 3000, 16
+PATHS = {"JSON-RPC": "/", "HTTP+JSON": "/message:send"}
+CALLS = Path(__file__).with_name("grpc_calls.py")
+SERVERS = {"ours": "grpc", "sdk": "sdk-grpc"}
+AGENTS = {"echo": "grpc send", "stream": "grpc stream"}
+"""What is measured of each agent."""
+
+
+def bindings(figures: Figures, rounds: int, seconds: float) -> None:
+    """Measure all bindings, in rounds that are interleaved."""
+    with start("ours", "echo") as server:
+        for _ in range(rounds):
+            for binding, path in PATHS.items():
+                figures["binding", binding].append(http_rate(server, path))
+    if not interpreter("grpc"):
+        print("not measured: gRPC; `make tests` installs it", file=sys.stderr)
+        return
+    with contextlib.ExitStack() as stack:
+        servers = {
+            (name, agent): stack.enter_context(running(name, agent))
+            for name in SERVERS
+            for agent in AGENTS
+        }
+        for _ in range(rounds):
+            for (name, agent), server in servers.items():
+                figures[AGENTS[agent], name].append(grpc_rate(server, agent, seconds))
+
+
+@contextlib.contextmanager
+def running(name: str, agent: str) -> Iterator[tuple[Process, int]]:
+    """Run an agent of a server; yield it and its port of gRPC."""
+    port = free_port()
+    with start(SERVERS[name], agent, GRPC_PORT=str(port)) as process:
+        yield process, port
+
+
+def http_rate(server: Process, path: str) -> float:
+    """Return how many calls a server answers in a second of its processor."""
+    before = server.processor_seconds()
+    port, expected = server.port, load.COMPLETED
+    uvloop.run(load.send(port, CALLS_PER_ROUND, CONNECTIONS, expected, path=path))
+    return CALLS_PER_ROUND / (server.processor_seconds() - before)
+
+
+def grpc_rate(server: tuple[Process, int], agent: str, seconds: float) -> float:
+    """Return how much a server does in a second of its processor."""
+    process, port = server
+    before = process.processor_seconds()
+    printed = python(CALLS, agent, str(port), str(seconds), executable=interpreter("grpc"))
+    return float(printed) / (process.processor_seconds() - before)
+
+
+def main() -> None:
+    figures: Figures = defaultdict(list)
+    bindings(figures, rounds=3, seconds=2)
+    print(json.dumps({" of ".join(figure): median(values) for figure, values in figures.items()}))
+
+
+if __name__ == "__main__":
+    main()

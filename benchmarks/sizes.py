@@ -1,0 +1,76 @@
+"""What much at once takes: `python sizes.py` prints the figures.
+
+Streams that stay open in one process, and results of one task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+from collections import defaultdict
+from statistics import median
+from typing import TYPE_CHECKING
+
+import load
+import uvloop
+from processes import Process, start
+
+if TYPE_CHECKING:
+    from report import Figures
+
+STREAMS, STREAMS_AT_ONCE = 10_000, 500
+OUTPUTS = 4000
+_SECONDS = 120
+_FILES = STREAMS + 1000
+
+
+def sizes(figures: Figures, rounds: int) -> None:
+    """Measure both."""
+    allow_files()
+    with start("roomy", "waiting") as server:
+        idle = server.rss()
+        full = uvloop.run(with_open_streams(server))
+        figures["open streams", "ours"].append(full / 1e6)
+        figures["open stream", "ours"].append((full - idle) / STREAMS / 1e3)
+    with start("ours", "outputs") as server:
+        for _ in range(rounds):
+            took = uvloop.run(load.send(server.port, 1, 1, load.COMPLETED, str(OUTPUTS)))
+            figures["outputs", "ours"].append(took)
+
+
+def allow_files() -> None:
+    """Let this process, and those it starts, have a connection for every stream."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(_FILES, hard)), hard))
+
+
+async def with_open_streams(server: Process) -> int:
+    """Return the bytes of memory of a server with all streams open."""
+    writers: list[asyncio.StreamWriter] = []
+    async with asyncio.timeout(_SECONDS):
+        for _ in range(0, STREAMS, STREAMS_AT_ONCE):
+            opened = (open_stream(server.port) for _ in range(STREAMS_AT_ONCE))
+            writers += await asyncio.gather(*opened)
+    size = server.rss()
+    for writer in writers:
+        writer.close()
+    return size
+
+
+async def open_stream(port: int) -> asyncio.StreamWriter:
+    """Begin a stream and read its first word."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(load.request("SendStreamingMessage", "hello"))
+    await reader.readuntil(b'"word0 "')
+    return writer
+
+
+def main() -> None:
+    figures: Figures = defaultdict(list)
+    sizes(figures, rounds=3)
+    print(json.dumps({measure: median(values) for (measure, _), values in figures.items()}))
+
+
+if __name__ == "__main__":
+    main()
