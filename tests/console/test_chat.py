@@ -40,6 +40,31 @@ async def test_an_answer_comes_as_text_tables_images_and_steps(open_page, url):
         await expect(answer.locator(".timeline")).to_contain_text("Comparing prices")
 
 
+LIST = """\
+- [x] pack
+  1. shirts
+  2. ~~socks~~
+
+| day | city |
+|-----|------|
+| 1   | Oslo |
+
+```
+<b>code</b>
+```
+"""
+
+
+async def test_markdown_is_what_people_know_of_it(open_page, url):
+    async with open_page(url, "copier") as page:
+        await say(page, LIST)
+        answer = page.locator(".artifact .markdown")
+        await expect(answer.locator("ul > li").first).to_contain_text("☑ pack")
+        await expect(answer.locator("ul ol del")).to_have_text("socks")
+        await expect(answer.get_by_role("cell", name="Oslo")).to_be_visible()
+        await expect(answer.locator("pre code")).to_have_text("<b>code</b>")
+
+
 async def test_a_question_with_a_schema_is_a_form(open_page, url):
     async with open_page(url, "travel") as page:
         await say(page, "book it")

@@ -67,6 +67,12 @@ async def test_a_flood_of_text_leaves_the_page_alive(open_page, url):
         await expect(page.locator(".state.good")).to_have_count(2)
 
 
+async def test_quotes_of_quotes_are_plain_text(open_page, url):
+    async with open_page(url, "copier") as page:
+        await say(page, "> - " * 10_000)
+        await expect(page.locator(".artifact pre.plain")).to_contain_text("> - > - > -")
+
+
 async def test_an_answer_that_cannot_be_shown_leaves_the_others(open_page, url):
     async with open_page(url, "clerk", may_fail=True) as page:
         task = {"id": "1", "contextId": "1", "status": {"state": "TASK_STATE_COMPLETED"}}

@@ -80,18 +80,9 @@ export function Tree({ value, fields = {}, isOpen = false, depth = 0 }) {
 export function asParts(files) {
 	return Promise.all(
 		files.map(async (file) => ({
-			raw: await base64(file),
+			raw: new Uint8Array(await file.arrayBuffer()).toBase64(),
 			filename: file.name,
 			mediaType: file.type || "application/octet-stream",
 		})),
 	);
-}
-
-function base64(file) {
-	return new Promise((resolve, reject) => {
-		const reader = new FileReader();
-		reader.onload = () => resolve(reader.result.split(",")[1] ?? "");
-		reader.onerror = reject;
-		reader.readAsDataURL(file);
-	});
 }
