@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -86,6 +87,8 @@ def run(*arguments, interpreter=warm):
         (["serve", "app:shout", "--host", "0.0.0.0"], "--allow-unauthenticated"),
         (["card", "get", "app:nothing"], "no attribute"),
         (["serve", "app:shout", "app:sleep"], "needs a name, as in poet=app:shout"),
+        (["serve", "app:shout", "--url", "agents.example.org"], "look like https://agents.exa"),
+        (["serve", "app:shout", "--url", "http://[::1"], "cannot be the agent's public address"),
         (["serve", "app:shout", "--push-private", "--no-push"], "contradict each other"),
         (["serve", "app:shout", "--bearer-token-file", "wrong"], "line 2 of wrong is not of"),
     ],
@@ -114,6 +117,39 @@ async def test_serve_and_card(folder):
         refused = run("card", "get", f"{url}/nothing")
     assert refused.returncode == 3
     assert "no agent card at" in refused.stderr
+
+
+def in_shell(line):
+    """Run a line of a shell, where it names no other command than ours."""
+    command = line.replace("a2a-adapters", f"{shlex.quote(sys.executable)} -m a2a_adapters")
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "told"),
+    [
+        ("a2a-adapters plugins > /dev/full", 1, "No space left on device"),
+        ("a2a-adapters send http://127.0.0.1:9 <&-", 2, "nothing to say"),
+        ("printf 'a\\xff' | a2a-adapters send http://127.0.0.1:9", 2, "input is not text"),
+        ("printf 'a\\xff' | LC_ALL=C a2a-adapters send http://127.0.0.1:9", 2, "input is not text"),
+        ("a2a-adapters chat http://127.0.0.1:9 <&-", 3, "cannot be reached"),
+    ],
+)
+def test_streams_that_cannot_be_used_are_told_in_one_line(line, code, told):
+    done = in_shell(line)
+    assert (done.returncode, told in done.stderr) == (code, True)
+    assert len(done.stderr.splitlines()) == 1
+
+
+async def test_an_answer_that_cannot_be_written_ends_the_conversation():
+    async with running(build_app(lambda text: text)) as url:
+        done = await asyncio.to_thread(in_shell, f"echo hi | a2a-adapters chat {url} > /dev/full")
+    assert done.returncode == 1
+    assert done.stderr == "a2a-adapters: [Errno 28] No space left on device\n"
 
 
 async def ask(url, **headers):

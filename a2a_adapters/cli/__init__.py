@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 from importlib.metadata import version
 from typing import Annotated
 
@@ -80,9 +82,14 @@ def _options(
 def main() -> None:
     """Run the command line; errors are one line with the remedy."""
     settings = Settings()
+    if sys.stdin is None:  # it was closed by whoever started this
+        sys.stdin = io.StringIO()
     if COMPLETE in os.environ:  # a shell asks what a line may go on with
         completion_init()
     try:
         app(obj=settings)
     except (A2AAdaptersError, CommandError) as error:
+        end(error, verbose=settings.verbose)
+    except OSError as error:
+        sys.stdout = io.StringIO()  # Python writes to it once more at the end
         end(error, verbose=settings.verbose)

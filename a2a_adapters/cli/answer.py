@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 import typer
@@ -38,15 +39,16 @@ class AnswerPrinter:
     async def show(self, events: AsyncGenerator[RemoteEvent]) -> AgentReply:
         """Print events as they come; return the whole answer."""
         reply = AgentReply(text="")
-        async for event in events:
-            match event:
-                case AgentReply():
-                    reply = event
-                case TextDelta():
-                    if self._stream:
-                        self._write(printable(event.text))
-                case _:
-                    typer.secho(f"· {printable(_line(event))}", err=True, dim=True)
+        async with aclosing(events):
+            async for event in events:
+                match event:
+                    case AgentReply():
+                        reply = event
+                    case TextDelta():
+                        if self._stream:
+                            self._write(printable(event.text))
+                    case _:
+                        typer.secho(f"· {printable(_line(event))}", err=True, dim=True)
         if self._as_json:
             print_json(reply)
         else:

@@ -15,7 +15,6 @@ import typer
 
 from a2a_adapters.cli.origin import origin
 from a2a_adapters.errors import (
-    ListenError,
     RemoteAgentError,
     RemoteAnswerError,
     RemoteAuthError,
@@ -121,7 +120,7 @@ def _code(error: Exception) -> int:
             return UNAUTHENTICATED
         case RemoteTimeoutError():
             return TIMED_OUT
-        case RemoteAgentError() | ListenError():
+        case RemoteAgentError() | OSError():
             return FAILED
         case _:
             return USAGE

@@ -30,14 +30,15 @@ class Host:
     """What was typed in place of an agent's address: that one, or `HOST#NAME` for a listed one.
 
     Args:
-        typed: The address, of this machine also without a scheme.
+        typed: The address; without a scheme it is http on this machine, and https elsewhere.
         auth: Credentials for the host.
         options: Limits.
     """
 
     def __init__(self, typed: str, auth: httpx.Auth | None, options: RemoteOptions) -> None:
         address, _, name = typed.partition("#")
-        self.address = as_url(address)
+        url = as_url(address)
+        self.address = url if "://" in url else f"https://{url}"
         self._name = unquote(name)
         self._auth = auth
         self._options = options

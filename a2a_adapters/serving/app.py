@@ -20,6 +20,7 @@ from a2a_adapters.errors import MissingExtraError
 from a2a_adapters.security.browsers import BrowserGuard
 from a2a_adapters.security.gate import AuthenticationGate
 from a2a_adapters.serving.agents import ServedAgents
+from a2a_adapters.serving.card import check_public
 from a2a_adapters.serving.entrance import Entrance
 from a2a_adapters.serving.opening import is_closed, opened
 from a2a_adapters.serving.options import ServerOptions
@@ -67,10 +68,12 @@ def build_app(
         NoAdapterError: No plugin can serve the target.
         TargetError: A plugin knows its type, but cannot serve this object.
         ConfigurationError: A name cannot be part of an address, there are several for gRPC,
-            the card is to be signed without a `url`, or no plugin speaks a dialect.
+            the `url` is none, the card is to be signed without one, or no plugin speaks a dialect.
         MissingExtraError: The options ask for gRPC or metrics, which are not installed.
     """
     options = options or ServerOptions()
+    if url:
+        check_public(url)
     calls: dict[str, ASGIApp] = {}
 
     def serve(app: Starlette, ready: object) -> None:

@@ -7,6 +7,7 @@ import hashlib
 from dataclasses import dataclass
 from email.utils import formatdate, parsedate_to_datetime
 from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
 
 from a2a.server.request_handlers.response_helpers import agent_card_to_dict
 from a2a.utils.errors import ExtendedAgentCardNotConfiguredError
@@ -15,6 +16,7 @@ from starlette.datastructures import URL, Headers
 from starlette.responses import Response
 from starlette.routing import Route
 
+from a2a_adapters.errors import ConfigurationError
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 
 if TYPE_CHECKING:
@@ -69,6 +71,24 @@ class Address:
                 path=_first(headers.get("x-forwarded-prefix")) or url.path,
             )
         return str(url)
+
+
+def check_public(url: str) -> None:
+    """Refuse what can be nobody's public address.
+
+    Raises:
+        ConfigurationError: It is no address of a web server.
+    """
+    try:
+        parsed = urlsplit(url)
+        is_address = parsed.scheme in {"http", "https"} and parsed.hostname
+    except ValueError:
+        is_address = False
+    if not is_address:
+        raise ConfigurationError(
+            f"{url!r} cannot be the agent's public address: these look like "
+            "https://agents.example.org"
+        )
 
 
 def _first(header: str | None) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import signal
+import sys
 
 import pytest
 
@@ -85,6 +88,19 @@ async def test_a_timeout_names_the_task(url, run_json):
     assert task["status"]["state"] == "TASK_STATE_WORKING"
 
 
+async def test_who_does_not_wait_any_longer_is_told_how_to_go_on(url, run):
+    command = [sys.executable, "-m", "a2a_adapters", "send", url, "endless"]
+    process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE)
+    first = await process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    told = (await process.stderr.read()).decode()
+    assert await process.wait() == 130
+    task_id = first.decode().split()[1]
+    assert f"the task goes on: a2a-adapters task get {task_id} --wait -a {url}" in told
+    end = told.split("end it: a2a-adapters ")[1].split()
+    assert "TASK_STATE_CANCELED" in (await run(*end)).stdout
+
+
 async def test_parts_keep_their_order_and_types(server, run_json, tmp_path):
     (tmp_path / "a.bin").write_bytes(b"1")
     (tmp_path / "b.json").write_text('{"b": 1}')
@@ -114,6 +130,8 @@ async def test_what_is_piped_in_is_sent(url, run):
     ("arguments", "code", "name"),
     [
         (["{url}"], 2, "A2ACLI_ERR_USAGE"),
+        (["{url}", ""], 2, "A2ACLI_ERR_USAGE"),
+        (["{url}", "--text", " "], 2, "A2ACLI_ERR_USAGE"),
         (["{url}", "x", "y"], 2, "A2ACLI_ERR_USAGE"),
         (["{url}", "x", "--nonsense"], 2, "A2ACLI_ERR_USAGE"),
         (["{url}", "x", "--timeout", "soon"], 2, "A2ACLI_ERR_USAGE"),

@@ -183,7 +183,7 @@ def status(access: Access, words: Words = None) -> None:
 
 
 def _show(access: Access, logins: Mapping[str, Login]) -> None:
-    from a2a_adapters.cli.client.output import Output
+    from a2a_adapters.cli.client.output import Output, note
 
     content = [
         {
@@ -198,6 +198,8 @@ def _show(access: Access, logins: Mapping[str, Login]) -> None:
     ]
     lines = [line for origin, login in logins.items() for line in _lines(origin, login)]
     Output(access).document(content, lines)
+    if not content:
+        note("no logins")
 
 
 def _lines(origin: str, login: Login) -> Iterator[str]:

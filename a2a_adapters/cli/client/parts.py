@@ -63,7 +63,7 @@ def read_parts(words: Sequence[str], flags: Iterable[tuple[str, str]]) -> list[P
         has_flag = flag != "media_type"
     if not parts and not sys.stdin.isatty() and (said := _standard_input()):
         parts.append(Text(said))
-    if not parts:
+    if all(isinstance(part, Text) and not part.text.strip() for part in parts):
         raise ConfigurationError("nothing to say: give a text, --text, --file or --data")
     return parts
 
@@ -128,6 +128,8 @@ def read_text(path: Path) -> str:
 
 def _standard_input() -> str:
     try:
-        return sys.stdin.read()
-    except UnicodeDecodeError as error:
+        text = sys.stdin.read()
+        text.encode()  # where Python lets wrong bytes pass
+    except UnicodeError as error:
         raise ConfigurationError("standard input is not text; send it by --file") from error
+    return text

@@ -9,7 +9,6 @@ from urllib.parse import unquote, urlsplit
 
 from a2a_adapters.calling.card import agent_url, fetch_card_json
 from a2a_adapters.calling.http import make_client
-from a2a_adapters.cli.addresses import as_url
 from a2a_adapters.cli.exits import NoCardError
 from a2a_adapters.cli.several import Host
 from a2a_adapters.errors import RemoteAnswerError
@@ -46,8 +45,7 @@ async def find_card(reference: str, credentials: Credentials, options: RemoteOpt
     """
     if (file := _file(reference)) is not None:
         return Found(_read(file))
-    typed = as_url(reference)
-    host = Host(typed if "://" in typed else f"https://{typed}", credentials, options)
+    host = Host(reference, credentials, options)
     origin, url = agent_url(host.address), await host.agent()
     try:
         async with make_client(origin, options, credentials) as http:

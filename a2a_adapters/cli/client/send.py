@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,11 +13,12 @@ from a2a_adapters.cli.client.parts import read_parts, typed_parts
 from a2a_adapters.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncGenerator, Sequence
 
     from a2a.types import SendMessageRequest
 
     from a2a_adapters.cli.client.access import Access
+    from a2a_adapters.cli.client.follow import Following
     from a2a_adapters.parts import Part
 
 
@@ -78,7 +80,7 @@ async def _send(
     request.configuration.return_immediately = is_async
     async with connected(access, streaming=not is_async) as agent:
         following = Following(agent, task_id)
-        async with following.within(access.timeout):
+        async with following.within(access.timeout), _told_at_ctrl_c(following, access):
             last = None
             async for event in following.sent(request, only_first=is_async):
                 if access.stream:
@@ -94,6 +96,20 @@ async def _send(
             else:
                 task = last.task if is_async else await agent.task(following.task_id)
                 output.sent(SendMessageResponse(task=task))
+
+
+@asynccontextmanager
+async def _told_at_ctrl_c(following: Following, access: Access) -> AsyncGenerator[None]:
+    """Say how to go on with a task, or end it, when the user does not wait for it any longer."""
+    from a2a_adapters.cli.client.output import note  # noqa: PLC0415 - as above
+
+    try:
+        yield
+    except asyncio.CancelledError:
+        if following.task_id and not following.is_settled:
+            note(f"the task goes on: {access.again(f'task get {following.task_id} --wait')}")
+            note(f"end it: {access.again(f'task cancel {following.task_id}')}")
+        raise
 
 
 def _request(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from a2a_adapters.cli.client.command import ClientCommand, client_command
+from a2a_adapters.cli.nearest import nearest
 from a2a_adapters.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ async def _subscribe(access: Access, task_id: str) -> None:
 @client_command
 def list_(
     access: Access,
-    words: Annotated[list[str] | None, typer.Argument(metavar="[AGENT]")] = None,
+    words: Annotated[list[str] | None, typer.Argument(metavar="AGENT")] = None,
     status: Annotated[
         str, typer.Option(help="Only tasks of this state, as in completed or input-required.")
     ] = "",
@@ -137,7 +138,7 @@ async def _list(access: Access, status: str, said: dict[str, Any]) -> None:
 
     from a2a_adapters.cli.client.connect import connected
     from a2a_adapters.cli.client.follow import Following
-    from a2a_adapters.cli.client.output import Output
+    from a2a_adapters.cli.client.output import Output, note
     from a2a_adapters.cli.client.shown import Shown, field
 
     request = ListTasksRequest(**said, status=_state(status))
@@ -152,6 +153,8 @@ async def _list(access: Access, status: str, said: dict[str, Any]) -> None:
     if page.next_page_token:
         lines.append(field("Next-Page", page.next_page_token))
     output.fields(page, lines)
+    if not lines:
+        note("no tasks")
 
 
 def _state(status: str) -> str | None:
@@ -162,9 +165,13 @@ def _state(status: str) -> str | None:
         return None
     name = "TASK_STATE_" + status.upper().replace("-", "_").removeprefix("TASK_STATE_")
     if name not in dict(TaskState.items()):
-        known = [each.removeprefix("TASK_STATE_").lower() for each, _ in TaskState.items()]
-        raise ConfigurationError(f"there is no state {status!r}; there are {', '.join(known)}")
+        known = [_shown(each) for each, number in TaskState.items() if number]
+        raise ConfigurationError(f"there is no state {status!r}; {nearest(status, known)}")
     return name
+
+
+def _shown(state: str) -> str:
+    return state.removeprefix("TASK_STATE_").lower().replace("_", "-")
 
 
 @task.command(cls=ClientCommand)
