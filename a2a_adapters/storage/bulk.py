@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Delete, Dialect, Engine, Insert, Select, Update
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+    from a2a_adapters.storage.checkpoints import Checkpoints
+
 
 class Rows(NamedTuple):
     """A statement and the values of every row that it writes, or has to find."""
@@ -130,18 +132,22 @@ class PostgresqlBulk(Bulk):
 class SqliteBulk(Bulk):
     """Does all in one go in a thread: the way there takes longer than a statement."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, checkpoints: Checkpoints) -> None:
         super().__init__(engine.dialect)
         self.engine = engine
+        self._checkpoints = checkpoints
         self._thread = ThreadPool(1, "a2a-adapters-sqlite")
 
     async def _write(self, batch: Sequence[_Driven]) -> bool:
         attempt = _Attempt(self.engine, batch)
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._thread, attempt.run)
+            is_written = await loop.run_in_executor(self._thread, attempt.run)
         finally:
             attempt.is_awaited = False
+        if is_written:
+            self._checkpoints.committed(sum(len(rows) for _, rows in batch))
+        return is_written
 
     async def aclose(self) -> None:
         """Disconnect, when what is under way has ended."""

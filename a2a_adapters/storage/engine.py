@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import create_engine, event
+from sqlalchemy import NullPool, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import (
     ArgumentError,
@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from a2a_adapters.errors import ConfigurationError, MissingExtraError
 from a2a_adapters.storage.bulk import PostgresqlBulk, SqliteBulk
+from a2a_adapters.storage.checkpoints import LOG_PAGES, Checkpoints
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -93,14 +94,12 @@ def make_bulk(url: URL, engine: AsyncEngine) -> Bulk:
     """Return what writes many rows to the database of an engine."""
     if engine.dialect.name == "postgresql":
         return PostgresqlBulk(engine)
-    one = create_engine(
-        url.set(drivername="sqlite", query={}),
-        pool_size=1,
-        max_overflow=0,
-        pool_timeout=STATEMENT_SECONDS,
-    )
-    _prepare_all(one, _synchronous(url))
-    return SqliteBulk(one)
+    file, synchronous = url.set(drivername="sqlite", query={}), _synchronous(url)
+    one = create_engine(file, pool_size=1, max_overflow=0, pool_timeout=STATEMENT_SECONDS)
+    new = create_engine(file, poolclass=NullPool)
+    for each in (one, new):
+        _prepare_all(each, synchronous)
+    return SqliteBulk(one, Checkpoints(new))
 
 
 def _sqlite(url: URL) -> AsyncEngine:
@@ -132,6 +131,7 @@ def _prepare_all(engine: Engine, synchronous: str) -> None:
         cursor = connection.cursor()
         cursor.execute("PRAGMA journal_mode=WAL")
         cursor.execute(f"PRAGMA synchronous={synchronous}")
+        cursor.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
         cursor.execute(f"PRAGMA busy_timeout={int(STATEMENT_SECONDS * 1000)}")
         cursor.close()
 
