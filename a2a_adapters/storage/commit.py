@@ -177,12 +177,19 @@ class GroupCommit:
         self._wake.set()
         if patience is None:
             return await future
+        loop = asyncio.get_running_loop()
+        alarm = loop.call_later(patience + _seconds(write), self._give_up, future)
         try:
-            async with asyncio.timeout(patience + _seconds(write)):
-                return await future
-        except TimeoutError as error:
+            return await future
+        finally:
+            alarm.cancel()
+
+    def _give_up(self, future: asyncio.Future[Any]) -> None:
+        """Have somebody wait no longer."""
+        if not future.done():
             self._health.suspect("it takes too long")
-            raise StorageUnavailableError from error
+            future.set_exception(StorageUnavailableError())
+            future.exception()  # perhaps nobody is there to hear it
 
     async def _run(self) -> None:
         failures = 0
