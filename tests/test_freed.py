@@ -51,3 +51,9 @@ async def test_requests_leave_no_garbage(body, storage, tmp_path, left):
             (await http.post("/", json=body, headers=V1)).raise_for_status()
         kinds = {f"{type(each).__module__}.{type(each).__name__}" for each in left()}
     assert not {kind for kind in kinds if kind.startswith(("a2a", "uvicorn"))}
+
+
+async def test_what_an_app_has_built_at_its_start_is_not_looked_through():
+    async with serving(words):
+        assert gc.get_freeze_count()
+    assert not gc.get_freeze_count()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -94,9 +95,11 @@ def build_app(
                 serve(app, ready)
             agents: ServedAgents = app.state.agents
             await agents.start()
+            gc.freeze()  # what is imported and built by now stays, and is looked at no more
             try:
                 yield
             finally:
+                gc.unfreeze()
                 await agents.aclose()
 
     app = Starlette(middleware=_middleware(url, options, calls), lifespan=lifespan)

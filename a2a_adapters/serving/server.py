@@ -205,12 +205,10 @@ class Server(uvicorn.Server):
         """
         loop = (self.config.get_loop_factory() or asyncio.new_event_loop)()
         asyncio.set_event_loop(loop)
-        gc.collect()
-        gc.freeze()  # what is imported and built by now stays, and is looked at no more
+        gc.collect()  # what stays is frozen when the app starts
         try:
             loop.run_until_complete(self.serve(sockets))
         finally:
-            gc.unfreeze()
             _end(loop)
             asyncio.set_event_loop(None)
             loop.close()
