@@ -47,6 +47,7 @@ from a2a_adapters.errors import (
 from a2a_adapters.events import (
     A2UI_EXTENSION,
     PROGRESS_EXTENSION,
+    TIMESTAMP_EXTENSION,
     AgentEvent,
     AuthRequired,
     InputRequired,
@@ -107,6 +108,7 @@ __all__ = [
     "A2UI_EXTENSION",
     "JSON",
     "PROGRESS_EXTENSION",
+    "TIMESTAMP_EXTENSION",
     "A2AAdaptersError",
     "AccessDeniedError",
     "Adapter",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "A2UI_EXTENSION",
     "PROGRESS_EXTENSION",
+    "TIMESTAMP_EXTENSION",
     "AgentEvent",
     "AuthRequired",
     "InputRequired",
@@ -47,6 +48,10 @@ PROGRESS_EXTENSION = "urn:a2a-adapters:extension:progress:v1"
 
 A2UI_EXTENSION = "https://a2ui.org/a2a-extension/a2ui/v0.9.1"
 """URI of the A2A extension by which interfaces are sent, as data of an `Output`."""
+
+
+TIMESTAMP_EXTENSION = "https://github.com/a2aproject/a2a-samples/samples/extensions/timestamp/v1"
+"""URI of the A2A extension that says when messages and artifacts were made, in their metadata."""
 
 
 @dataclass(frozen=True, slots=True)

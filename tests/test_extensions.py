@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import httpx
 import pytest
 
 from a2a_adapters import (
     A2UI_EXTENSION,
+    TIMESTAMP_EXTENSION,
     AgentRequest,
     Data,
     Extension,
     InputRequired,
     Output,
+    Rejected,
     RemoteAgent,
     RemoteOptions,
+    Reply,
     ServerOptions,
     Text,
     build_app,
 )
-from a2a_adapters.testing import running
+from a2a_adapters.testing import connect, running, send, user_message
 
 RHYMES, OTHER = "https://poets.example/rhymes", "https://poets.example/other"
 SURFACE = {"version": "v0.9.1", "createSurface": {"surfaceId": "s", "catalogId": "c"}}
@@ -72,6 +77,58 @@ async def test_messages_are_marked_too():
     task = response.json()["result"]["task"]
     assert task["status"]["message"]["extensions"] == [RHYMES]
     assert response.headers["A2A-Extensions"] == RHYMES
+
+
+STAMP = "github.com/a2aproject/a2a-samples/samples/extensions/timestamp/v1/timestamp"
+
+
+def check_time(of):
+    """Hold when something was made, as it says itself, to what the extension wants."""
+    assert TIMESTAMP_EXTENSION in of.extensions
+    assert datetime.fromisoformat(of.metadata[STAMP]).utcoffset() == timedelta(0)
+
+
+async def clock(request: AgentRequest):
+    """Take its time."""
+    yield "tick "
+    yield "tock"
+    yield Output([Text("ding")], metadata={"loud": True})
+    if request.text == "x":
+        yield Rejected("It is late.")
+
+
+async def test_what_is_made_says_when():
+    async with running(app(clock, TIMESTAMP_EXTENSION)) as url:
+        async with connect(url, extensions=(TIMESTAMP_EXTENSION,)) as client:
+            timed = await send(client, user_message("x"))
+        streamed = await ask(url, "go on", TIMESTAMP_EXTENSION)
+        async with connect(url) as client:
+            plain = await send(client, user_message("x"))
+    assert streamed.artifacts[0].parts == [Text("tick tock")]
+    assert STAMP in streamed.artifacts[0].metadata
+    answer, ding = timed.artifacts
+    assert "".join(part.text for part in answer.parts) == "tick tock"
+    assert (answer.name, ding.metadata["loud"]) == ("answer", True)
+    for each in (answer, ding, timed.status.message):
+        check_time(each)
+    assert not [each for each in plain.artifacts if STAMP in each.metadata or each.extensions]
+    assert not plain.status.message.extensions
+
+
+async def brief(request: AgentRequest) -> Reply:
+    """Say yes."""
+    return Reply([Text("yes")])
+
+
+async def test_a_bare_message_and_a_question_say_when():
+    async with running(app(brief, TIMESTAMP_EXTENSION)) as url:
+        assert STAMP in (await ask(url, "x", TIMESTAMP_EXTENSION)).metadata
+        assert STAMP not in (await ask(url, "x")).metadata
+    async with (
+        running(app(poet, TIMESTAMP_EXTENSION)) as url,
+        connect(url, extensions=(TIMESTAMP_EXTENSION,)) as client,
+    ):
+        check_time((await send(client, user_message("ask"))).status.message)
 
 
 async def test_a_required_one_that_is_missing_is_refused():

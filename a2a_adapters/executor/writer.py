@@ -16,6 +16,7 @@ from a2a.types import Part as ProtocolPart
 
 from a2a_adapters.events import (
     PROGRESS_EXTENSION,
+    TIMESTAMP_EXTENSION,
     AuthRequired,
     InputRequired,
     Output,
@@ -26,6 +27,7 @@ from a2a_adapters.events import (
     ToolResult,
 )
 from a2a_adapters.executor.a2ui import negotiated
+from a2a_adapters.executor.timestamps import now, stamp
 from a2a_adapters.parts import JSON, Data, Part, Text
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import ARTIFACTS, DURABLE, to_protocol, to_struct
@@ -66,12 +68,15 @@ class TaskWriter:
         self._by_whole = by_whole
         self._queue = queue
         self._text_queue = text_queue
+        self._is_timed = TIMESTAMP_EXTENSION in active
+        self._joining = None if self._is_timed else text_queue  # which knows no metadata
         self._task_id = task_id
         self._context_id = context_id
         self._artifacts = 0
         self._before = 0
         self._texts = 0
         self._artifact_id = ""
+        self._begun = ""
         self._chunks: list[str] = []
         self._metadata: dict[str, JSON] = {}
         self.said: list[Part] = []
@@ -112,10 +117,11 @@ class TaskWriter:
         if is_first:
             self._artifact_id = self._text_id()
             self._artifacts += 1
-        if self._text_queue:
-            await self._text_queue.append_text(self._artifact_id, chunk, last=False)
+            self._begun = now() if self._is_timed else ""
+        if self._joining:
+            await self._joining.append_text(self._artifact_id, chunk, last=False)
         else:
-            artifact = _answer(self._artifact_id, chunk, named=is_first)
+            artifact = self._answer(chunk, is_begun=is_first)
             await self._artifact(artifact, append=not is_first)
 
     def _text_id(self) -> str:
@@ -133,12 +139,11 @@ class TaskWriter:
             return
         text = "".join(self._chunks)
         if self._by_whole:
-            await self._artifact(_answer(self._artifact_id, text), append=False, last=True)
-        elif self._text_queue:
-            await self._text_queue.append_text(self._artifact_id, "", last=True)
+            await self._artifact(self._answer(text), append=False, last=True)
+        elif self._joining:
+            await self._joining.append_text(self._artifact_id, "", last=True)
         else:
-            nothing = _answer(self._artifact_id, "", named=False)
-            await self._artifact(nothing, append=True, last=True)
+            await self._artifact(self._answer("", is_begun=False), append=True, last=True)
         self.said.append(Text(text))
         self._artifact_id = ""
         self._chunks.clear()
@@ -159,6 +164,8 @@ class TaskWriter:
         )
         if output.metadata:
             artifact.metadata.CopyFrom(to_struct(output.metadata))
+        if self._is_timed:
+            stamp(artifact, now())
         await self._artifact(artifact, append=False, last=True)
 
     def add_metadata(self, values: dict[str, JSON]) -> None:
@@ -196,6 +203,8 @@ class TaskWriter:
         message.extensions.extend(self._activated(reply.extensions))
         if reply.metadata:
             message.metadata.CopyFrom(to_struct(reply.metadata))
+        if self._is_timed:
+            stamp(message, now())
         await self._send(message)
 
     async def working(self) -> None:
@@ -215,7 +224,18 @@ class TaskWriter:
     def _message(self, parts: Sequence[Part]) -> Message:
         return agent_message(parts, self._context_id, self._task_id)
 
+    def _answer(self, text: str, *, is_begun: bool = True) -> Artifact:
+        """Return the text's artifact, or with what is appended to one that has begun before."""
+        artifact = Artifact(artifact_id=self._artifact_id, parts=[ProtocolPart(text=text)])
+        if is_begun:
+            artifact.name = ANSWER
+            if self._is_timed:
+                stamp(artifact, self._begun)
+        return artifact
+
     async def _status(self, state: TaskState, message: Message | None = None) -> None:
+        if self._is_timed and message:
+            stamp(message, now())
         event = TaskStatusUpdateEvent(
             task_id=self._task_id, context_id=self._context_id, status=status(state, message)
         )
@@ -243,11 +263,6 @@ class TaskWriter:
 def question_parts(event: InputRequired) -> list[Part]:
     """Return what a question says."""
     return [*([Text(event.prompt)] if event.prompt else []), *event.parts]
-
-
-def _answer(artifact_id: str, text: str, *, named: bool = True) -> Artifact:
-    name = ANSWER if named else ""
-    return Artifact(artifact_id=artifact_id, name=name, parts=[ProtocolPart(text=text)])
 
 
 def _progress_parts(event: ProgressEvent) -> list[Part]:
