@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from pydantic_core import to_json
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from a2a_adapters.console.typed import typed_headers
 from a2a_adapters.errors import RemoteAgentError
@@ -16,9 +16,13 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
+_BUSY = JSONResponse(
+    {"error": {"message": "This agent is being checked; try again in a few seconds."}}, 429
+)
+
 
 class Findings:
-    """ASGI: checks one agent, one time after the other, without sending it messages.
+    """ASGI: checks one agent, once at a time, without sending it messages.
 
     Args:
         url: Where it is; empty for this server itself.
@@ -37,6 +41,9 @@ class Findings:
         from a2a_adapters.checks import check  # noqa: PLC0415 - the client, for those who ask
 
         headers = {**self._headers, **typed_headers(scope)}
+        if self._lock.locked():
+            await _BUSY(scope, receive, send)
+            return
         try:
             async with self._lock:
                 report = await check(self._url or _own(scope) + self._path, headers=headers)
