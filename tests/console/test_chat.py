@@ -123,6 +123,30 @@ async def test_a_new_conversation_knows_nothing_of_the_old_one(open_page, url):
         assert third is None
 
 
+@pytest.mark.parametrize(
+    ("kind", "event", "holds"),
+    [("drop", "DragEvent", "dataTransfer"), ("paste", "ClipboardEvent", "clipboardData")],
+)
+async def test_files_are_dropped_and_pasted(open_page, url, kind, event, holds):
+    give = """(place, [kind, event, holds, words]) => {
+        const data = new DataTransfer();
+        data.items.add(new File(["hello"], "note.bin"));
+        if (words) data.setData("text/plain", words);
+        const given = new window[event](kind, {[holds]: data, bubbles: true, cancelable: true});
+        return place.dispatchEvent(given);
+    }"""
+    async with open_page(url, "copier") as page:
+        place = page.get_by_label("Message", exact=True)
+        assert await place.evaluate(give, [kind, event, holds, "words of an office"])
+        assert not await place.evaluate(give, [kind, event, holds, ""])
+        await expect(page.locator(".chosen li")).to_have_count(1)
+        await page.get_by_role("button", name="Send").click()
+        link = page.locator(".said.agent").get_by_role("link", name="note.bin")
+        async with page.expect_download() as downloading:
+            await link.click()
+        assert (await (await downloading.value).path()).read_bytes() == b"hello"
+
+
 async def test_files_go_up_and_come_down(open_page, url):
     async with open_page(url, "copier") as page:
         await page.locator("input[type=file]").set_input_files(

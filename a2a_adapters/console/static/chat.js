@@ -9,7 +9,14 @@ import { answers, schemaOf } from "./turn.js";
 export function Chat({ session }) {
 	useChanges(session);
 	const [box, onScroll] = useBottom(session);
-	return html`<section class="chat" aria-label="Conversation">
+	const take = (event) => {
+		const { files, types } = event.dataTransfer ?? event.clipboardData;
+		if (!files.length || types.includes("text/plain")) return; // office programs add a picture of the text
+		event.preventDefault();
+		session.attach(files);
+	};
+	const onDragOver = (event) => event.dataTransfer.types.includes("Files") && event.preventDefault();
+	return html`<section class="chat" aria-label="Conversation" onDragOver=${onDragOver} onDrop=${take} onPaste=${take}>
 		<div class="turns" role="log" tabindex="0" aria-label="Messages" ref=${box} onScroll=${onScroll}><div>
 			${!session.turns.length && html`<${Welcome} session=${session} />`}
 			${session.turns.map((turn, at) => html`<${Safe} key=${at}><${TurnView} turn=${turn} session=${session} /><//>`)}
@@ -150,7 +157,7 @@ function Composer({ session }) {
 			placeholder=${asking ? "Your answer" : `Message ${card?.name ?? agent.name}`}
 			onInput=${(event) => session.set({ draft: event.target.value })} onKeyDown=${onKeyDown} />
 		<div class="buttons">
-			<input ref=${picker} type="file" multiple hidden onChange=${({ target }) => (session.set({ files: [...files, ...target.files] }), (target.value = ""))} />
+			<input ref=${picker} type="file" multiple hidden onChange=${({ target }) => (session.attach(target.files), (target.value = ""))} />
 			<button type="button" title="Attach files" aria-label="Attach files" onClick=${() => picker.current.click()}>+</button>
 			<button type="button" disabled=${!turns.length} onClick=${() => session.startNew()}>New conversation</button>
 			<span class="space" />

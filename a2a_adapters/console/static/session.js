@@ -28,6 +28,10 @@ export class Session extends Subject {
 		this.changed();
 	}
 
+	attach(files) {
+		this.set({ files: [...this.files, ...files] });
+	}
+
 	async loadCard() {
 		try {
 			this.set({ card: await this.wire.card(), cardError: null });
