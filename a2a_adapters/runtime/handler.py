@@ -282,6 +282,7 @@ class Runtime(OptionalOperations):
             return live.task
 
     async def _cancel(self, live: LiveTask, context: ServerCallContext) -> None:
+        await self._check_place(live)
         try:
             await self._endings.cancel(live, context)
         except ConcurrentTaskModificationError as error:
@@ -296,10 +297,9 @@ class Runtime(OptionalOperations):
         """Begin to answer a message, or find what it began when it came first."""
         try:
             return await self._admit(params, context, subscriber)
-        except ConversationElsewhereError:
-            raise  # it is no refusal
         except A2AError as error:
-            self.figures.refusals[type(error).__name__] += 1
+            if not isinstance(error, ConversationElsewhereError):  # which is no refusal
+                self.figures.refusals[type(error).__name__] += 1
             raise
 
     async def _admit(
@@ -320,13 +320,18 @@ class Runtime(OptionalOperations):
         else:
             live = self._live.begin(params.message, context)
         with self._live.held(live):
-            await self._check_place(live)
+            await self._check_turn(live, params.message)
             await self._sent.keep(live, params, context)
             make = partial(self._runs.begin, params, context, subscriber)
             return await self._messages.begin(params.message, live, make)
 
     async def _check_place(self, live: LiveTask) -> None:
-        """Refuse what another process has to do; there is none."""
+        """Leave what another process works on to that one; there is none."""
+
+    async def _check_turn(self, live: LiveTask, message: Message) -> None:
+        """Refuse a message to a task that is yet to be taken over."""
+        if self._is_left_behind(live) and not has_message(live, message):
+            raise StorageUnavailableError(_LEFT_BEHIND)  # else what it was doing would be lost
 
     async def _follow_up(
         self, message: Message, context: ServerCallContext, *, is_deaf: bool
@@ -337,14 +342,12 @@ class Runtime(OptionalOperations):
             raise over_error(live)
         if message.context_id and message.context_id != live.context_id:
             raise InvalidParamsError(f"Task {live.task_id} belongs to another context")
-        if self._is_left_behind(live) and not has_message(live, message):
-            raise StorageUnavailableError(_LEFT_BEHIND)  # else what it was doing would be lost
         if is_deaf and live.unanswered:
             raise busy_error(live)
         return live
 
     def _is_left_behind(self, live: LiveTask) -> bool:
-        """Tell whether a task is yet to be taken over from a process that is gone."""
+        """Tell whether a task was begun by a process that is not this one."""
         has_begun = live.state in states.ACTIVE and not live.runs
         return has_begun and self._journal.knows_owners
 

@@ -126,14 +126,17 @@ class Page(ABC):
 
     is_dirty = False
     """Whether there are changes that were not saved yet."""
-    is_saving = False
-    """Whether a save is under way."""
     is_lost = False
     """Whether another process has the task now: nothing more may be told of it."""
     is_handed_over = False
     """Whether another process is to go on with the task."""
     keeps_states = False
     """Whether what is kept of the conversation can be saved with the task."""
+
+    @property
+    def is_saving(self) -> bool:
+        """Whether a save is under way."""
+        return False
 
     def is_anybodys(self, task: Task) -> bool:  # noqa: ARG002
         """Tell whether the task waits for an answer that other processes can take as well."""
@@ -213,6 +216,13 @@ class StoredPage(Page):
         self._version = version
         self._lock = asyncio.Lock()
         self._due: asyncio.TimerHandle | None = None
+        self._saving: asyncio.Task[int] | None = None
+        """The last of the saves."""
+
+    @property
+    def is_saving(self) -> bool:
+        """Whether a save is under way."""
+        return self._saving is not None and not self._saving.done()
 
     def mark(self, save: Callable[[], Awaitable[None]]) -> None:
         """Note that there are changes, which `save` saves within `SAVE_INTERVAL`."""
@@ -251,7 +261,8 @@ class StoredPage(Page):
         """
         self.is_dirty = True
         owed = receivers if self._owes(task, event) else ()
-        return await shielded(self._write(task, event, owed, kept))
+        self._saving = asyncio.ensure_future(self._write(task, event, owed, kept))
+        return await shielded(self._saving)
 
     def _owes(self, task: Task, event: Event | None) -> bool:  # noqa: ARG002
         """Tell whether the store keeps in mind who has to be told."""
@@ -263,7 +274,6 @@ class StoredPage(Page):
         async with self._lock:
             if event is None and not self.is_dirty:
                 return 0  # an earlier writer has saved this as well
-            self.is_saving = True
             self.is_dirty = False
             try:
                 self._version = await self._store_task(task, event, receivers, kept)
@@ -275,8 +285,6 @@ class StoredPage(Page):
             except BaseException:
                 self.is_dirty = True
                 raise
-            finally:
-                self.is_saving = False
 
     async def _store_task(
         self,
@@ -329,11 +337,10 @@ class PatientPage(StoredPage):
 
     async def written(self) -> None:
         """Wait until what is being saved is stored."""
-        try:
-            async with asyncio.timeout(PATIENCE_SECONDS), self._lock:
-                return
-        except TimeoutError as error:
-            raise StorageUnavailableError from error
+        if self._saving is not None:
+            await asyncio.wait([self._saving], timeout=PATIENCE_SECONDS)
+        if self.is_saving:
+            raise StorageUnavailableError
 
     def waits_for(self, event: Event, state: TaskState) -> bool:
         """Tell whether the stored task would say something else of who has to act next."""

@@ -133,6 +133,8 @@ class LiveTasks:
             record.note_task(live.task_id, live.context_id, live.owner)
         if live.page.is_saving and live.state in states.SETTLED:
             await live.page.written()
+            if live.page.is_lost:
+                return await self.find(task_id, context)
         return live
 
     async def _loaded(self, task_id: str, context: ServerCallContext) -> LiveTask | None:

@@ -128,6 +128,7 @@ class Runs:
 
     def lose(self, live: LiveTask) -> None:
         """Stop a task's runs: another process has it."""
+        live.page.is_lost = True
         for run in self._runs_of(live):
             run.is_left, run.error = True, run.loss()
         for execution in live.runs:

@@ -7,6 +7,7 @@ from contextlib import aclosing, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from a2a.server.context import ServerCallContext
 from a2a.types import (
     CancelTaskRequest,
     DeleteTaskPushNotificationConfigRequest,
@@ -20,12 +21,13 @@ from a2a.types import (
 )
 from a2a.utils.errors import UnsupportedOperationError
 
-from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnavailableError
+from a2a_adapters.protocol import states
+from a2a_adapters.protocol.errors import ConversationElsewhereError
 from a2a_adapters.runtime.calls import Call, pack, unpack
 from a2a_adapters.runtime.following import Following
 from a2a_adapters.runtime.guard import OperationGuard
 from a2a_adapters.runtime.handler import Runtime
-from a2a_adapters.runtime.messages import is_known_again
+from a2a_adapters.runtime.lost_calls import check_repeat, left_to_send
 from a2a_adapters.runtime.outgoing import packed
 from a2a_adapters.runtime.peers import PeerLostError, Peers
 from a2a_adapters.runtime.reopening import ReopeningSubscription
@@ -36,7 +38,6 @@ from a2a_adapters.storage.interface import Place
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from a2a.server.context import ServerCallContext
     from a2a.server.events import Event
     from a2a.types import ListTasksResponse, TaskStatus
     from google.protobuf.message import Message as Proto
@@ -155,7 +156,7 @@ class SharedRuntime(Runtime):
         except ConversationElsewhereError:  # another has, or it is being stopped
             await asyncio.sleep(_PAUSE_SECONDS)
         except PeerLostError as error:
-            _check_repeat("SendMessage", params, error)
+            check_repeat("SendMessage", params, error)
         return None
 
     async def _is_reachable(self, process: str) -> bool:
@@ -182,12 +183,23 @@ class SharedRuntime(Runtime):
         return await self._followed(task_id, context, subscriber, call, process)
 
     async def _check_place(self, live: LiveTask) -> None:
-        """Leave an answer that any process can take to the one that has the conversation."""
-        if live.task is None or live.runs or not live.page.is_anybodys(live.task):
+        """Leave a task to the process that had begun to work on it when it was read."""
+        if not self._is_left_behind(live):
             return
-        process = await self._storage.runner_of(live.owner, live.context_id)
-        if process is not None:
-            raise ConversationElsewhereError(process)
+        place = await self._storage.place_of(live.owner, live.task_id)
+        stored = await self._journal.load(live.task_id, ServerCallContext(user=live.user))
+        has_settled = stored is not None and stored.task.status.state not in states.ACTIVE
+        if place.process is not None or has_settled:
+            raise ConversationElsewhereError
+
+    async def _check_turn(self, live: LiveTask, message: Message) -> None:
+        """Leave an answer that any process can take to the one that has the conversation."""
+        await self._check_place(live)
+        if live.task is not None and not live.runs and live.page.is_anybodys(live.task):
+            process = await self._storage.runner_of(live.owner, live.context_id)
+            if process is not None:
+                raise ConversationElsewhereError(process)
+        await super()._check_turn(live, message)
 
     async def open_subscription(
         self, params: SubscribeToTaskRequest, context: ServerCallContext
@@ -221,7 +233,10 @@ class SharedRuntime(Runtime):
     async def _place(self, task_id: str, context: ServerCallContext) -> Place:
         """Return where a task is; one that lives here no longer is forgotten."""
         live = self._live.known(task_id)
-        if not task_id or (live is not None and live.runs):
+        if live and live.runs and not self._storage.is_unbroken(live.known_since):
+            await self._takeover.let_go()  # what others have taken meanwhile
+            live = self._live.known(task_id)
+        if not task_id or (live and live.runs):
             return Place(is_ours=True)
         owner = context.user.user_name
         place = await self._storage.place_of(owner, task_id)
@@ -240,7 +255,7 @@ class SharedRuntime(Runtime):
             try:
                 return await self._peers.ask(process, Call.of(operation, params, context))
             except PeerLostError as error:
-                _check_repeat(operation, params, error)
+                check_repeat(operation, params, error)
         return None
 
     async def _saved_by(self, process: str, call: Call) -> None:
@@ -297,7 +312,7 @@ class SharedRuntime(Runtime):
             except ConversationElsewhereError as error:
                 process = error.process if await self._is_reachable(error.process) else None
             except PeerLostError as error:
-                call = _left_to_send(call, error) if told is None else None
+                call = left_to_send(call, error) if told is None else None
             except UnsupportedOperationError:  # it has just ended
                 if told is None:
                     raise
@@ -372,27 +387,3 @@ class SharedRuntime(Runtime):
                 await self._live.save_dirty(context.user.user_name)
                 return b""
         raise UnsupportedOperationError(operation)
-
-
-def _check_repeat(operation: str, params: Proto, lost: PeerLostError) -> None:
-    """Refuse to repeat what may have been done, and cannot be done once more.
-
-    Raises:
-        StorageUnavailableError: Nobody knows what became of it.
-    """
-    may_repeat = operation in {"GetTask", "DeleteConfig"}
-    if isinstance(params, SendMessageRequest):
-        may_repeat = is_known_again(params.message)
-    if lost.was_heard and not may_repeat:
-        raise StorageUnavailableError from lost
-
-
-def _left_to_send(call: Call | None, lost: PeerLostError) -> Call | None:
-    """Return the message that is yet to be sent to whoever has its task now.
-
-    Raises:
-        StorageUnavailableError: Nobody knows whether it was taken.
-    """
-    if call is not None:
-        _check_repeat(call.operation, SendMessageRequest.FromString(call.params), lost)
-    return call

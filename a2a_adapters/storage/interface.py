@@ -196,6 +196,14 @@ class AgentStorage(StateStorage):
         """Tell whether another process is alive."""
         return False
 
+    def is_unbroken(self, since: float) -> bool:  # noqa: ARG002
+        """Tell whether no other process may have taken what is ours since a time.
+
+        Args:
+            since: The time, of `time.monotonic`.
+        """
+        return True
+
     def share(self, room: SharedRoom) -> None:
         """Have a room know what owners take at other processes, within seconds."""
 

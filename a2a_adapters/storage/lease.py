@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import time
 from typing import TYPE_CHECKING
@@ -96,6 +97,7 @@ class Lease:
         self._process_id = process_id
         self._renewal: asyncio.Task[None] | None = None
         self._listeners: list[Callable[[], None]] = []
+        self._renewed_at = self._lapsed_at = -math.inf
         self.quotas = Quotas()
         """Told with each renewal."""
 
@@ -107,25 +109,32 @@ class Lease:
         """Enter this process, and keep the entry as long as it lives."""
         began = time.monotonic()
         await self._commits.write(self._entry(), patience=LEASE_SECONDS)
-        self._renewal = asyncio.create_task(self._renew(began))
+        self._renewed_at = began
+        self._renewal = asyncio.create_task(self._renew())
+
+    def is_unbroken(self, since: float) -> bool:
+        """Tell whether the lease has never ended since a time of `time.monotonic`."""
+        now = time.monotonic()
+        return self._lapsed_at < since and now - self._renewed_at <= self._seconds
 
     def _entry(self) -> RenewLease:
         taken = self.quotas.to_json()
         return RenewLease(self._process_id, process_name(), self._seconds, taken)
 
-    async def _renew(self, last: float) -> None:
+    async def _renew(self) -> None:
         while True:
             await asyncio.sleep(self._seconds / 4)
             began = time.monotonic()
             with contextlib.suppress(Exception):  # the log knows
                 told = await self._commits.write(self._entry(), patience=self._seconds / 4)
                 self.quotas.hear(told)
-                if began - last > self._seconds:
-                    self._tell_of_lapse(began - last)
-                last = began
+                late, self._renewed_at = began - self._renewed_at, began
+                if late > self._seconds:
+                    self._tell_of_lapse(late)
 
     def _tell_of_lapse(self, seconds: float) -> None:
         self._figures.leases_lost += 1
+        self._lapsed_at = time.monotonic()
         logger.warning("the lease was not renewed for %.1f s: others may have our tasks", seconds)
         for listener in self._listeners:
             listener()

@@ -163,6 +163,10 @@ class SqlAgentStorage(AgentStorage):
         """The way to other processes with the same storage, None if there can be none."""
         return self._database.bus
 
+    def is_unbroken(self, since: float) -> bool:
+        """Tell whether this process has counted as alive since a time of `time.monotonic`."""
+        return not self._database.is_shared or self._database.lease.is_unbroken(since)
+
     def share(self, room: SharedRoom) -> None:
         """Have a room know what owners take at other processes, with each renewal of the lease."""
         if self._database.is_shared:

@@ -48,6 +48,20 @@ async def test_a_process_that_slept_beyond_its_lease_stops_and_changes_nothing(r
             assert texts(done) == ["did do it"]
 
 
+async def test_a_process_that_slept_tells_nothing_older_than_what_others_have_told(replicas):
+    with replicas.running() as (sleeper, at_sleeper), replicas.running() as (_, at_other):
+        async with Caller(at_sleeper) as one, Caller(at_other) as other:
+            counting = await one.send("count")
+            await replicas.noted(f"count {sleeper.pid}")
+            sleeper.send_signal(signal.SIGSTOP)
+            replicas.touch("go")
+            ended = await other.ended(counting["id"])
+            asking = asyncio.ensure_future(one.get(counting["id"]))
+            await asyncio.wait([asking], timeout=0.2)  # it is there when the process wakes
+            sleeper.send_signal(signal.SIGCONT)
+            assert await asking == ended
+
+
 async def test_a_process_that_is_stopped_hands_its_tasks_over_at_once(replicas):
     with replicas.running() as (first, at_first), replicas.running() as (second, at_second):
         async with Caller(at_first) as one, Caller(at_second) as other:
