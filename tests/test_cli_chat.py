@@ -70,7 +70,7 @@ class Terminal:
     def __init__(self, leader, process):
         self._leader = leader
         self.process = process
-        self.seen = ""
+        self.seen = self.raw = ""
 
     def type(self, text):
         os.write(self._leader, text.encode())
@@ -79,15 +79,18 @@ class Terminal:
         """Read on until a text is seen, and return what came with it."""
         while text not in self.seen:
             assert select.select([self._leader], [], [], PATIENCE)[0], self.seen
-            self.seen += CONTROL.sub("", os.read(self._leader, 65536).decode())
+            read = os.read(self._leader, 65536).decode()
+            self.raw += read
+            self.seen += CONTROL.sub("", read)
         before, _, self.seen = self.seen.partition(text)
         return before
 
 
 @contextmanager
-def terminal(*arguments):
+def terminal(*arguments, **variables):
     leader, follower = pty.openpty()
-    environment = os.environ | {"PROMPT_TOOLKIT_NO_CPR": "1", "TERM": "xterm", "COLUMNS": "80"}
+    settings = {"PROMPT_TOOLKIT_NO_CPR": "1", "TERM": "xterm", "COLUMNS": "80"}
+    environment = os.environ | settings | variables
     with subprocess.Popen(
         # The terminal's Ctrl-C is for the process that has it, so none may stand for that.
         [sys.executable, "-m", "a2a_adapters", "chat", *map(str, arguments)],
@@ -212,6 +215,20 @@ async def test_a_terminal_shows_markdown_and_completes_choices(url):
             return person.process.wait(PATIENCE)
 
     assert await asyncio.to_thread(use) == 0
+
+
+@pytest.mark.parametrize(("no_color", "is_red"), [("", True), ("1", False)])
+async def test_colors_can_be_turned_off(url, no_color, is_red):
+    def use():
+        with terminal(url, NO_COLOR=no_color) as person:
+            greeting = person.see(">")
+            person.type("/file nowhere\r")
+            person.see("cannot be read")
+            return greeting, person.raw
+
+    greeting, raw = await asyncio.to_thread(use)
+    assert "waiter: Bring something to drink." in greeting
+    assert ("\x1b[31m" in raw) == is_red
 
 
 async def test_ctrl_c_stops_the_answer_and_not_the_conversation():

@@ -87,7 +87,7 @@ def main() -> None:
     if COMPLETE in os.environ:  # a shell asks what a line may go on with
         completion_init()
     try:
-        app(obj=settings)
+        app(obj=settings, color=False if os.environ.get("NO_COLOR") else None)
     except (A2AAdaptersError, CommandError) as error:
         end(error, verbose=settings.verbose)
     except OSError as error:

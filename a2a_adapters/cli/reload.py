@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shlex
 import sys
 from pathlib import Path
@@ -27,6 +28,7 @@ def restart_on_change() -> None:
             suffixes = (".py", ".toml", ".yaml", ".yml", ".json", ".env")
             return path.endswith(suffixes) and super().__call__(change, path)
 
+    logging.getLogger("watchfiles").setLevel(logging.ERROR)  # it warns of Ctrl-C
     arguments = [each for each in sys.argv[1:] if each != "--reload"]
     command = shlex.join([sys.executable, "-m", "a2a_adapters", *arguments])
     run_process(Path.cwd(), target=command, target_type="command", watch_filter=Sources())
