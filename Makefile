@@ -55,11 +55,11 @@ lowest: $(LOWEST)/.test ## the floors of pyproject.toml hold
 	$(LOWEST)/bin/python -m pytest $(PARALLEL) $(VERSIONED) -m "not model and not install" --quiet
 
 test-crewai: $(CREWAI)/.test ## crewai is large and has an environment of its own
-	$(CREWAI)/bin/mypy plugins/crewai plugins/omniroute/a2a_adapters_omniroute/crewai.py
+	$(CREWAI)/bin/mypy --cache-dir $(CREWAI)/.mypy_cache plugins/crewai plugins/omniroute/a2a_adapters_omniroute/crewai.py
 	$(CREWAI)/bin/python -m pytest $(PARALLEL) tests/plugins/crewai tests/test_docs.py -k crewai
 
 test-openai: $(OPENAI)/.test ## the newest openai-agents needs openai 3, which crewai cannot have
-	$(OPENAI)/bin/mypy plugins/openai_agents
+	$(OPENAI)/bin/mypy --cache-dir $(OPENAI)/.mypy_cache plugins/openai_agents
 	$(OPENAI)/bin/python -m pytest $(PARALLEL) tests/plugins/openai_agents -m "not model"
 
 fuzz: $(VENV)/.test ## send 10,000 wrong requests over every binding and print the figures
