@@ -49,6 +49,8 @@ LIST = """\
 |-----|------|
 | 1   | Oslo |
 
+* * * * * * * * * *
+
 ```
 <b>code</b>
 ```
@@ -60,6 +62,7 @@ async def test_markdown_is_what_people_know_of_it(open_page, url):
         await say(page, LIST)
         answer = page.locator(".artifact .markdown")
         await expect(answer.locator("ul > li").first).to_contain_text("☑ pack")
+        await expect(answer.locator("hr")).to_have_count(1)
         await expect(answer.locator("ul ol del")).to_have_text("socks")
         await expect(answer.get_by_role("cell", name="Oslo")).to_be_visible()
         await expect(answer.locator("pre code")).to_have_text("<b>code</b>")

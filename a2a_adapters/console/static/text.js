@@ -4,7 +4,7 @@ import { lexer } from "./vendor/marked.js";
 
 const MOST_MARKDOWN = 60_000;
 const MOST_SHOWN = 200_000;
-const NESTED = /^(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t])){9}/m; // deeper than anybody writes
+const NESTED = /^(?![-* \t]+$)(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t])){9}/m; // deeper than anybody writes
 
 // What hides words from readers: control, zero-width and bidirectional characters, and tags.
 // Joiners stay where scripts and emoji need them.
