@@ -32,7 +32,7 @@ from a2a_adapters.events import (
     ToolCall,
     ToolResult,
 )
-from a2a_adapters.executor.clock import RunClock, TimeLimitError
+from a2a_adapters.executor.clock import RunClock, RunClocks, TimeLimitError
 from a2a_adapters.executor.closing import closes_by_whole
 from a2a_adapters.executor.conversations import Conversations
 from a2a_adapters.executor.files import FileFetcher
@@ -98,6 +98,7 @@ class AdapterExecutor(AgentExecutor):
         self._history: History = MemoryHistory(self._limits)
         self._slots = asyncio.Semaphore(self._limits.runs)
         self._running: dict[str, Run] = {}
+        self._clocks = RunClocks(self._limits)
         self._parked = ParkedRuns(self._limits.input_seconds)
         self._files = FileFetcher(adapter.fetch, self._limits)
 
@@ -259,7 +260,7 @@ class AdapterExecutor(AgentExecutor):
                 await run.writer.working()
             elif run.is_awaited_at_once or not self.adapter.may_reply:
                 await self._announce(run, states.WORKING)
-            async with RunClock(self._limits, partial(self._stop, run)) as clock:
+            async with self._clocks.clock(partial(self._stop, run)) as clock:
                 await self._pump(run, run.events, clock)
 
     async def _opened(self, run: Run) -> AdapterEvents:

@@ -38,5 +38,5 @@ def joined(fields: Sequence[tuple[str, str]]) -> dict[str, str]:
 def head_bytes(scope: Scope) -> int:
     """Return how much the address and the headers of a request are, `FIELD_BYTES` each added."""
     headers = scope["headers"]
-    fields = sum(map(len, chain.from_iterable(headers)))
+    fields = len(b"".join(chain.from_iterable(headers)))
     return fields + FIELD_BYTES * len(headers) + len(scope["path"]) + len(scope["query_string"])
