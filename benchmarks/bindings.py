@@ -67,11 +67,14 @@ def http_rate(server: Process, path: str) -> float:
     return CALLS_PER_ROUND / (server.processor_seconds() - before)
 
 
-def grpc_rate(server: tuple[Process, int], agent: str, seconds: float) -> float:
+def grpc_rate(
+    server: tuple[Process, int], agent: str, seconds: float, callers: int = CONNECTIONS
+) -> float:
     """Return how much a server does in a second of its processor."""
     process, port = server
     before = process.processor_seconds()
-    printed = python(CALLS, agent, str(port), str(seconds), executable=interpreter("grpc"))
+    arguments = agent, str(port), str(seconds), str(callers)
+    printed = python(CALLS, *arguments, executable=interpreter("grpc"))
     return float(printed) / (process.processor_seconds() - before)
 
 

@@ -1,4 +1,4 @@
-"""Calls over gRPC: `python grpc_calls.py AGENT PORT SECONDS`.
+"""Calls over gRPC: `python grpc_calls.py AGENT PORT SECONDS CALLERS`.
 
 Prints how many `SendMessage` calls are answered with a completed task until the time is over, or
 how many events come of so many streams as fit.
@@ -16,12 +16,12 @@ import uvloop
 from a2a.types import Message, Part, Role, SendMessageRequest, TaskState
 from a2a.types.a2a_pb2_grpc import A2AServiceStub
 
-CALLERS, CHUNKS = 16, 500
+CHUNKS = 500
 _VERSION = (("a2a-version", "1.0"),)
 _SECONDS = 120
 
 
-async def main(agent: str, port: str, seconds: str) -> None:
+async def main(agent: str, port: str, seconds: str, callers: str) -> None:
     work = {"echo": call, "stream": read}[agent]
     end = time.perf_counter() + float(seconds)
     async with (
@@ -29,7 +29,7 @@ async def main(agent: str, port: str, seconds: str) -> None:
         grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel,
     ):
         stub = A2AServiceStub(channel)
-        print(sum(await asyncio.gather(*(work(stub, end) for _ in range(CALLERS)))))
+        print(sum(await asyncio.gather(*(work(stub, end) for _ in range(int(callers))))))
 
 
 def request(text: str) -> SendMessageRequest:

@@ -36,7 +36,9 @@ A ratio is the median of the ratios within each round.
 """
 
 NOTES = """\
-`SendMessage`/s: answers with the finished task, 16 connections, an agent that echoes.
+`SendMessage`/s: answers with the finished task, 16 connections, an agent that echoes. p99 at 80%:
+within what time 99% of the calls are answered where 80% of so many come, at an even pace that
+waits for no answer.
 Stream events/s: 16 streams of 1000 chunks at once. First token: from request to the first chunk,
 one connection. Memory: growth of the process for each finished task it keeps.
 Every server runs with its defaults. The SDK's OpenTelemetry wrappers are on; switched off by
@@ -51,22 +53,35 @@ It keeps nothing. This is about the most that Python's ASGI servers can do.
 """
 
 
+CONCURRENCY = """\
+## Agents, bindings and connections
+
+![How many times as fast as a2a-sdk, over the number of connections](benchmarks.svg)
+
+How many times as much an agent does as the same one behind a2a-sdk's handler: that of JSON-RPC, for
+gRPC that of gRPC, per second of the server's processor.
+"""
+
+
 def render(figures: Figures, names: list[str]) -> str:
     """Return the whole page."""
-    sections = [INTRODUCTION, _table(figures, names), NOTES, _storages(figures)]
+    sections = [INTRODUCTION, _table(figures, names), NOTES, CONCURRENCY, _storages(figures)]
     sections += [_targets(figures), machine(names)]
     return "\n".join(sections)
 
 
 def _table(figures: Figures, names: list[str]) -> str:
-    columns = ["`SendMessage`/s", "x SDK", "x bare", "stream events/s", "x SDK", "x bare"]
-    columns += ["first token", "KiB per task"]
+    columns = ["`SendMessage`/s", "x SDK", "x bare", "p99 at 80%"]
+    columns += ["stream events/s", "x SDK", "x bare", "first token", "KiB per task"]
     lines = [f"| server | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
     for name in names:
         cells = [LABELS[name]]
         for measure in ("send", "stream"):
             cells.append(f"{median(figures[measure, name]):,.0f}")
             cells += [_times(figures, measure, name, base) for base in ("sdk", "starlette")]
+            if measure == "send":
+                slow = figures["p99", name]
+                cells.append(f"{median(slow):.1f} ms" if slow else "-")
         cells.append(f"{median(figures['first', name]):.2f} ms")
         kept = figures["memory", name]
         cells.append(f"{median(kept):.1f}" if kept and name != "starlette" else "-")

@@ -17,9 +17,11 @@ from statistics import median
 from typing import TypeVar
 
 import load
+import pace
 import report
 import uvloop
 from bindings import bindings
+from concurrency import concurrency, drawn
 from processes import DATA, HERE, Process, interpreter, python, start
 from sizes import sizes
 from starts import starts
@@ -28,6 +30,7 @@ from storages import storages
 T = TypeVar("T")
 
 CONNECTIONS = 16
+LOAD, PACED_CONNECTIONS = 0.8, 64
 STREAMS, CHUNKS = 16, 1000
 FIRST_TOKENS = 50
 WARM_UP_TASKS, STORED_TASKS = 500, 5000
@@ -61,10 +64,13 @@ def main() -> None:
     crews(figures, options.rounds)
     tools(figures, options.rounds)
     storages(figures, options.rounds, options.seconds)
+    concurrency(figures, options.memory_rounds)
     text = report.render(figures, names)
     print(text)
     if options.write:
         options.write.write_text(text, encoding="utf-8")
+        plot = options.write.with_suffix(".svg")
+        plot.write_text(drawn(figures), encoding="utf-8")
 
 
 def parse() -> argparse.Namespace:
@@ -81,9 +87,11 @@ def speed(
     figures: report.Figures, name: str, echo: Process, stream: Process, seconds: float
 ) -> None:
     """Measure one server once."""
-    figures["send", name].append(
-        run(load.throughput(echo.port, seconds, CONNECTIONS, expected(name)))
-    )
+    rate = run(load.throughput(echo.port, seconds, CONNECTIONS, expected(name)))
+    figures["send", name].append(rate)
+    if name != "starlette":  # which is faster than this project's client keeps a pace
+        paced = pace.p99(echo.port, LOAD * rate, seconds, PACED_CONNECTIONS, expected(name))
+        figures["p99", name].append(run(paced) * 1e3)
     figures["stream", name].append(run(load.stream_rate(stream.port, STREAMS, CHUNKS)))
     first = run(load.first_token(stream.port, FIRST_TOKENS))
     figures["first", name].append(median(first) * 1e3)

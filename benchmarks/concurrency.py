@@ -1,0 +1,87 @@
+"""Agents and bindings at more and more connections, beside a2a-sdk's handler.
+
+`python concurrency.py FILE` draws them alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import load
+import plot
+import uvloop
+from bindings import grpc_rate, running
+from processes import interpreter, start
+from targets import ratio
+
+if TYPE_CHECKING:
+    from targets import Figures
+
+CONNECTIONS = (1, 4, 16, 64, 256)
+CALLS, EVENTS = 500, 6400
+"""How much is sent at each number of connections: about a second of a2a-sdk's handler."""
+LINES = {
+    "echo, JSON-RPC": "echo",
+    "echo, HTTP+JSON": "rest",
+    "echo, gRPC": "grpc",
+    "stream, JSON-RPC": "stream",
+}
+"""The measure of each line."""
+
+
+def concurrency(figures: Figures, rounds: int) -> None:
+    """Measure all, in rounds that are interleaved between servers."""
+    with contextlib.ExitStack() as stack:
+        ports = {
+            (name, agent): stack.enter_context(start(name, agent)).port
+            for name in ("ours", "sdk")
+            for agent in ("echo", "stream")
+        }
+        for _ in range(rounds):
+            for count in CONNECTIONS:
+                for (name, agent), port in ports.items():
+                    figures[f"{agent} {count}", name].append(http(port, agent, count))
+                # The SDK's is JSON-RPC's: a binding is chosen, and JSON-RPC is its fastest.
+                port = ports["ours", "echo"]
+                figures[f"rest {count}", "ours"].append(http(port, "rest", count))
+                figures[f"rest {count}", "sdk"].append(figures[f"echo {count}", "sdk"][-1])
+    if interpreter("grpc"):
+        with running("ours", "echo") as ours, running("sdk", "echo") as sdk:
+            for _ in range(rounds):
+                for count in CONNECTIONS:
+                    for name, server in {"ours": ours, "sdk": sdk}.items():
+                        rate = grpc_rate(server, "echo", 1, count)
+                        figures[f"grpc {count}", name].append(rate)
+
+
+def http(port: int, agent: str, connections: int) -> float:
+    """Return how many calls are answered, or events come, per second."""
+    if agent == "stream":
+        chunks = EVENTS // connections
+        return uvloop.run(load.stream_rate(port, connections, chunks))
+    calls, path = max(CALLS, connections), "/message:send" if agent == "rest" else "/"
+    return calls / uvloop.run(load.send(port, calls, connections, load.COMPLETED, path=path))
+
+
+def drawn(figures: Figures) -> str:
+    """Return the plot, as SVG."""
+    lines = {
+        title: [ratio(figures, f"{measure} {count}", "ours", "sdk") for count in CONNECTIONS]
+        for title, measure in LINES.items()
+        if figures[f"{measure} {CONNECTIONS[0]}", "sdk"]
+    }
+    return plot.svg("Times as fast as a2a-sdk", "connections at once", CONNECTIONS, lines)
+
+
+def main() -> None:
+    figures: Figures = defaultdict(list)
+    concurrency(figures, rounds=2)
+    Path(sys.argv[1]).write_text(drawn(figures), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
