@@ -64,7 +64,7 @@ def main() -> None:
     crews(figures, options.rounds)
     tools(figures, options.rounds)
     storages(figures, options.rounds, options.seconds)
-    concurrency(figures, options.memory_rounds)
+    concurrency(figures, rounds=2)
     text = report.render(figures, names)
     print(text)
     if options.write:
