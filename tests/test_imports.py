@@ -187,7 +187,7 @@ def test_the_guide_tells_where_things_are(path, name):
     assert all(re.search(rf"(def|class) {each}\b", text) for each in name.split("."))
 
 
-def test_to_call_an_agent_loads_no_server():
+def test_to_call_an_agent_loads_no_server_and_no_older_version():
     code = """
 import sys
 from a2a_adapters import RemoteAgent, RemoteConnectionError
@@ -200,6 +200,7 @@ except RemoteConnectionError:
     loaded = done.stdout.split()
     assert "a2a_adapters.calling.agent" in loaded
     assert not [name for name in loaded if name.startswith(("a2a.server", "uvicorn"))]
+    assert not {name for name in loaded if name.startswith("a2a_adapters.calling.v03")}
     ours = {room(name.removeprefix("a2a_adapters.")) for name in loaded if "a2a_adapters." in name}
     assert not ours & {"serving", "bindings", "runtime", "executor", "security", "observability"}
 
