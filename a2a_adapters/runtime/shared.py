@@ -112,9 +112,12 @@ class SharedRuntime(Runtime):
         """Give a task a receiver of notifications, or change the one with this id."""
         with OperationGuard("CreateTaskPushNotificationConfig"):
             found = await self._elsewhere(params.task_id, "CreateConfig", params, context)
-            if found is None:
-                return await super().on_create_task_push_notification_config(params, context)
-            return TaskPushNotificationConfig.FromString(found)
+            if found is not None:
+                return TaskPushNotificationConfig.FromString(found)
+            config = await super().on_create_task_push_notification_config(params, context)
+            if not await self._live.store_anew(params.task_id, context):
+                await self._elsewhere(params.task_id, "CreateConfig", config, context)
+            return config
 
     async def on_delete_task_push_notification_config(
         self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
@@ -124,6 +127,8 @@ class SharedRuntime(Runtime):
             found = await self._elsewhere(params.task_id, "DeleteConfig", params, context)
             if found is None:
                 await super().on_delete_task_push_notification_config(params, context)
+                if not await self._live.store_anew(params.task_id, context):
+                    await self._elsewhere(params.task_id, "DeleteConfig", params, context)
 
     async def _send(self, params: SendMessageRequest, context: ServerCallContext) -> Task | Message:
         task_id = params.message.task_id

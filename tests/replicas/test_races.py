@@ -6,12 +6,13 @@ import asyncio
 import logging
 
 import pytest
-from a2a.types import CancelTaskRequest, TaskState
+from a2a.types import CancelTaskRequest, TaskPushNotificationConfig, TaskState
 from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
 
 from a2a_adapters.protocol.ids import new_uuid
+from tests.push.support import inbox
 from tests.replicas.test_losses import INPUT_REQUIRED
-from tests.replicas.test_shared import ANN, COMPLETED, Replica, heard, text_of
+from tests.replicas.test_shared import ANN, COMPLETED, Replica, heard, text_of, until
 from tests.storage.postgresql import new_database
 from tests.storage.test_messages import message
 
@@ -104,6 +105,42 @@ async def test_a_streamed_answer_that_comes_to_two_at_once_is_one(replicas, capl
     assert {heard(events) for events in told} == {"answered now "}
     assert calls(replicas) == ["now"] * QUESTIONS
     assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_a_receiver_that_is_added_while_an_answer_begins_is_told(
+    replicas, monkeypatch, is_late
+):
+    """It is stored when the other process has read the receivers, before it begins or after."""
+    one, other = replicas
+    [task, *_] = await asked(replicas)
+    may_answer, has_read = asyncio.Event(), asyncio.Event()
+    store, check = one.runtime._push._configs._store, other.runtime._check_turn
+    set_info = store.set_info
+
+    async def checked(*args):
+        has_read.set()
+        await may_answer.wait()
+        await check(*args)
+
+    async def stored(*args):
+        await has_read.wait()
+        if is_late:
+            may_answer.set()
+            await until(lambda: one.get(task), lambda task: task.status.state != INPUT_REQUIRED)
+        await set_info(*args)
+
+    monkeypatch.setattr(other.runtime, "_check_turn", checked)
+    monkeypatch.setattr(store, "set_info", stored)
+    other.agent.words = asyncio.Queue()
+    async with inbox() as box:
+        config = TaskPushNotificationConfig(task_id=task.id, url=box.url)
+        answering = asyncio.ensure_future(other.send("now", task, message_id=f"a-{task.id}"))
+        await one.runtime.on_create_task_push_notification_config(config, ANN)
+        may_answer.set()
+        other.say("end")
+        await answering
+        await box.until_over()
 
 
 async def test_a_task_that_is_cancelled_twice_at_once_is_cancelled(replicas, caplog):
