@@ -45,6 +45,12 @@ async def test_streams_are_lines(url, run, transport):
     assert last["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
 
 
+async def test_a_variable_names_several_transports(url, run):
+    done = await run("send", url, "Rome", "--debug", A2ACLI_TRANSPORT="grpc HTTP+JSON jsonrpc")
+    assert "It rains" in done.stdout
+    assert "/message:stream" in done.stderr
+
+
 async def test_a_stream_as_text_ends_with_the_state(url, run):
     done = await run("send", url, "Rome", "--stream")
     assert done.stdout.splitlines()[-1] == "State: TASK_STATE_COMPLETED"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from a2a_adapters.cli.client.durations import seconds
-from a2a_adapters.cli.client.spoken import binding, version
+from a2a_adapters.cli.client.spoken import bindings, version
 from a2a_adapters.cli.client.variables import PREFIX, load_variables
 from a2a_adapters.errors import ConfigurationError
 
@@ -86,8 +86,7 @@ class Access:
             "--transport",
             help="jsonrpc, http+json or grpc, the preferred one first; by default as the card "
             "orders them.",
-            parser=binding,
-            metavar="NAME",
+            callback=bindings,
         ),
     ] = None
     a2a_version: Annotated[

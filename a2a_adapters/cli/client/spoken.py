@@ -6,23 +6,21 @@ import typer
 
 from a2a_adapters.cli.nearest import nearest
 
-BINDINGS = {"jsonrpc": "JSONRPC", "http+json": "HTTP+JSON", "rest": "HTTP+JSON", "grpc": "GRPC"}
-"""The protocol's names of transports, by those that people type."""
-
+_BINDINGS = {"jsonrpc": "JSONRPC", "http+json": "HTTP+JSON", "rest": "HTTP+JSON", "grpc": "GRPC"}
 _SHOWN = ("jsonrpc", "http+json", "grpc")
 _VERSIONS = ("1.0", "0.3")
 
 
-def binding(text: str) -> str:
-    """Return a transport's name in the protocol.
+def bindings(names: list[str] | None) -> list[str]:
+    """Return what transports are called in the protocol.
 
     Raises:
-        typer.BadParameter: There is none of that name.
+        typer.BadParameter: There is none of a name.
     """
-    found = BINDINGS.get(text.lower())
-    if found is None:
-        raise typer.BadParameter(f"there is no transport {text!r}; {nearest(text, _SHOWN)}")
-    return found
+    for name in names or ():
+        if name.lower() not in _BINDINGS:
+            raise typer.BadParameter(f"there is no transport {name!r}; {nearest(name, _SHOWN)}")
+    return [_BINDINGS[name.lower()] for name in names or ()]
 
 
 def version(text: str) -> str:
