@@ -7,14 +7,14 @@ import subprocess
 import sys
 
 from a2a_adapters import RemoteAgent
-from tests.processes import PATIENCE, started
+from tests.processes import started
 
 A2A_ADAPTERS = [sys.executable, "-m", "a2a_adapters"]
 
 
 def make(folder, framework):
     options = ["--framework", framework, "--name", "My Host"]
-    subprocess.run([*A2A_ADAPTERS, "init", str(folder), *options], check=True, timeout=PATIENCE)
+    subprocess.run([*A2A_ADAPTERS, "init", str(folder), *options], check=True)
 
 
 def check(folder, framework, monkeypatch):
@@ -26,7 +26,6 @@ def check(folder, framework, monkeypatch):
         cwd=folder,
         env=environment,
         check=True,
-        timeout=PATIENCE,
     )
     monkeypatch.chdir(folder)
     with started([*A2A_ADAPTERS, "serve", "--port", "0"]) as url:
