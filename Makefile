@@ -60,7 +60,7 @@ test-crewai: $(CREWAI)/.test ## crewai is large and has an environment of its ow
 
 test-openai: $(OPENAI)/.test ## the newest openai-agents needs openai 3, which crewai cannot have
 	$(OPENAI)/bin/mypy --cache-dir $(OPENAI)/.mypy_cache plugins/openai_agents
-	$(OPENAI)/bin/python -m pytest $(PARALLEL) tests/plugins/openai_agents -m "not model"
+	$(OPENAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai_agents -m "not model"
 
 fuzz: $(VENV)/.test ## send 10,000 wrong requests over every binding and print the figures
 	$(VENV)/bin/python -m tests.fuzz 10000
