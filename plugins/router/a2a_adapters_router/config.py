@@ -19,6 +19,18 @@ Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 More = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
+class UnknownNameError(ValueError):
+    """The settings name something that there is not.
+
+    Attributes:
+        path: Where in the settings, from outside inwards.
+    """
+
+    def __init__(self, reason: str, *path: str | int) -> None:
+        super().__init__(reason)
+        self.path = path
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -186,22 +198,26 @@ class RouterConfig(_Strict):
     def _names_are_known(self) -> Self:
         known = {name for each in self.deployments for name in (each.id, each.model_name)}
         for combo, names in self.combos.items():
-            for name in names:
+            for at, name in enumerate(names):
                 if name not in known:
-                    raise ValueError(f"combo {combo!r} names {name!r}, which is no deployment")
+                    reason = f"combo {combo!r} names {name!r}, which is no deployment"
+                    raise UnknownNameError(reason, "combos", combo, at)
         for role, combo in self.roles.items():
             if combo not in self.combos:
-                raise ValueError(f"role {role!r} names the combo {combo!r}, which does not exist")
+                reason = f"role {role!r} names the combo {combo!r}, which does not exist"
+                raise UnknownNameError(reason, "roles", role)
         self._check_quotas()
         if self.active is not None and self.active not in self.combos:
-            raise ValueError(f"the active combo {self.active!r} does not exist")
+            raise UnknownNameError(f"the active combo {self.active!r} does not exist", "active")
         return self
 
     def _check_quotas(self) -> None:
         deployments = {_EVERY, *(each.id for each in self.deployments)}
         providers = {_EVERY, *(each.paid_to for each in self.deployments)}
-        for quota in self.quotas:
+        for at, quota in enumerate(self.quotas):
             if quota.deployment is not None and quota.deployment not in deployments:
-                raise ValueError(f"a quota names {quota.deployment!r}, which is no deployment")
+                reason = f"a quota names {quota.deployment!r}, which is no deployment"
+                raise UnknownNameError(reason, "quotas", at, "deployment")
             if quota.provider is not None and quota.provider not in providers:
-                raise ValueError(f"a quota names {quota.provider!r}, whom nobody pays")
+                reason = f"a quota names {quota.provider!r}, whom nobody pays"
+                raise UnknownNameError(reason, "quotas", at, "provider")

@@ -9,7 +9,7 @@ import yaml
 from pydantic import ValidationError
 
 from a2a_adapters import ConfigurationError
-from a2a_adapters_router.config import RouterConfig
+from a2a_adapters_router.config import RouterConfig, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,9 @@ def read_config(path: str | Path) -> RouterConfig:
 
 
 def _explained(file: Path, node: yaml.Node | None, wrong: ErrorDetails) -> str:
-    line, where = _line_of(node, wrong["loc"]), ".".join(map(str, wrong["loc"]))
+    cause = wrong.get("ctx", {}).get("error")
+    path = cause.path if isinstance(cause, UnknownNameError) else wrong["loc"]
+    line, where = _line_of(node, path), ".".join(map(str, path))
     reason = wrong["msg"].removeprefix("Value error, ")
     return f"{file}:{line}: {where}: {reason}" if where else f"{file}:{line}: {reason}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 
 import pytest
@@ -13,6 +13,7 @@ from a2a_adapters import (
     AgentRequest,
     BearerTokens,
     InputRequired,
+    Limits,
     Progress,
     ServerOptions,
     build_app,
@@ -142,6 +143,25 @@ async def test_a_task_is_cancelled(long):
         assert (await client.ended(task_id))["status"] == "cancelled"
         again = await client.ask("tasks/cancel", taskId=task_id)
         assert again["resultType"] == "complete"
+
+
+async def test_an_answer_that_is_refused_for_now_is_told_why(long):
+    async def ask_or_work(request: AgentRequest):
+        run = long.ask if request.text == "a room" else long.work
+        news, answer = run(request), None
+        with suppress(StopAsyncIteration):
+            while True:
+                answer = yield await news.asend(answer)
+
+    options = ServerOptions(limits=Limits(runs=1, queued_runs=0))
+    async with offered(ask_or_work, options) as url, stateless(url, TASKS | FORMS) as client:
+        asking = (await client.call("ask_or_work", "a room"))["taskId"]
+        long.goes_on.set()
+        answer = accepted(await client.ended(asking), answer="Rome")
+        long.goes_on.clear()
+        await client.call("ask_or_work", "gold")
+        refused = await client.ask("tasks/update", taskId=asking, inputResponses=answer)
+    assert "busy" in refused["message"]
 
 
 async def test_what_an_agent_fails_with_is_the_tasks_result():

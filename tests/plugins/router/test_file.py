@@ -51,8 +51,17 @@ def test_a_file_describes_a_router(tmp_path):
 
 
 WRONG = [
-    ("active: coding", "active: cooking", r"router.yaml:1: .*'cooking' does not exist"),
-    ("[fast, helper]", "[fast, other]", "names 'other', which is no deployment"),
+    ("active: coding", "active: cooking", r"router.yaml:13: active: .*'cooking' does not exist"),
+    (
+        "[fast, helper]",
+        "[fast, other]",
+        r"router.yaml:12: combos.coding.1: .*names 'other'",
+    ),
+    (
+        "active: coding",
+        "roles: {review: x}",
+        r"router.yaml:13: roles.review: .*'x', which does",
+    ),
     ("usd: 5", "usd: much", r"router.yaml:18: quotas.0.usd: Input should be a valid number"),
     ("per: day", "per: week", r"router.yaml:18: quotas.0.per: .*'minute', 'day' or 'month'"),
     ("usd: 5", "eur: 5", r"router.yaml:18: quotas.0.eur: Extra inputs are not permitted"),
@@ -86,8 +95,16 @@ WRONG = [
         "model: openai/local\n      max_tokens: 5",
         "max_tokens is not set here",
     ),
-    ("{provider: openai,", "{provider: opanai,", "names 'opanai', whom nobody pays"),
-    ("{provider: openai,", "{deployment: fats,", "names 'fats', which is no deployment"),
+    (
+        "{provider: openai,",
+        "{provider: opanai,",
+        "18: quotas.0.provider: .*'opanai', whom",
+    ),
+    (
+        "{provider: openai,",
+        "{deployment: fats,",
+        "18: quotas.0.deployment: .*names 'fats'",
+    ),
     ("os.environ/ROUTER_KEY\n", "os.environ/NOT_SET_HERE\n", "NOT_SET_HERE is not set"),
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from a2a.utils.errors import A2AError
 from mcp.types import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -111,6 +112,8 @@ class StatelessEndpoint:
             result = await self._method(envelope, request, tell)
         except RpcError as error:
             return _refusal(envelope.id, error)
+        except A2AError as refused:
+            return _refusal(envelope.id, RpcError(_INTERNAL_ERROR, refused.message))
         except Exception as failure:  # its text may be private
             error_id = log_failure(f"the request {envelope.method:.50} failed", failure)
             told = RpcError(_INTERNAL_ERROR, f"The request failed. Error id: {error_id}")
