@@ -229,6 +229,18 @@ async def test_whatever_hangs_the_server_ends(tmp_path, monkeypatch, hangs):
     assert ("left behind" in errors) == (hangs != "nothing"), errors
 
 
+async def test_an_idle_connection_is_kept_for_the_proxy_that_holds_it(server):
+    _, url = server
+    limits = httpx.Limits(max_connections=1, keepalive_expiry=None)
+    async with httpx.AsyncClient(base_url=url, limits=limits, timeout=60) as http:
+        ends = []
+        for idle in (7, 0):  # uvicorn's own limit is 5
+            stream = (await http.get("/healthz")).extensions["network_stream"]
+            ends.append(stream.get_extra_info("client_addr"))
+            await asyncio.sleep(idle)
+    assert ends[0] == ends[1]
+
+
 async def test_a_reader_that_has_stopped_does_not_keep_the_server(server):
     process, url = server
     port = int(url.rpartition(":")[2])

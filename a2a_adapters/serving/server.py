@@ -40,6 +40,10 @@ logger = logging.getLogger("uvicorn.error")
 
 __all__ = ["aserve", "serve", "serve_runnable"]
 
+_IDLE_SECONDS = 75
+"""How long a connection may be idle. Proxies close theirs after 60: if the server is sooner, some
+requests meet a connection that it is just closing, and their callers get a 502."""
+
 _LAST_SECONDS = 1.0
 """How long what is left may take to end when it is cancelled."""
 
@@ -188,6 +192,7 @@ class Server(uvicorn.Server):
             ws="none",
             lifespan="off",  # this class runs it: uvicorn would write a failure to the log
             proxy_headers=options.trust_forwarded,
+            timeout_keep_alive=_IDLE_SECONDS,
             # For the connections, once all tasks have ended: a reader that has stopped never ends.
             timeout_graceful_shutdown=math.ceil(options.limits.shutdown_seconds),
             log_config=log_config(options.log_format),
