@@ -191,10 +191,15 @@ class SharedRuntime(Runtime):
         """Leave a task to the process that had begun to work on it when it was read."""
         if not self._is_left_behind(live):
             return
+        load = partial(self._journal.load, live.task_id, ServerCallContext(user=live.user))
+        before = await load()
         place = await self._storage.place_of(live.owner, live.task_id)
-        stored = await self._journal.load(live.task_id, ServerCallContext(user=live.user))
-        has_settled = stored is not None and stored.task.status.state not in states.ACTIVE
-        if place.process is not None or has_settled:
+        after = await load()
+        if place.process is not None:
+            raise ConversationElsewhereError
+        # Between two looks another process may have taken the task, or ended its work on it.
+        has_moved = before and after and before.version != after.version
+        if has_moved or (after and after.task.status.state not in states.ACTIVE):
             raise ConversationElsewhereError
 
     async def _check_turn(self, live: LiveTask, message: Message) -> None:

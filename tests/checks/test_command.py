@@ -80,6 +80,10 @@ async def test_no_card(app, code):
 
 
 async def test_wrong_options():
-    for words in (["agent"], ["http://127.0.0.1:9", "-o", "html"], ["http://a", "--header", "x"]):
+    for words in (
+        ["ftp://agent"],
+        ["http://127.0.0.1:9", "-o", "html"],
+        ["http://a", "--header", "x"],
+    ):
         code, _, _ = await run(*words)
         assert code == 2, words
