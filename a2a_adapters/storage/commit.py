@@ -17,12 +17,15 @@ from a2a_adapters.storage.engine import STATEMENT_SECONDS, is_away
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
     from a2a_adapters.observability.process import StorageFigures
     from a2a_adapters.storage.bulk import Bulk, Rows
     from a2a_adapters.storage.health import Health
+
+    _Batch: TypeAlias = list[tuple["Write", asyncio.Future[Any]]]
 
 _MOST = 500
 """How many writes go into one transaction."""
@@ -154,7 +157,7 @@ class GroupCommit:
         if self._waiting:
             logger.error("%d writes were left behind: the database is away", len(self._waiting))
         for _, future in self._waiting:
-            future.cancel()
+            _refuse(future)
         await self.bulk.aclose()
 
     async def write(self, write: Write, patience: float | None = None) -> Any:
@@ -188,8 +191,7 @@ class GroupCommit:
         """Have somebody wait no longer."""
         if not future.done():
             self._health.suspect("it takes too long")
-            future.set_exception(StorageUnavailableError())
-            future.exception()  # perhaps nobody is there to hear it
+            _refuse(future)
 
     async def _run(self) -> None:
         failures = 0
@@ -197,30 +199,35 @@ class GroupCommit:
             await self._wake.wait()
             self._wake.clear()
             while batch := await self._gathered():
-                if await self._commit(batch):
+                try:
+                    left = await self._commit(batch)
+                except asyncio.CancelledError:
+                    self._waiting.extendleft(reversed(batch))
+                    raise
+                if not left:
                     failures = 0
                     self._most = min(_MOST, 2 * self._most)
                     continue
                 # It may have been too much for the time that a transaction has.
                 self._most = max(1, len(batch) // 2)
-                self._waiting.extendleft(reversed(batch))
+                self._waiting.extendleft(reversed(left))
                 await asyncio.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
                 failures += 1
 
-    async def _gathered(self) -> list[tuple[Write, asyncio.Future[Any]]]:
+    async def _gathered(self) -> _Batch:
         """Return what goes into the next transaction, with what becomes due at the same time."""
         if self._waiting:
             for _ in range(_TURNS):
                 await asyncio.sleep(0)
         return self._take()
 
-    def _take(self) -> list[tuple[Write, asyncio.Future[Any]]]:
+    def _take(self) -> _Batch:
         """Return what goes into the next transaction: of one key, only the first.
 
         What is large or slow goes into one of its own.
         """
-        taken: list[tuple[Write, asyncio.Future[Any]]] = []
-        later: list[tuple[Write, asyncio.Future[Any]]] = []
+        taken: _Batch = []
+        later: _Batch = []
         keys = set(self._apart)
         while self._waiting and len(taken) < self._most:
             write, future = self._waiting.popleft()
@@ -246,7 +253,7 @@ class GroupCommit:
         try:
             async with self._apart_at_once:
                 while not future.done():
-                    if await self._commit([(write, future)]):
+                    if not await self._commit([(write, future)]):
                         return
                     await asyncio.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
                     failures += 1
@@ -258,8 +265,8 @@ class GroupCommit:
             del self._apart[write.key]
             self._wake.set()
 
-    async def _commit(self, batch: list[tuple[Write, asyncio.Future[Any]]]) -> bool:
-        """Commit a transaction; tell whether there is nothing to repeat of it."""
+    async def _commit(self, batch: _Batch) -> _Batch:
+        """Commit a transaction; return what has to be repeated of it."""
         for write, _ in batch:
             write.was_tried = True
         writes = [write for write, _ in batch]
@@ -272,11 +279,11 @@ class GroupCommit:
                 if isinstance(error, TimeoutError) and len(batch) == 1:
                     writes[0].attempts += not writes[0].is_urgent
                 self._health.failed(error)
-                return False
+                return batch
             if len(batch) == 1:
                 _tell(batch[0][1], _refusal(error))
-                return True
-            return all([await self._commit([one]) for one in batch])
+                return []
+            return [left for one in batch for left in await self._commit([one])]
         self._figures.write_seconds.add(time.monotonic() - began)
         self._health.succeeded()
         for (write, future), result in zip(batch, results, strict=True):
@@ -284,7 +291,7 @@ class GroupCommit:
                 # Before the same comes again, which may wait already.
                 self._waiting.appendleft((undo, asyncio.get_running_loop().create_future()))
             _tell(future, result)
-        return True
+        return []
 
     async def _transaction(self, writes: Sequence[Write]) -> list[object]:
         kinds: dict[type[Write], list[Write]] = {}
@@ -333,6 +340,13 @@ def _tell(future: asyncio.Future[Any], result: object) -> None:
         future.set_exception(result)
     else:
         future.set_result(result)
+
+
+def _refuse(future: asyncio.Future[Any]) -> None:
+    """Have somebody wait no longer, if anybody is there to hear it."""
+    if not future.done():
+        future.set_exception(StorageUnavailableError())
+        future.exception()
 
 
 def _refusal(error: Exception) -> Exception:

@@ -40,6 +40,48 @@ async def test_what_was_written_unheard_is_taken_back(storage, monkeypatch):
     assert not isinstance(again, UsedMessage)
 
 
+async def test_what_was_told_stays_when_what_was_tried_with_it_has_to_be_repeated(
+    storage, monkeypatch
+):
+    commits = storage.database.commits
+    transaction, troubles = commits._transaction, [ValueError("refused together"), None, OSError()]
+
+    async def troubled(writes):
+        if troubles and (trouble := troubles.pop(0)) is not None:
+            raise trouble
+        return await transaction(writes)
+
+    monkeypatch.setattr(commits, "_transaction", troubled)
+    poet = storage.of("poet")
+    names = ("first", "second")
+    await asyncio.gather(
+        *(poet.accept("ann", name, b"digest", task(name)) for name in names),
+    )
+    for name in names:
+        assert await poet.accept("ann", name, b"digest", task("again")) == UsedMessage(
+            name, b"digest"
+        )
+
+
+async def test_who_waits_when_the_storage_is_closed_is_told_so(database_url, monkeypatch):
+    storage = storage_at(database_url)
+    await storage.start()
+    commits, has_begun = storage.database.commits, asyncio.Event()
+
+    async def hang(_writes):
+        has_begun.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(commits, "_transaction", hang)
+    poet = storage.of("poet")
+    writing = [asyncio.ensure_future(poet.write_state("ann", "c1", "kind", b"x"))]
+    await has_begun.wait()
+    writing.append(asyncio.ensure_future(poet.write_state("ann", "c2", "kind", b"x")))
+    await storage.aclose(0.01)
+    for outcome in await asyncio.gather(*writing, return_exceptions=True):
+        assert isinstance(outcome, StorageUnavailableError)
+
+
 async def test_what_takes_too_long_together_is_written_apart(storage, monkeypatch):
     commits = storage.database.commits
     transaction = commits._transaction
