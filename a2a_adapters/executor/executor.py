@@ -14,7 +14,7 @@ from a2a.utils.errors import InvalidParamsError
 
 from a2a_adapters.adapter import Adapter, AgentRequest, CancelFlag
 from a2a_adapters.concurrency import in_background
-from a2a_adapters.concurrency.background import runs_now
+from a2a_adapters.concurrency.background import let_fail, runs_now
 from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
 from a2a_adapters.concurrency.outliving import CURRENT, TaskCalls
 from a2a_adapters.errors import InvalidInputError, ResumeError
@@ -205,8 +205,7 @@ class AdapterExecutor(AgentExecutor):
             watch.cancel()
 
     async def _begin(self, context: RequestContext, queue: EventQueue) -> Run:
-        task = context.current_task
-        task_id = context.task_id or ""
+        task, task_id = context.current_task, context.task_id or ""
         # a2a-sdk 1.3 makes up a context id for a follow-up that names only its task.
         context_id = task.context_id if task else context.context_id or ""
         parked = self._parked.take(task_id) if task else None
@@ -385,7 +384,8 @@ class AdapterExecutor(AgentExecutor):
             run.request.task_id,
         )
         if reason:
-            in_background(self._fail(run, TimeLimitError(reason), reason))
+            failing = self._fail(run, TimeLimitError(reason), reason)
+            in_background(failing).add_done_callback(let_fail)
 
     async def _fail(self, run: Run, error: BaseException, reason: str) -> None:
         if run.has_failed:

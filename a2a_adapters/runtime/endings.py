@@ -10,6 +10,7 @@ from a2a.server.agent_execution import RequestContext
 from a2a.server.context import ServerCallContext
 from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
 
+from a2a_adapters.concurrency.background import let_fail
 from a2a_adapters.protocol import states
 from a2a_adapters.runtime.run import CancelQueue, DeafQueue
 
@@ -106,9 +107,16 @@ async def _stored(endings: Mapping[LiveTask, Coroutine[None, None, None]]) -> No
     """Store last states; a store that hangs does not keep the server from stopping."""
     writing = {asyncio.ensure_future(end): live for live, end in endings.items()}
     if writing:
-        _, unwritten = await asyncio.wait(writing, timeout=_STORE_SECONDS)
+        written, unwritten = await asyncio.wait(writing, timeout=_STORE_SECONDS)
         for ending in unwritten:
+            ending.add_done_callback(let_fail)
             logger.error("task %s: its end is not stored, left behind", writing[ending].task_id)
+        for ending in written:
+            if (error := ending.exception()) is not None:
+                reason = type(error).__name__
+                logger.warning(
+                    "task %s: its end is not stored: %s", writing[ending].task_id, reason
+                )
 
 
 async def _cancel(running: Mapping[asyncio.Task[None], LiveTask]) -> None:

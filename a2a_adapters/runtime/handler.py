@@ -322,7 +322,7 @@ class Runtime(OptionalOperations):
         with self._live.held(live):
             await self._check_turn(live, params.message)
             await self._sent.keep(live, params, context)
-            make = partial(self._runs.begin, params, context, subscriber)
+            make = partial(self._takeover.begin, params, context, subscriber)
             return await self._messages.begin(params.message, live, make)
 
     async def _check_place(self, live: LiveTask) -> None:

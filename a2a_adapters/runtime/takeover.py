@@ -20,13 +20,16 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
 
     from a2a.server.agent_execution import AgentExecutor
-    from a2a.types import Task
+    from a2a.types import SendMessageRequest, Task
 
     from a2a_adapters.limits import Limits
     from a2a_adapters.observability.figures import Figures
+    from a2a_adapters.runtime.accepted import Accepted
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.registry import LiveTasks
+    from a2a_adapters.runtime.run import Run
     from a2a_adapters.runtime.runs import Runs
+    from a2a_adapters.runtime.subscriber import Subscriber
     from a2a_adapters.storage.interface import AgentStorage, LeftTask
 
 _STOPPED = "The server was stopped while it worked on this task; please start a new one."
@@ -74,6 +77,20 @@ class Takeover:
         """Go on with what was left, end what cannot be gone on with or has waited too long."""
         async with self._sweeping:  # else two would go on with the same task
             await self._sweep()
+
+    async def begin(
+        self,
+        params: SendMessageRequest,
+        context: ServerCallContext,
+        subscriber: Subscriber | None,
+        accepted: Accepted,
+    ) -> Run:
+        """Begin to answer a message, after what was left of its conversation; see `Runs.begin`."""
+        place = accepted.live.owner, accepted.live.context_id
+        left = ((left.owner, left.stored.task.context_id) for left in self._left.values())
+        if self._storage.has_left_behind or place in left:
+            await self.sweep()
+        return await self._runs.begin(params, context, subscriber, accepted)
 
     async def _sweep(self) -> None:
         for left in await self._storage.left_behind():

@@ -165,6 +165,11 @@ class AgentStorage(StateStorage):
         Among them are those that wait for an answer only such a process could take.
         """
 
+    @property
+    def has_left_behind(self) -> bool:
+        """Whether tasks may be ours that `left_behind` has not told yet."""
+        return False
+
     async def lost(self, task_ids: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
         """Return which of these tasks, on which this process works, are no longer its own.
 

@@ -31,6 +31,11 @@ class OutlastingWrite:
         self._make = make
         self._writing: asyncio.Task[Any] | None = None
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether it is written, and nobody has got the result."""
+        return self._writing is not None and self._writing.done()
+
     async def result(self) -> Any:
         """Begin to write, unless it is being written, and return the result.
 
@@ -47,6 +52,4 @@ class OutlastingWrite:
             raise StorageUnavailableError
         if self._writing is writing:  # else whoever waited as well has begun the next one
             self._writing = None
-        if writing.cancelled():  # the storage was closed, not the caller cancelled
-            raise StorageUnavailableError
         return writing.result()

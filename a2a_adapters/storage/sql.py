@@ -159,6 +159,11 @@ class SqlAgentStorage(AgentStorage):
         return found
 
     @property
+    def has_left_behind(self) -> bool:
+        """Whether tasks may be ours that `left_behind` has not told yet."""
+        return self._take_over.is_unread
+
+    @property
     def bus(self) -> Bus | None:
         """The way to other processes with the same storage, None if there can be none."""
         return self._database.bus

@@ -8,6 +8,7 @@ import pytest
 from a2a.types import ListTasksRequest
 
 from a2a_adapters import TextDelta
+from a2a_adapters.storage.records import TakeOver
 from tests.replicas.test_losses import INPUT_REQUIRED
 from tests.replicas.test_shared import (
     ANN,
@@ -153,6 +154,56 @@ async def test_a_message_after_a_task_of_a_stopped_process_comes_after_that(repl
     await working(one)
     await one.runtime.aclose()
     await one.storage.aclose(1)
+    other.say("end", "b ", "end")
+    assert text_of(await sent(other, "second", 2)) == "b "
+    assert other.agent.calls == ["first", "second"]
+
+
+async def test_a_message_comes_after_what_is_just_being_taken_over(replicas, monkeypatch):
+    one, other = replicas
+    await working(one)
+    resume, taken, may_resume = other.runtime._runs.resume, asyncio.Event(), asyncio.Event()
+
+    async def resume_later(live):
+        taken.set()
+        await may_resume.wait()
+        await resume(live)
+
+    monkeypatch.setattr(other.runtime._runs, "resume", resume_later)
+    await end_lease(one.storage, only=True)
+    await taken.wait()
+    second = sent(other, "second", 2)
+    await tasks(other, 2)
+    other.say("end", "b ", "end")
+    may_resume.set()
+    assert text_of(await second) == "b "
+    assert other.agent.calls == ["first", "second"]
+
+
+async def test_a_message_comes_after_what_a_sweep_that_was_stopped_has_taken(replicas, monkeypatch):
+    one, other = replicas
+    await working(one)
+    for replica in replicas:
+        replica.runtime._upkeep.close()
+    await other.runtime._takeover.sweep()  # reads what that has begun
+    await end_lease(one.storage, only=True)
+    commits, has_begun = other.storage.database.commits, asyncio.Event()
+    transaction = commits._transaction
+
+    async def noted(writes):
+        if any(isinstance(write, TakeOver) for write in writes):
+            has_begun.set()
+        return await transaction(writes)
+
+    monkeypatch.setattr(commits, "_transaction", noted)
+    sweep = asyncio.ensure_future(other.runtime._takeover.sweep())
+    await has_begun.wait()
+    sweep.cancel()
+
+    async def has_taken():
+        return other.runtime._storage.has_left_behind
+
+    await until(has_taken, bool)
     other.say("end", "b ", "end")
     assert text_of(await sent(other, "second", 2)) == "b "
     assert other.agent.calls == ["first", "second"]
