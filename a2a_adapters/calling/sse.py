@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
@@ -30,6 +31,7 @@ class _Lines:
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
+        self._is_first = True
         self._is_after_return = False  # then a \n belongs to the line end before it
 
     def ended_by(self, chunk: bytes) -> list[bytes]:
@@ -41,5 +43,8 @@ class _Lines:
         if len(lines) == 1:
             return []
         lines[0] = b"".join(self._rest)
+        if self._is_first:
+            self._is_first = False
+            lines[0] = lines[0].removeprefix(_BYTE_ORDER_MARK)
         self._rest = [lines.pop()]
         return lines

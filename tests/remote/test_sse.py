@@ -38,3 +38,11 @@ def test_events_survive_every_cut(line_end, cuts):
         return [json.loads(data) async for data in event_data(chunks)]
 
     assert asyncio.run(read()) == EVENTS
+
+
+@given(st.lists(st.integers(0, 4), max_size=4))
+def test_a_byte_order_mark_is_not_part_of_the_first_line(cuts):
+    async def read():
+        return [data async for data in event_data(pieces(b"\xef\xbb\xbfdata: 1\n\n", cuts))]
+
+    assert asyncio.run(read()) == [b"1"]
