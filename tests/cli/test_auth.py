@@ -18,11 +18,15 @@ from a2a.types import (
     OpenIdConnectSecurityScheme,
     SecurityScheme,
 )
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 from a2a_adapters import Authenticator, ServerOptions, build_app
 from a2a_adapters.cli.client.oauth.grants import DeviceLogin
 from a2a_adapters.cli.client.oauth.ways import Way
 from a2a_adapters.errors import RemoteAuthError, UnauthenticatedError
+from a2a_adapters.protocol.catalog import CARD_TYPE, CATALOG_PATH
 from a2a_adapters.testing import running
 from tests.cli.authorization import SECRET, AuthorizationServer
 
@@ -78,6 +82,18 @@ async def place():
             return await stack.enter_async_context(running(app)), server, tokens
 
         yield place
+
+
+def listing(agent):
+    """Return an app that lists an agent elsewhere, and the credentials that it gets."""
+    entry = {"displayName": "echo", "mediaType": CARD_TYPE, "url": agent}
+    seen = []
+
+    async def catalog(request):
+        seen.append(request.headers.get("authorization", ""))
+        return JSONResponse({"specVersion": "1.0", "entries": [entry]})
+
+    return Starlette(routes=[Route(CATALOG_PATH, catalog)]), seen
 
 
 async def test_the_client_itself(place, run, run_json, tmp_path):
@@ -186,6 +202,32 @@ async def test_nobody_else_gets_a_token(place, run):
     assert not any(others.seen)
     given = await run("send", url, "hi", A2ACLI_BEARER="mine")
     assert given.returncode == 4  # what is given goes before
+
+
+async def test_a_login_goes_to_an_agent_that_another_host_lists(place, run):
+    url, _, agent = await place("machine")
+    catalog, seen = listing(url)
+    async with running(catalog) as host:
+        assert (await run("auth", "login", url, **MACHINE)).returncode == 0
+        sent = await run("send", f"{host}#echo", "hi")
+    assert "You said hi" in sent.stdout, sent.stderr
+    assert any(agent.seen)
+    assert seen
+    assert not any(seen)
+
+
+async def test_a_login_stays_at_its_host_whatever_that_lists(place, run, tmp_path):
+    url, _, _ = await place("machine")
+    other, _, others = await place("machine")
+    catalog, seen = listing(other)
+    async with running(catalog) as host:
+        assert (await run("auth", "login", url, **MACHINE)).returncode == 0
+        [file] = tmp_path.rglob("logins.json")
+        file.write_text(file.read_text().replace(url.rstrip("/"), host.rstrip("/")))
+        for command in ("send", "call"):
+            assert (await run(command, f"{host}#echo", "hi")).returncode == 4
+    assert any(seen)
+    assert not any(others.seen)
 
 
 async def test_openid_connect(place, run, run_json):
