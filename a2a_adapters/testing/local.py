@@ -98,8 +98,8 @@ async def connect(
     headers = as_user(user) if user else {}
     if extensions:
         headers["A2A-Extensions"] = ", ".join(extensions)
-    # A server closes what is idle for five seconds: on a busy machine, that is soon.
-    limits = httpx.Limits(keepalive_expiry=1)
+    # A server closes what is idle for five seconds: on a busy machine, between two lines of code.
+    limits = httpx.Limits(max_keepalive_connections=0)
     async with httpx.AsyncClient(headers=headers, timeout=60, limits=limits) as http:
         card = await A2ACardResolver(http, url).get_agent_card()
         config = ClientConfig(
