@@ -73,11 +73,11 @@ async def test_frames_are_kept_and_copied(open_page, url):
         await expect(frames.first).to_contain_text("SendStreamingMessage")
         await expect(frames.last).to_contain_text("status completed")
         await frames.first.locator("summary").click()
-        clipboard = "navigator.clipboard.readText()"
         for kind, command in (("Python", [sys.executable, "-c"]), ("curl", ["bash", "-c"])):
+            await page.evaluate("navigator.clipboard.writeText('')")
             await frames.first.get_by_role("button", name=f"Copy as {kind}").click()
-            await expect(frames.first.get_by_role("button", name="Copied")).to_be_visible()
-            script = await page.evaluate(clipboard)
+            copied = await page.wait_for_function("navigator.clipboard.readText()")
+            script = await copied.json_value()
             done = await asyncio.to_thread(
                 subprocess.run, [*command, script], capture_output=True, text=True, check=True
             )
