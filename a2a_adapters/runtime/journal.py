@@ -78,8 +78,8 @@ class Journal:
             return MemoryPage(self._memory, self._within(context).user.user_name)
         version = stored.version if stored else TaskVersion.MISSING
         if isinstance(self._store, PatientTaskStore):
-            state = stored.task.status.state if stored else states.UNSPECIFIED
-            return PatientPage(self._store, self._within(context), version, state)
+            task = stored.task if stored else None
+            return PatientPage(self._store, self._within(context), version, task)
         return StoredPage(self._store, self._within(context), version)
 
     def _within(self, context: ServerCallContext) -> ServerCallContext:
@@ -127,7 +127,7 @@ class Page(ABC):
     is_dirty = False
     """Whether there are changes that were not saved yet."""
     is_lost = False
-    """Whether another process has the task now: nothing more may be told of it."""
+    """Whether another process has the task, or its conversation: nothing more may be told of it."""
     is_handed_over = False
     """Whether another process is to go on with the task."""
     keeps_states = False
@@ -274,6 +274,8 @@ class StoredPage(Page):
         async with self._lock:
             if event is None and not self.is_dirty:
                 return 0  # an earlier writer has saved this as well
+            if self.is_lost:  # what the task holds by now was refused
+                raise ConcurrentTaskModificationError(task.id)
             self.is_dirty = False
             try:
                 self._version = await self._store_task(task, event, receivers, kept)
@@ -320,11 +322,12 @@ class PatientPage(StoredPage):
         store: PatientTaskStore,
         context: ServerCallContext,
         version: TaskVersion,
-        state: TaskState,
+        task: Task | None,
     ) -> None:
         super().__init__(store, context, version)
         self._patient = store
-        self._stored_state = state
+        self._stored_state = states.UNSPECIFIED if task is None else task.status.state
+        self._was_anybodys = task is not None and store.is_anybodys(task)
 
     def accepted(self, version: TaskVersion, state: TaskState) -> None:
         """Note that the task was stored with the message that began it."""
@@ -358,10 +361,15 @@ class PatientPage(StoredPage):
         receivers: Collection[str],
         kept: Collection[State],
     ) -> TaskVersion:
-        state = task.status.state
-        owner = self._context.user.user_name
+        state, is_anybodys = task.status.state, self._patient.is_anybodys(task)
         version = await self._patient.put(
-            task, owner, self._version, receivers, kept, is_handed_over=self.is_handed_over
+            task,
+            self._context.user.user_name,
+            self._version,
+            receivers,
+            kept,
+            is_handed_over=self.is_handed_over,
+            joins=self._was_anybodys and state in states.ACTIVE,
         )
-        self._stored_state = state
+        self._stored_state, self._was_anybodys = state, is_anybodys
         return version

@@ -117,7 +117,8 @@ class Run(TextQueue):
             finally:
                 self._pass_on()
         except ConcurrentTaskModificationError:
-            logger.warning("task %s is another process's now", self.live.task_id)
+            what = "task %s, or its conversation, is another process's now"
+            logger.warning(what, self.live.task_id)
             self.error = self.loss()
         except Exception as error:
             self.error = hidden(error, "a run")

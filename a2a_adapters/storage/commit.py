@@ -14,9 +14,10 @@ from sqlalchemy.exc import DataError, IntegrityError, ProgrammingError, Statemen
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.storage.engine import STATEMENT_SECONDS, is_away
+from a2a_adapters.storage.locks import locking, take
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from typing import TypeAlias
 
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -66,6 +67,10 @@ class Write(ABC):
 
     order = 0
     """Kinds of a lower order are written first."""
+
+    locks: Collection[int] = ()
+    """What its transaction locks before it writes anything: who waits for a lock has none of
+    anything else."""
 
     size = 0
     """How many bytes it is at least, if these are many."""
@@ -302,8 +307,10 @@ class GroupCommit:
         # There is one bulk: what is written apart, beside the others, has to go the long way.
         is_apart = any(write.key in self._apart for write in writes)
         rows = [None if is_apart else kind.rows(self._dialect, kinds[kind]) for kind in ordered]
-        if not await self._in_bulk(rows):
+        locks = locking(lock for write in writes for lock in write.locks)
+        if not await self._in_bulk([locks, *rows]):
             async with self._engine.begin() as connection:
+                await take(connection, locks)
                 for kind in ordered:
                     told = await kind.execute(connection, kinds[kind])
                     results.update(zip(map(id, kinds[kind]), told, strict=True))

@@ -91,6 +91,7 @@ class PatientTaskStore(VersionedTaskStore):
         kept: Collection[State] = (),
         *,
         is_handed_over: bool = False,
+        joins: bool = False,
     ) -> TaskVersion:
         """Store a task as it is now, however long that takes; return its new version.
 
@@ -101,9 +102,12 @@ class PatientTaskStore(VersionedTaskStore):
             receivers: The ids of the push notification configs that this state is owed to.
             kept: What is kept of conversations from now on; stored with the task or not at all.
             is_handed_over: Whether another process is to go on with it.
+            joins: Whether the work on it begins now, in a conversation on other tasks of which
+                another process may work.
 
         Raises:
-            ConcurrentTaskModificationError: It has changed since `previous`.
+            ConcurrentTaskModificationError: It has changed since `previous`, or another process
+                works on a task of the conversation that it joins; nothing was stored.
         """
 
 

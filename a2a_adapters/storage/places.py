@@ -9,7 +9,7 @@ from sqlalchemy import and_, or_, select
 from a2a_adapters.storage.interface import Place
 from a2a_adapters.storage.lease import is_alive, living
 from a2a_adapters.storage.schema import is_task, processes, tasks
-from a2a_adapters.storage.tasks import ANYBODY
+from a2a_adapters.storage.task_rows import ANYBODY
 from a2a_adapters.storage.turns import runners
 
 if TYPE_CHECKING:

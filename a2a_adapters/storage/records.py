@@ -15,7 +15,7 @@ from a2a_adapters.storage.interface import LeftTask, UsedMessage
 from a2a_adapters.storage.lease import living
 from a2a_adapters.storage.schema import key, messages, processes, tasks
 from a2a_adapters.storage.state_rows import SaveState
-from a2a_adapters.storage.tasks import ANYBODY, HANDED_OVER, DeleteTask, SaveTask, stored
+from a2a_adapters.storage.task_rows import ANYBODY, HANDED_OVER, DeleteTask, SaveTask, stored
 from a2a_adapters.storage.turns import Joining
 from a2a_adapters.storage.upsert import upsert
 
@@ -40,7 +40,7 @@ class AcceptMessage(Write):
     """
 
     order = -1
-    """First: who waits for a conversation's lock has none of anything else."""
+    """First: who waits for the same message at another process has none of anything else."""
 
     def __init__(
         self,
@@ -55,6 +55,7 @@ class AcceptMessage(Write):
         self._place = (agent, owner, message_id)
         self.task = task
         self.joining = joining
+        self.locks = (joining.lock,) if joining else ()
         self.size = task.size
         self.row = {
             "agent": agent,
@@ -112,7 +113,6 @@ async def _elsewhere(
 ) -> dict[tuple[str, ...], object]:
     """Return what is told of new messages whose conversation another process has."""
     joining = {write.key: write.joining for write in writes if write.joining}
-    await Joining.take(connection, list(joining.values()))
     runners = {key: await one.runner(connection) for key, one in joining.items()}
     going = [write for write in writes if runners.get(write.key) is not None]
     known = await _known(connection, going) if going else {}

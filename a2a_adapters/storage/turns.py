@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BigInteger, bindparam, func, literal, literal_column, select
+from sqlalchemy import bindparam, literal, literal_column, select
 
 from a2a_adapters.protocol import states
 from a2a_adapters.storage.bulk import Rows
@@ -38,19 +38,21 @@ def _running(agent: Any, owner: Any, context: Any, process: Any) -> Select[tuple
 
 
 _BOUND = _running(*(bindparam(f"its_{name}") for name in ("agent", "owner", "context", "process")))
-_LOCK = select(func.pg_advisory_xact_lock(bindparam("its_lock", type_=BigInteger)))
 _FREE: Select[Any] = select(literal_column("1")).where(~_BOUND.exists())
 """A row if there are none."""
 
 
 class Joining:
-    """What begins a task of a conversation that there may be already.
+    """What begins to work on a task of a conversation that there may be already.
 
-    Two processes that begin one at once do so one after the other: a lock of the database keeps
-    them apart until the first is committed, and the second sees it.
+    Two processes that begin something at once do so one after the other: a lock of the database
+    keeps them apart until the first is committed, and the second sees it.
 
     Args:
-        row: The row of the new task.
+        row: The row of the task.
+
+    Attributes:
+        lock: What has to be locked by whoever begins something there.
     """
 
     def __init__(self, row: _Row) -> None:
@@ -63,27 +65,13 @@ class Joining:
     @staticmethod
     def rows(joining: Sequence[Joining]) -> list[Rows]:
         """Return what is read of them: as many rows as there are, if none goes elsewhere."""
-        if not joining:
-            return []
-        locks = [{"its_lock": lock} for lock in _locks(joining)]
         places = [one._place for one in joining]  # noqa: SLF001
-        return [Rows(_LOCK, locks), Rows(_FREE, places)]
-
-    @staticmethod
-    async def take(connection: AsyncConnection, joining: Sequence[Joining]) -> None:
-        """Keep other processes from beginning anything in these conversations meanwhile."""
-        for lock in _locks(joining):
-            await connection.execute(_LOCK, {"its_lock": lock})
+        return [Rows(_FREE, places)] if places else []
 
     async def runner(self, connection: AsyncConnection) -> str | None:
         """Return another process that has a task of the conversation, None if there is none."""
         found: str | None = await connection.scalar(_BOUND, self._place)
         return found
-
-
-def _locks(joining: Sequence[Joining]) -> list[int]:
-    """Return the locks, in an order in which nobody waits for each other."""
-    return sorted({one.lock for one in joining})
 
 
 def runners(agent: str, owner: str, context_id: str, process: str) -> Select[tuple[str]]:
