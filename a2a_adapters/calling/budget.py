@@ -42,7 +42,8 @@ class _Budget:
 
     def add_lines(self, text: bytes) -> None:
         """Take a piece of a stream: strings end with their lines, and events by empty ones."""
-        if not self._has_line and text.endswith(b"\n\n") and len(text) <= self._limit:
+        is_between = not (self._has_line or self._count)
+        if is_between and text.endswith(b"\n\n") and len(text) <= self._limit:
             return  # whole events of fewer bytes than they may hold values
         first, *others = text.split(b"\n")
         self._take(first)

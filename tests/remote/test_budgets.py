@@ -56,6 +56,13 @@ async def test_events_are_counted_alone(size, end):
             await passed(cut(lines, size), 4, is_stream=True)
 
 
+async def test_events_cut_before_their_empty_lines_are_counted_alone():
+    chunks = [b"data: [1,2,3]\n", b"\ndata: 1\n\n"] * 20
+    assert await passed(chunks, 30, is_stream=True) == chunks
+    with pytest.raises(RemoteAnswerError):
+        await passed([b"data:[" + 11 * b",0" + b"\n", b"data:,0,0]\n\n"], 13, is_stream=True)
+
+
 @given(
     st.lists(st.integers(1, 40), min_size=1, max_size=5),
     st.lists(st.integers(0, 400), max_size=5),
