@@ -82,7 +82,7 @@ class Host:
 def _lines(host: str, agents: Sequence[Listed]) -> Iterator[str]:
     names = [each.name for each in agents]
     for each in agents:
-        address = each.address.removesuffix(WELL_KNOWN_PATHS[0])
+        address = quote(each.address.removesuffix(WELL_KNOWN_PATHS[0]))
         is_name = each.name and names.count(each.name) == 1
         name = each.name.replace("%", "%25")
         reference = f"{host}#{name}" if is_name else address

@@ -75,6 +75,19 @@ async def test_agents_whose_names_are_no_names_are_named_by_their_addresses(run)
         assert "Name: 50% off" in (await run("card", "get", f"{url}#50%25 off")).stdout
 
 
+async def test_the_address_that_a_card_in_a_catalog_has_is_shown_harmless(run):
+    card = {"name": "x", "supportedInterfaces": [{"url": "http://x/\x1b]0;harm\x07\nhint: y"}]}
+    entry = {"mediaType": CARD_TYPE, "data": card}
+
+    async def catalog(request):
+        return JSONResponse({"specVersion": "1.0", "entries": [entry]})
+
+    async with running(Starlette(routes=[Route(CATALOG_PATH, catalog)])) as url:
+        told = (await run("card", "get", url)).stderr
+    assert told.splitlines()[-1] == "  'http://x/ ]0;harm hint: y'  "
+    assert "\x1b" not in told
+
+
 async def test_a_host_that_a_catalog_names_gets_no_credentials(run):
     inner = build_app(lambda text: text)
     sent = []
