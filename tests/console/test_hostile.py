@@ -73,6 +73,12 @@ async def test_quotes_of_quotes_are_plain_text(open_page, url):
         await expect(page.locator(".artifact pre.plain")).to_contain_text("> - > - > -")
 
 
+async def test_text_of_nothing_but_emphasis_is_plain(open_page, url):
+    async with open_page(url, "copier") as page:
+        await say(page, "*_a" * 15_000)
+        await expect(page.locator(".artifact pre.plain")).to_contain_text("*_a*_a")
+
+
 async def test_an_answer_that_cannot_be_shown_leaves_the_others(open_page, url):
     async with open_page(url, "clerk", may_fail=True) as page:
         task = {"id": "1", "contextId": "1", "status": {"state": "TASK_STATE_COMPLETED"}}

@@ -5,6 +5,7 @@ import { lexer } from "./vendor/marked.js";
 const MOST_MARKDOWN = 60_000;
 const MOST_SHOWN = 200_000;
 const NESTED = /^(?![-* \t]+$)(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t])){9}/m; // deeper than anybody writes
+const MOST_MARKS = 1_500; // in a paragraph: reading them takes quadratic time
 
 // What hides words from readers: control, zero-width and bidirectional characters, and tags.
 // Joiners stay where scripts and emoji need them.
@@ -34,7 +35,8 @@ export function Link({ to, children }) {
 }
 
 export function Markdown({ text }) {
-	const tokens = text.length > MOST_MARKDOWN || NESTED.test(text) ? null : lexer(text);
+	const isTangled = text.split(/\n\s*\n/).some((each) => each.split(/[*_~.!]/).length > MOST_MARKS);
+	const tokens = text.length > MOST_MARKDOWN || isTangled || NESTED.test(text) ? null : lexer(text);
 	return tokens ? html`<div class="markdown" dir="auto">${tokens.map(made)}</div>` : html`<${Plain} text=${text} />`;
 }
 
