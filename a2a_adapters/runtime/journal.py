@@ -340,9 +340,10 @@ class PatientPage(StoredPage):
 
     async def written(self) -> None:
         """Wait until what is being saved is stored."""
-        if self._saving is not None:
-            await asyncio.wait([self._saving], timeout=PATIENCE_SECONDS)
-        if self.is_saving:
+        if self._saving is None:
+            return
+        _, late = await asyncio.wait([self._saving], timeout=PATIENCE_SECONDS)
+        if late:
             raise StorageUnavailableError
 
     def waits_for(self, event: Event, state: TaskState) -> bool:

@@ -6,11 +6,13 @@ import asyncio
 import logging
 
 import pytest
+from a2a.server.cluster.version import TaskVersion
 from a2a.server.context import ServerCallContext
-from a2a.types import GetTaskRequest, ListTasksRequest, TaskState
+from a2a.types import GetTaskRequest, ListTasksRequest, Task, TaskState, TaskStatusUpdateEvent
 from sqlalchemy.exc import OperationalError
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.runtime.journal import PatientPage
 from tests.storage.conftest import before_statements, storage_at
 from tests.storage.test_messages import message, runtime_of
 
@@ -115,3 +117,36 @@ async def test_a_stream_of_a_thousand_tokens_is_few_statements(storage):
     found = await runtime.on_get_task(GetTaskRequest(id=task.id), CALLER)
     assert found.artifacts[0].parts[0].text.split() == [str(n) for n in range(1000)]
     await runtime.aclose()
+
+
+async def test_who_waits_until_a_state_is_stored_need_not_wait_for_the_next():
+    class Halting:
+        """A store of which the test says when something is stored."""
+
+        def __init__(self):
+            self.stored = [asyncio.Event(), asyncio.Event()]
+            self.begun = iter(self.stored)
+
+        async def put(self, task, owner, previous, *_, **__):
+            await next(self.begun).wait()
+            return previous
+
+    store = Halting()
+    version = TaskVersion(1)
+    page = PatientPage(store, CALLER, version, TaskState.TASK_STATE_WORKING)
+    task, event = Task(id="1"), TaskStatusUpdateEvent(task_id="1")
+
+    async def save():
+        await page.save(task, event)
+        await page.save(task, event)
+
+    saving = asyncio.create_task(save())
+    await asyncio.sleep(0)
+    assert page.is_saving
+    waiting = asyncio.create_task(page.written())
+    await asyncio.sleep(0)
+    store.stored[0].set()
+    await waiting
+    assert page.is_saving
+    store.stored[1].set()
+    await saving
