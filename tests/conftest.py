@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -35,6 +36,17 @@ def pytest_collection_modifyitems(items):
         limit = item.get_closest_marker("timeout")
         limits[item.path] = max(limits.get(item.path, 0), limit.args[0] if limit else 0)
     items.sort(key=lambda item: -limits[item.path])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """Look for garbage once: what is collected stays, and is looked through again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -16,9 +16,9 @@ from tests.far_files import pictures, show
 from tests.plugins.autogen.support import Custom, agent, ask, model, request, round_robin
 
 
-def picture(kind="PNG", size=(2, 1)):
+def picture(kind="PNG", size=(2, 1), mode="RGB"):
     content = BytesIO()
-    Picture.new("RGB", size, "red").save(content, kind)
+    Picture.new(mode, size, "red").save(content, kind)
     return content.getvalue()
 
 
@@ -86,7 +86,7 @@ async def test_a_model_that_does_not_see_says_so(in_team):
         (File(url="https://example.org/a.png", media_type="image/png"), "by their bytes"),
         (File(content=b"%PDF"), "cannot be read"),
         (File(content=picture(size=(90, 90))[:100], media_type="image/png"), "cannot be read"),
-        (File(content=picture(size=(10_000, 5_001)), media_type="image/png"), "too large"),
+        (File(content=picture(size=(10_000, 5_001), mode="1")), "too large"),
     ],
 )
 def test_other_files_are_refused_before_a_task_exists(file, complaint):
