@@ -29,12 +29,8 @@ if TYPE_CHECKING:
 
 CONNECTIONS = 16
 STREAMS, CHUNKS = 16, 1000
-SERVERS = {
-    "memory": "stored",
-    "sqlite": "stored",
-    "postgresql": "stored",
-    "sdk on postgresql": "sdk-stored",
-}
+STORAGES = ("memory", "sqlite", "postgresql")
+SERVERS = dict.fromkeys(STORAGES, "stored") | {"sdk on postgresql": "sdk-stored"}
 """The server of each storage, as `servers.py` knows it."""
 
 
@@ -50,7 +46,7 @@ def storages(figures: Figures, rounds: int, seconds: float) -> None:
                 for name in SERVERS:
                     sent = load.throughput(echo[name].port, seconds, CONNECTIONS, load.COMPLETED)
                     figures["stored send", name].append(uvloop.run(sent))
-        urls = {name: url_of(name, folder, url) for name in ("memory", "sqlite", "postgresql")}
+        urls = {name: url_of(name, folder, url) for name in STORAGES}
         with running("stream", urls) as stream:
             for _ in range(rounds):
                 for name in urls:
