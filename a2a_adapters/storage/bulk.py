@@ -151,7 +151,9 @@ class SqliteBulk(Bulk):
 
     async def aclose(self) -> None:
         """Disconnect, when what is under way has ended."""
-        self._thread.submit(self.engine.dispose)
+        self._checkpoints.close()
+        disposing = self._thread.submit(self.engine.dispose)
+        disposing.add_done_callback(lambda _: self._thread.shutdown())
 
 
 class _Attempt:

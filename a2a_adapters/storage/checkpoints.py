@@ -41,6 +41,10 @@ class Checkpoints:
             self._rows = 0
             self._last = self._thread.submit(self._make)
 
+    def close(self) -> None:
+        """Begin no more."""
+        self._thread.shutdown()
+
     def _make(self) -> None:
         with closing(self._engine.raw_connection()) as connection:
             connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import pytest
 
@@ -46,6 +47,18 @@ async def test_what_was_committed_gets_into_the_file(open_storage, tmp_path, mon
         while size(file) == before:
             await ids(poet.tasks)
     assert len(await ids(poet.tasks)) == 40
+
+
+async def test_a_storage_that_was_closed_leaves_no_threads(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoints, "_ROWS", 1)
+    before = set(threading.enumerate())
+    storage = storage_at(new_url("sqlite", tmp_path))
+    await storage.start()
+    await accept(storage.of("poet"), range(3))
+    await storage.aclose(1)
+    for thread in set(threading.enumerate()) - before:
+        thread.join(PATIENCE)
+        assert not thread.is_alive(), thread.name
 
 
 async def test_the_log_begins_anew_where_none_is_made_beside_the_writer(
