@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def texts(*found):
 
 def call(mode, request_id, text):
     match mode:
-        case "echo" | "held":
+        case "echo" | "held" | "mute":
             send(id=request_id, result={"content": texts(text)})
         case "silent":
             send(id=request_id, result={"content": []})
@@ -47,6 +48,8 @@ def call(mode, request_id, text):
             send(id=f"ask-{request_id}", method="elicitation/create", params=asked)
         case "endless":
             tell_of_process()
+        case "deaf":
+            take_no_notice()
         case "process":
             send(id=request_id, result={"content": texts(str(os.getpid()))})
 
@@ -55,6 +58,12 @@ def tell_of_process():
     """Write the process's id to where a test reads it."""
     if folder := os.environ.get("MCP_TEST_FOLDER"):
         (Path(folder) / "begun").write_text(str(os.getpid()))
+
+
+def take_no_notice():
+    """Wait for a signal, and for nothing else."""
+    tell_of_process()
+    signal.pause()
 
 
 def is_first():
@@ -70,6 +79,8 @@ def main(mode):
     if mode == "held" and is_first():
         tell_of_process()
         sys.stdin.read()
+    if mode == "mute" and is_first():
+        take_no_notice()
     for line in sys.stdin:
         message = json.loads(line)
         match message:

@@ -70,13 +70,19 @@ class Connection:
         streams: Opens the transport.
         can_ask: Whether the server may ask the user. It does not say in which call it asks, so a
             connection that it may ask over has one call at a time.
+        start_seconds: How long the server may take to start.
     """
 
     def __init__(
-        self, streams: Callable[[], AbstractAsyncContextManager[Streams]], *, can_ask: bool
+        self,
+        streams: Callable[[], AbstractAsyncContextManager[Streams]],
+        *,
+        can_ask: bool,
+        start_seconds: float,
     ) -> None:
         self._streams = streams
         self._can_ask = can_ask
+        self._start_seconds = start_seconds
         self._keeping: asyncio.Task[None] | None = None
         self._ending = asyncio.Event()
         self._news: asyncio.Queue[News | None] | None = None
@@ -92,8 +98,8 @@ class Connection:
         """Whether the server is there, as far as is known."""
         return self._is_ready and not self._ending.is_set()
 
-    async def open(self, seconds: float) -> None:
-        """Connect, and learn which tools there are.
+    async def open(self) -> None:
+        """Connect, and learn which tools there are. What failed has to be closed, too.
 
         Raises:
             ServerGoneError: That fails, or takes too long.
@@ -102,22 +108,20 @@ class Connection:
         # Not in the keeper: what anyio cancels there leaves the SDK's streams open.
         beginning = asyncio.create_task(self._begin())
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(self._start_seconds):
                 await asyncio.wait({self._keeping, beginning}, return_when=_FIRST)
             if not beginning.done():
                 raise self._why()
             beginning.result()
             self._is_ready = True
         except TimeoutError as error:
-            raise ServerGoneError(f"the MCP server did not answer in {seconds:g} s") from error
+            told = f"the MCP server did not answer in {self._start_seconds:g} s"
+            raise ServerGoneError(told) from error
         except (McpError, RuntimeError, *CLOSED) as error:
             raise ServerGoneError(f"the MCP server cannot be used: {error}") from error
         finally:
             beginning.cancel()
             await asyncio.wait({beginning})
-            if not self._is_ready:
-                self._keeping.cancel()
-                await self._closed(self._keeping)
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], news: asyncio.Queue[News | None]
@@ -167,16 +171,17 @@ class Connection:
             await asyncio.wait({calling})
 
     async def close(self) -> None:
-        """End the session, and the server if it is ours."""
-        self._ending.set()
-        if self._keeping is not None:
-            await self._closed(self._keeping)
+        """End the session, and the server if it is ours; one that starts is let start first.
 
-    async def _closed(self, keeping: asyncio.Task[None]) -> None:
-        """Wait until all is closed; a server that is told of it and does not answer is left."""
-        await asyncio.wait({keeping}, timeout=_CLOSING_SECONDS)
-        keeping.cancel()
-        await asyncio.wait({keeping})
+        A server that is told of it and does not answer is left.
+        """
+        self._ending.set()
+        if self._keeping is None:
+            return
+        # Not cancelled at once: what is cancelled while it starts a process never reaps it.
+        await asyncio.wait({self._keeping}, timeout=_CLOSING_SECONDS)
+        self._keeping.cancel()
+        await asyncio.wait({self._keeping})
 
     async def _wait(self, session: Session, calling: asyncio.Task[Any]) -> None:
         """Wait for a call, or for the end of the server in it."""

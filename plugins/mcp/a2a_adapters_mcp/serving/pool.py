@@ -7,10 +7,11 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
-from a2a_adapters.concurrency import in_background
+from a2a_adapters.concurrency import Background, shielded
+from a2a_adapters_mcp.serving.connection import ServerGoneError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, Callable
 
     from a2a_adapters_mcp.serving.connection import Connection
 
@@ -19,70 +20,90 @@ Key: TypeAlias = tuple[str, str]
 
 
 class Connections(ABC):
-    """What gives calls their connections.
+    """What gives calls their connections, and has each until it is closed.
 
     Args:
-        connect: Opens a connection.
-        first: One that is open already.
+        make: Makes a connection, which is not open yet.
     """
 
-    def __init__(self, connect: Callable[[], Awaitable[Connection]], first: Connection) -> None:
-        self._connect = connect
-        self._first: Connection | None = first
+    def __init__(self, make: Callable[[], Connection]) -> None:
+        self._make = make
+        self._every: set[Connection] = set()
+        self._closing = Background()
+        self._is_closed = False
+
+    @abstractmethod
+    async def first(self) -> Connection:
+        """Open a connection for the first call; it tells what the server is.
+
+        Raises:
+            ServerGoneError: The server cannot be reached.
+        """
 
     @abstractmethod
     def lease(self, key: Key) -> AbstractAsyncContextManager[Connection]:
         """Give the connection for a call of a conversation."""
 
-    @abstractmethod
     async def aclose(self) -> None:
-        """Close all."""
+        """Close all, and wait for what is being closed; there are no more connections then."""
+        self._is_closed = True
+        await asyncio.gather(*(self._close(connection) for connection in self._every))
 
-    async def _new(self) -> Connection:
-        first, self._first = self._first, None
-        return first if first is not None and first.is_open else await self._connect()
+    async def _open(self) -> Connection:
+        if self._is_closed:
+            raise ServerGoneError("the MCP server is not served any more")
+        connection = self._make()
+        self._every.add(connection)
+        try:
+            await connection.open()
+        except BaseException:
+            self._let_go(connection)
+            raise
+        return connection
+
+    def _let_go(self, connection: Connection) -> None:
+        """Close a connection that nobody uses; only `aclose` waits for that."""
+        self._closing.begin(self._close(connection))
+
+    async def _close(self, connection: Connection) -> None:
+        await connection.close()
+        self._every.discard(connection)
 
 
 class Shared(Connections):
     """One connection for all, opened again when its server has ended."""
 
-    def __init__(self, connect: Callable[[], Awaitable[Connection]], first: Connection) -> None:
-        super().__init__(connect, first)
-        self._connection = first
+    def __init__(self, make: Callable[[], Connection]) -> None:
+        super().__init__(make)
         self._opening = asyncio.Lock()
+
+    async def first(self) -> Connection:
+        """Open the one connection."""
+        self._connection = await self._open()
+        return self._connection
 
     @asynccontextmanager
     async def lease(self, key: Key) -> AsyncGenerator[Connection]:  # noqa: ARG002
         """Give the one connection."""
         async with self._opening:
             if not self._connection.is_open:
-                gone, self._connection = self._connection, await self._connect()
-                in_background(gone.close())
+                gone, self._connection = self._connection, await self._open()
+                self._let_go(gone)
         yield self._connection
-
-    async def aclose(self) -> None:
-        """Close the connection."""
-        await self._connection.close()
 
 
 class PerConversation(Connections):
     """A connection for each conversation, kept for its next message; each has one call at a time.
 
     Args:
-        connect: Opens a connection.
-        first: One that is open already, and unused.
+        make: Makes a connection, which is not open yet.
         limit: How many there may be.
         idle_seconds: How long one may be unused.
     """
 
-    def __init__(
-        self,
-        connect: Callable[[], Awaitable[Connection]],
-        first: Connection,
-        limit: int,
-        idle_seconds: float,
-    ) -> None:
-        super().__init__(connect, first)
+    def __init__(self, make: Callable[[], Connection], limit: int, idle_seconds: float) -> None:
+        super().__init__(make)
+        self._first: Connection | None = None
         self._slots = asyncio.Semaphore(limit)
         self._limit = limit
         self._idle_seconds = idle_seconds
@@ -90,66 +111,69 @@ class PerConversation(Connections):
         self._used: set[Connection] = set()
         self._opening = 0
 
+    async def first(self) -> Connection:
+        """Open a connection that the first conversation gets."""
+        self._first = await self._open()
+        return self._first
+
     @asynccontextmanager
     async def lease(self, key: Key) -> AsyncGenerator[Connection]:
         """Give the conversation's connection, or a new one; after a failure it is closed."""
         async with self._slots:
             connection = self._take(key)
             if connection is None:
-                connection = await self._open()
+                connection = await self._new()
             self._used.add(connection)
             try:
                 yield connection
             except BaseException:
-                in_background(connection.close())
+                self._let_go(connection)
                 raise
             finally:
                 self._used.discard(connection)
             self._keep(key, connection)
 
     async def aclose(self) -> None:
-        """Close all."""
-        idle = [self._idle.pop(key) for key in list(self._idle)]
-        for _, expiry in idle:
+        """Close all, and keep none for a next message."""
+        for _, expiry in self._idle.values():
             expiry.cancel()
-        first = [self._first] if self._first else []
-        every = [*first, *self._used, *(connection for connection, _ in idle)]
-        await asyncio.gather(*(connection.close() for connection in every))
+        self._idle.clear()
+        await super().aclose()
 
     def _take(self, key: Key) -> Connection | None:
-        found = self._idle.pop(key, None)
-        if found is None:
-            return None
-        connection, expiry = found
-        expiry.cancel()
-        if connection.is_open:
-            return connection
-        in_background(connection.close())
-        return None
+        return self._if_open(self._unused(key)) if key in self._idle else None
 
-    async def _open(self) -> Connection:
+    async def _new(self) -> Connection:
         self._opening += 1
         try:
             await self._make_room()
-            return await self._new()
+            first, self._first = self._first, None
+            return self._if_open(first) or await self._open()
         finally:
             self._opening -= 1
+
+    def _if_open(self, connection: Connection | None) -> Connection | None:
+        """Return a connection if its server is there; another one is closed."""
+        if connection is None or connection.is_open:
+            return connection
+        self._let_go(connection)
+        return None
 
     async def _make_room(self) -> None:
         """Close what is unused the longest, if there would be too many."""
         while self._idle and len(self._idle) + len(self._used) + self._opening > self._limit:
-            await self._drop(next(iter(self._idle)))
+            oldest = next(iter(self._idle))
+            await shielded(self._close(self._unused(oldest)))
 
     def _keep(self, key: Key, connection: Connection) -> None:
         if key in self._idle or not connection.is_open:
-            in_background(connection.close())
+            self._let_go(connection)
             return
         loop = asyncio.get_running_loop()
-        expiry = loop.call_later(self._idle_seconds, lambda: in_background(self._drop(key)))
+        expiry = loop.call_later(self._idle_seconds, lambda: self._let_go(self._unused(key)))
         self._idle[key] = connection, expiry
 
-    async def _drop(self, key: Key) -> None:
-        found = self._idle.pop(key, None)
-        if found is not None:
-            found[1].cancel()
-            await found[0].close()
+    def _unused(self, key: Key) -> Connection:
+        connection, expiry = self._idle.pop(key)
+        expiry.cancel()
+        return connection

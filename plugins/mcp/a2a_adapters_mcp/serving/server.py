@@ -91,29 +91,32 @@ class McpServer:
         self._limit = connections
         self._idle_seconds = idle_seconds
         self._start_seconds = start_seconds
-        self._adapter: McpAdapter | None = None
+        self._pool: Connections | None = None
 
     async def __aenter__(self) -> McpAdapter:
-        first = await self._connect()
-        pool: Connections = (
-            Shared(self._connect, first)
+        self._pool = pool = (
+            Shared(self._connection)
             if self._shared
-            else PerConversation(self._connect, first, self._limit, self._idle_seconds)
+            else PerConversation(self._connection, self._limit, self._idle_seconds)
         )
+        try:
+            first = await pool.first()
+        except BaseException:
+            await self.__aexit__()
+            raise
         name = self._name or first.name
         about = self._description or first.instructions or f"The tools of the MCP server {name}."
-        self._adapter = McpAdapter(pool, usable(first.tools), name, quote(about, ABOUT_LENGTH))
-        return self._adapter
+        return McpAdapter(pool, usable(first.tools), name, quote(about, ABOUT_LENGTH))
 
     async def __aexit__(self, *_: object) -> None:
-        if self._adapter is not None:
-            await self._adapter.aclose()
+        if self._pool is not None:
+            await self._pool.aclose()
         await self._clients.aclose()
 
-    async def _connect(self) -> Connection:
-        connection = Connection(self._streams, can_ask=not self._shared)
-        await connection.open(self._start_seconds)
-        return connection
+    def _connection(self) -> Connection:
+        return Connection(
+            self._streams, can_ask=not self._shared, start_seconds=self._start_seconds
+        )
 
     @asynccontextmanager
     async def _streams(self) -> AsyncGenerator[Streams]:

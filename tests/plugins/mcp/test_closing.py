@@ -1,0 +1,96 @@
+"""A server that is stopped leaves no process of an MCP server behind."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import sys
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+from a2a.types import Message
+from a2a_adapters_mcp import McpServer
+
+from a2a_adapters import AgentRequest, RemoteAgent, Text, build_app
+from a2a_adapters.testing import running
+
+SMALL = Path(__file__).with_name("small_server.py")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    os.mkfifo(tmp_path / "begun")
+    return tmp_path
+
+
+def small(mode, folder, **options):
+    command = [sys.executable, "-I", "-S", str(SMALL), mode]
+    return McpServer(command, env={"MCP_TEST_FOLDER": str(folder)}, **options)
+
+
+@asynccontextmanager
+async def served(server):
+    async with running(build_app(server)) as url, RemoteAgent(url) as agent:
+        yield agent
+
+
+async def asked_and_left(agent, folder):
+    """Ask something, leave when a process works on it or starts for it, and return its id."""
+    asking = asyncio.create_task(agent.send("hello"))
+    process = int(await asyncio.to_thread((folder / "begun").read_text))
+    asking.cancel()
+    with suppress(asyncio.CancelledError):
+        await asking
+    return process
+
+
+def assert_gone(process):
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+async def test_a_process_whose_caller_has_left_ends_with_the_server(folder, shared):
+    async with served(small("deaf", folder, shared=shared)) as agent:
+        process = await asked_and_left(agent, folder)
+    assert_gone(process)
+
+
+async def test_a_process_that_still_starts_ends_with_the_server(folder):
+    async with served(small("mute", folder)) as agent:
+        await agent.send("the first process starts with the server")
+        (folder / "first").touch()
+        process = await asked_and_left(agent, folder)
+    assert_gone(process)
+
+
+def request(context_id):
+    asked = {"task_id": context_id, "context_id": context_id, "message": Message()}
+    return AgentRequest(parts=[Text("hello")], **asked)
+
+
+async def answer(adapter, context_id):
+    return [event async for event in adapter.stream(request(context_id))]
+
+
+async def turn(times):
+    """Let everything else go on that may."""
+    for _ in range(times):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("turns", range(1, 5))
+def test_who_leaves_while_a_process_starts_leaves_nothing_open(folder, turns):
+    async def main():
+        async with small("echo", folder) as adapter:
+            await answer(adapter, "first")
+            asking = asyncio.create_task(answer(adapter, "second"))
+            await turn(turns)
+            for _ in range(2):  # a run that does not end is cancelled again
+                asking.cancel()
+                await turn(8)
+
+    asyncio.run(main())
+    gc.collect()  # what was left open fails this test
