@@ -61,6 +61,22 @@ def test_a_signal_ends_the_script_itself(script, sent):
     assert process.returncode == -sent
 
 
+LAST = """
+import atexit, socket, threading, warnings
+warnings.simplefilter("always")
+atexit.register(print, "at the end")
+threading.Thread(target=lambda: (threading.main_thread().join(), print("in a thread"))).start()
+left_open = socket.socket()
+"""
+
+
+def test_what_runs_last_runs_and_what_was_left_open_is_told(tmp_path):
+    (tmp_path / "last.py").write_text(LAST)
+    done = subprocess.run(warm("last.py"), cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "in a thread\nat the end\n"
+    assert "ResourceWarning: unclosed <socket" in done.stderr
+
+
 PARENT = """
 import subprocess, sys
 for arguments in (["child.py", "of a script"], ["-c", "print('fresh')"]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import json
@@ -14,26 +15,34 @@ import socket
 import sys
 import warnings
 from contextlib import suppress
+from importlib.metadata import entry_points
 from pathlib import Path
-
-from a2a_adapters import bindings, calling, cli, serving
 
 INPUT = 0
 NEEDED = (
     "a2a_adapters.storage.database",
     "aiosqlite",
+    "anyio._backends._asyncio",
     "langchain_core.language_models",
     "langchain_core.prompts",
     "langgraph.graph",
+    "mcp.server.fastmcp",
     "psycopg",
+    "rich.logging",
+    "uvicorn.loops.uvloop",
 )
 
 
 def warm_up():
     """Import what commands need, but for what needs an extra that is not installed."""
+    from a2a_adapters import bindings, calling, cli, serving
+
     for module in NEEDED:
         with suppress(ImportError):
             importlib.import_module(module)
+    for plugin in entry_points(group="a2a_adapters"):
+        with suppress(ImportError):
+            plugin.load()
     for package in (bindings, calling, cli, serving):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             with suppress(ImportError):
@@ -133,10 +142,30 @@ def run(arguments, folder, environment):
         runpy.run_path(first, run_name="__main__")
 
 
+def leave(ended):
+    """End without freeing what is imported, which takes longer than most commands run.
+
+    What did not end by itself, or cannot be written, is left to the interpreter.
+    """
+    if type(code := ended.get("code")) is int:
+        gc.collect()  # tells of what was not closed
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+
 if __name__ == "__main__":
+    ended = {}
+    atexit.register(leave, ended)  # before all that is imported, and so called after it
     # Not ignored: a fork that is not yet ready for Ctrl-C would never hear of it.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     warm_up()
     gc.freeze()  # what is here stays, a fork need not look it through
     listener, sys.executable = sys.argv[1:]
-    run(*wait_for_command(socket.socket(fileno=int(listener))))
+    try:
+        run(*wait_for_command(socket.socket(fileno=int(listener))))
+        ended["code"] = 0
+    except SystemExit as end:
+        ended["code"] = 0 if end.code is None else end.code
+        raise
