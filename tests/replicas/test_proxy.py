@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from contextlib import ExitStack
 
 import pytest
@@ -13,6 +12,7 @@ from tests.e2e.test_isolation import CONVERSATIONS, talk
 from tests.processes import launched
 from tests.replicas.proxy import RoundRobin
 from tests.storage.postgresql import new_database
+from tests.warm import warm
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -22,7 +22,7 @@ REPLICAS = 3
 @pytest.fixture(scope="module")
 def servers():
     """The addresses of three servers; and of these for those who have little time."""
-    command = [sys.executable, "-m", "tests.replicas.proxied", new_database()]
+    command = warm("-m", "tests.replicas.proxied", new_database())
     with ExitStack() as stack:
         started = [stack.enter_context(launched(command)) for _ in range(REPLICAS)]
         yield (

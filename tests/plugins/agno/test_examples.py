@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.warm import warm
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("agno_*.py")), ids=lambda path: path.name)
 def test_examples_run_and_check_themselves(path):
-    subprocess.run([sys.executable, path], check=True, timeout=250, stdin=subprocess.DEVNULL)
+    subprocess.run(warm(str(path)), check=True, timeout=250, stdin=subprocess.DEVNULL)

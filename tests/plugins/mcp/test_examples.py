@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.warm import warm
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 PATHS = [*sorted(EXAMPLES.glob("mcp_*.py")), EXAMPLES / "travel" / "trip.py"]
@@ -14,4 +15,4 @@ PATHS = [*sorted(EXAMPLES.glob("mcp_*.py")), EXAMPLES / "travel" / "trip.py"]
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
 def test_examples_run_and_check_themselves(path):
-    subprocess.run([sys.executable, path], check=True, timeout=250, stdin=subprocess.DEVNULL)
+    subprocess.run(warm(str(path)), check=True, timeout=250, stdin=subprocess.DEVNULL)
