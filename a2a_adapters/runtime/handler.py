@@ -140,7 +140,6 @@ class Runtime(OptionalOperations):
             self._push,
         )
         self._takeover = Takeover(own, self._live, self._runs, executor, self._limits, self.figures)
-        self._is_closing = False
         self._backlog = Backlog(self._limits.subscribers_bytes)
 
     async def on_message_send(
@@ -308,7 +307,7 @@ class Runtime(OptionalOperations):
         context: ServerCallContext,
         subscriber: Subscriber | None,
     ) -> Run | Repeated:
-        if self._is_closing:
+        if self._runs.is_closed:
             raise ServerBusyError(STOPPED)
         self.admission.check(params, context.requested_extensions)
         if len(self._executions.runs) >= self._limits.runs + self._limits.queued_runs:
@@ -393,7 +392,7 @@ class Runtime(OptionalOperations):
 
     async def aclose(self) -> None:
         """Refuse new messages, give running tasks their time, then end them."""
-        self._is_closing = True
+        self._runs.is_closed = True
         self._upkeep.close()
         await end_runs(self._live, self._limits.shutdown_seconds, self._takeover.leave)
         if self._push:

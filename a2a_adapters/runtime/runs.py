@@ -64,6 +64,8 @@ class Runs:
         self._sent = sent
         self._figures = figures
         self._push = push
+        self.is_closed = False
+        """Whether nothing more is begun: whoever ends what runs would not know of it."""
 
     async def begin(
         self,
@@ -75,7 +77,7 @@ class Runs:
         """Begin to answer a message.
 
         Raises:
-            ServerBusyError: There is no room for it.
+            ServerBusyError: There is no room for it, or nothing more is begun.
             InvalidParamsError: Its push notification config is not allowed.
         """
         live = accepted.live
@@ -85,6 +87,7 @@ class Runs:
             raise ServerBusyError
         try:
             receiver = await self._set_receiver(live, params, context)
+            self._check_open()
         except BaseException:
             self._live.room.take(live.owner, -size)
             raise
@@ -106,11 +109,17 @@ class Runs:
         return "" if config.id in known else config.id
 
     async def resume(self, live: LiveTask) -> None:
-        """Go on with the last message of a task, which a process that is gone was answering."""
+        """Go on with the last message of a task, which a process that is gone was answering.
+
+        Raises:
+            ServerBusyError: Nothing more is begun.
+            StorageUnavailableError: It cannot be read what came with the message.
+        """
         task = live.shown
         assert task is not None  # noqa: S101 - it was stored
         message = next(item for item in reversed(task.history) if item.role == Role.ROLE_USER)
         params = await self._sent.beside(live, message)
+        self._check_open()
         extensions = set(params.message.extensions)
         params.message.CopyFrom(message)
         context = ServerCallContext(user=live.user, requested_extensions=extensions)
@@ -133,6 +142,10 @@ class Runs:
             run.is_left, run.error = True, run.loss()
         for execution in live.runs:
             execution.cancel()
+
+    def _check_open(self) -> None:
+        if self.is_closed:
+            raise ServerBusyError(STOPPED)
 
     def _runs_of(self, live: LiveTask) -> list[Run]:
         return [run for run in self._executions.runs if run.live is live]

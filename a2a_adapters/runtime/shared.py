@@ -264,6 +264,8 @@ class SharedRuntime(Runtime):
         while (process := (await self._place(task_id, context)).process) is not None:
             try:
                 return await self._peers.ask(process, Call.of(operation, params, context))
+            except ConversationElsewhereError:  # it is being stopped, or has it no more
+                await asyncio.sleep(_PAUSE_SECONDS)
             except PeerLostError as error:
                 check_repeat(operation, params, error)
         return None
@@ -360,7 +362,7 @@ class SharedRuntime(Runtime):
     async def _serve(self, call: Call) -> AsyncGenerator[bytes]:
         """Do what another process calls for."""
         context = call.context
-        if self._is_closing and call.operation in {"SendMessage", "SendStreamingMessage"}:
+        if self._runs.is_closed and call.operation in {"SendMessage", "SendStreamingMessage"}:
             raise ConversationElsewhereError
         match call.operation:
             case "SendStreamingMessage":
@@ -391,8 +393,7 @@ class SharedRuntime(Runtime):
                 await super().on_delete_task_push_notification_config(which, context)
                 return b""
             case "SendMessage":
-                sent = SendMessageRequest.FromString(params)
-                return pack([await super()._send(sent, context)])
+                return pack([await super()._send(SendMessageRequest.FromString(params), context)])
             case "SaveTasks":
                 await self._live.save_dirty(context.user.user_name)
                 return b""

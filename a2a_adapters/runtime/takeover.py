@@ -14,6 +14,7 @@ from a2a_adapters.executor.executor import AdapterExecutor
 from a2a_adapters.observability.process import process_name
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import answered_question, is_durable
+from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.journal import Caller
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 
 _STOPPED = "The server was stopped while it worked on this task; please start a new one."
 _STOPPED_AGAIN = "The server was stopped each time it worked on this task; please start a new one."
+_COMES_FIRST = (
+    "What a process that is gone has left of this conversation cannot be gone on with yet; "
+    "try again later"
+)
 _NOBODY_WAITS = "The agent was restarted and waits for no answer any more; please start a new task."
 
 _MOST_TAKEOVERS = 3
@@ -76,7 +81,8 @@ class Takeover:
     async def sweep(self) -> None:
         """Go on with what was left, end what cannot be gone on with or has waited too long."""
         async with self._sweeping:  # else two would go on with the same task
-            await self._sweep()
+            if not self._runs.is_closed:  # what is taken now would be left at once
+                await self._sweep()
 
     async def begin(
         self,
@@ -85,12 +91,21 @@ class Takeover:
         subscriber: Subscriber | None,
         accepted: Accepted,
     ) -> Run:
-        """Begin to answer a message, after what was left of its conversation; see `Runs.begin`."""
-        place = accepted.live.owner, accepted.live.context_id
-        left = ((left.owner, left.stored.task.context_id) for left in self._left.values())
-        if self._storage.has_left_behind or place in left:
+        """Begin to answer a message, after what was left of its conversation; see `Runs.begin`.
+
+        Raises:
+            StorageUnavailableError: That cannot be gone on with yet.
+        """
+        if self._storage.has_left_behind or self._has_left(accepted.live):
             await self.sweep()
+            if self._has_left(accepted.live):
+                raise StorageUnavailableError(_COMES_FIRST)
         return await self._runs.begin(params, context, subscriber, accepted)
+
+    def _has_left(self, live: LiveTask) -> bool:
+        """Tell whether something of a task's conversation is not taken up yet."""
+        left = ((left.owner, left.stored.task.context_id) for left in self._left.values())
+        return (live.owner, live.context_id) in left
 
     async def _sweep(self) -> None:
         for left in await self._storage.left_behind():
@@ -114,7 +129,8 @@ class Takeover:
         except ConcurrentTaskModificationError:  # it is another process's now
             pass
         except Exception:
-            logger.exception("a task that was left behind cannot be taken up yet")
+            if not self._runs.is_closed:  # else the next process does
+                logger.exception("a task that was left behind cannot be taken up yet")
             return
         self._left.pop((left.owner, left.stored.task.id), None)
 
@@ -155,12 +171,12 @@ class Takeover:
 
     async def _resume(self, left: LeftTask) -> None:
         live = await self._live.adopt(left)
-        self._report(left, "goes on", "resumed")
         try:
             await self._runs.resume(live)
         except BaseException:
             self._live.release(live)
             raise
+        self._report(left, "goes on", "resumed")
 
     async def _end(self, left: LeftTask) -> None:
         task = left.stored.task

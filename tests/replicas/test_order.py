@@ -8,6 +8,7 @@ import pytest
 from a2a.types import ListTasksRequest
 
 from a2a_adapters import TextDelta
+from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.storage.records import TakeOver
 from tests.replicas.test_losses import INPUT_REQUIRED
 from tests.replicas.test_shared import (
@@ -204,6 +205,26 @@ async def test_a_message_comes_after_what_a_sweep_that_was_stopped_has_taken(rep
         return other.runtime._storage.has_left_behind
 
     await until(has_taken, bool)
+    other.say("end", "b ", "end")
+    assert text_of(await sent(other, "second", 2)) == "b "
+    assert other.agent.calls == ["first", "second"]
+
+
+async def test_a_message_does_not_go_ahead_of_what_cannot_be_taken_up_yet(replicas, monkeypatch):
+    one, other = replicas
+    await working(one)
+    one.runtime._upkeep.close()
+
+    async def fail(_live):
+        raise OSError("not yet")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(other.runtime._runs, "resume", fail)
+        await end_lease(one.storage, only=True)
+        await one.storage.database.bus.aclose()
+        with pytest.raises(StorageUnavailableError):
+            await sent(other, "second", 2)
+        assert other.agent.calls == []
     other.say("end", "b ", "end")
     assert text_of(await sent(other, "second", 2)) == "b "
     assert other.agent.calls == ["first", "second"]

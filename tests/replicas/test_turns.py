@@ -46,26 +46,6 @@ async def asked(replica, talk):
     return task
 
 
-@pytest.fixture
-def hold(monkeypatch):
-    """Hold up the next transaction of a replica that writes something of this kind."""
-
-    def held(replica, kind):
-        commits, is_due, may_go = replica.storage.database.commits, asyncio.Event(), asyncio.Event()
-        transaction = commits._transaction
-
-        async def later(writes):
-            if any(isinstance(write, kind) for write in writes):
-                is_due.set()
-                await may_go.wait()
-            return await transaction(writes)
-
-        monkeypatch.setattr(commits, "_transaction", later)
-        return is_due, may_go
-
-    return held
-
-
 async def begun(replica, talk):
     """Return a new task of the conversation that a process works on."""
     task = await replica.begin("beside", context_id=talk, message_id=f"beside-{talk}")
