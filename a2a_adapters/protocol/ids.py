@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 
 def new_id() -> str:
@@ -11,7 +12,12 @@ def new_id() -> str:
 
 
 def new_uuid() -> str:
-    """Return a random UUID (version 4), for what clients keep: a task or a context."""
-    digits = os.urandom(16).hex()
-    variant = "89ab"[int(digits[16], 16) & 3]
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+    """Return a UUID (version 7, RFC 9562), for what clients keep: a task or a context.
+
+    It begins with the time, so that what is made together stands together in a database's indexes;
+    74 bits are random, so that nobody guesses it.
+    """
+    made = f"{time.time_ns() // 1_000_000:012x}"
+    digits = os.urandom(10).hex()
+    variant = "89ab"[int(digits[3], 16) & 3]
+    return f"{made[:8]}-{made[8:]}-7{digits[:3]}-{variant}{digits[4:7]}-{digits[7:19]}"

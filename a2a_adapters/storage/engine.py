@@ -33,6 +33,7 @@ _DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+psycopg"}
 _KINDS = "memory:, sqlite:///file.db or postgresql://user:password@host/database"
 _SYNCHRONOUS = ("off", "normal", "full", "extra")
 _CONNECTIONS = 10
+_CACHE_KIB = 32 * 1024
 
 
 def parse_url(url: str) -> URL:
@@ -99,6 +100,7 @@ def make_bulk(url: URL, engine: AsyncEngine) -> Bulk:
     new = create_engine(file, poolclass=NullPool)
     for each in (one, new):
         _prepare_all(each, synchronous)
+    event.listen(one, "connect", _enlarge_cache)
     return SqliteBulk(one, Checkpoints(new))
 
 
@@ -134,6 +136,11 @@ def _prepare_all(engine: Engine, synchronous: str) -> None:
         cursor.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
         cursor.execute(f"PRAGMA busy_timeout={int(STATEMENT_SECONDS * 1000)}")
         cursor.close()
+
+
+def _enlarge_cache(connection: Any, _record: object) -> None:
+    """Let the writer keep more than 2 MB of the indexes, which it changes with every row."""
+    connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}").close()
 
 
 def is_away(error: BaseException) -> bool:
