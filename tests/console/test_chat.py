@@ -142,7 +142,7 @@ async def test_files_are_dropped_and_pasted(open_page, url, kind, event, holds):
         place = page.get_by_label("Message", exact=True)
         assert await place.evaluate(give, [kind, event, holds, "words of an office"])
         assert not await place.evaluate(give, [kind, event, holds, ""])
-        await expect(page.locator(".chosen li")).to_have_count(1)
+        await expect(page.locator(".composer .chip")).to_have_count(1)
         await page.get_by_role("button", name="Send").click()
         link = page.locator(".said.agent").get_by_role("link", name="note.bin")
         async with page.expect_download() as downloading:

@@ -57,7 +57,7 @@ async def test_a_token_is_typed_into_the_page(open_page):
 
 async def type_token(page, token):
     await page.get_by_role("button", name="Headers").click()
-    await page.get_by_label("Value").fill(token)
+    await page.get_by_label("Value").first.fill(token)
     await page.get_by_role("button", name="Use", exact=True).click()
 
 
@@ -89,7 +89,7 @@ async def test_pages_of_other_servers_are_kept_away():
 async def test_an_agent_that_is_not_there_is_told_of(open_page):
     app = build_relay([RelayedAgent("nobody", "http://127.0.0.1:9")])
     async with running(app) as url, open_page(url, may_fail=True) as page:
-        await expect(page.locator(".welcome .error")).to_contain_text("cannot be reached")
+        await expect(page.locator(".welcome .bad")).to_contain_text("cannot be reached")
 
 
 async def test_an_agent_of_the_old_protocol_is_talked_with(open_page):
@@ -130,7 +130,7 @@ async def test_what_is_typed_for_one_server_goes_to_no_other(open_page):
             await expect(page.get_by_text("What is your name?")).to_be_visible()
             await page.get_by_label("Agent", exact=True).select_option("other")
             await page.get_by_role("button", name="Headers").click()
-            await expect(page.get_by_label("Value")).to_have_value("")
+            await expect(page.get_by_label("Value").first).to_have_value("")
             await page.get_by_role("button", name="Use", exact=True).click()
             await say(page, "hello")
             await expect(page.get_by_role("alert").first).to_be_visible()

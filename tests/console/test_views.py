@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 
@@ -64,24 +65,86 @@ async def test_a_running_task_is_opened_elsewhere_and_followed(open_page, url):
         await expect(second.locator(".turn .state")).to_have_text("cancelled")
 
 
+async def copied(page, frame, kind):
+    """Return what a button of a frame copies."""
+    await page.evaluate("navigator.clipboard.writeText('')")
+    await frame.get_by_role("button", name=f"Copy as {kind}").click()
+    return await (await page.wait_for_function("navigator.clipboard.readText()")).json_value()
+
+
+async def run(*command, **environment):
+    """Return what a command prints."""
+    done = await asyncio.to_thread(
+        subprocess.run,
+        command,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **environment},
+    )
+    return done.stdout
+
+
+CLIPBOARD = ["clipboard-read", "clipboard-write"]
+
+
 async def test_frames_are_kept_and_copied(open_page, url):
-    async with open_page(url, "copier", permissions=["clipboard-read", "clipboard-write"]) as page:
+    async with open_page(url, "copier", permissions=CLIPBOARD) as page:
         await say(page, "it's me")
         await expect(page.locator(".turn .state.good")).to_be_visible()
         await page.get_by_role("tab", name="Frames").click()
         frames = page.locator(".frame")
         await expect(frames.first).to_contain_text("SendStreamingMessage")
-        await expect(frames.last).to_contain_text("status completed")
+        await expect(frames.last).to_contain_text("TASK_STATE_COMPLETED")
         await frames.first.locator("summary").click()
-        for kind, command in (("Python", [sys.executable, "-c"]), ("curl", ["bash", "-c"])):
-            await page.evaluate("navigator.clipboard.writeText('')")
-            await frames.first.get_by_role("button", name=f"Copy as {kind}").click()
-            copied = await page.wait_for_function("navigator.clipboard.readText()")
-            script = await copied.json_value()
-            done = await asyncio.to_thread(
-                subprocess.run, [*command, script], capture_output=True, text=True, check=True
-            )
-            assert "it's me" in done.stdout
+        assert "it's me" in await run("bash", "-c", await copied(page, frames.first, "curl"))
+        assert "it's me" in await run(
+            sys.executable, "-c", await copied(page, frames.first, "Python")
+        )
+
+
+async def test_each_call_is_copied_as_python_that_runs(open_page):
+    options = ServerOptions(authentication=BearerTokens({"secret-of-ada": "ada"}), console=True)
+    async with (
+        running(build_app(clerk, options=options)) as url,
+        open_page(url, permissions=CLIPBOARD) as page,
+    ):
+        await type_token(page, "Bearer secret-of-ada")
+        await say(page, "hello")
+        await expect(page.get_by_text("What is your name?")).to_be_visible()
+        await page.get_by_role("tab", name="Tasks").click()
+        await page.locator(".task .open").click()
+        await expect(page.get_by_text("What is your name?")).to_be_visible()
+        await page.get_by_role("tab", name="Tasks").click()
+        await page.locator(".task").get_by_role("button", name="Cancel").click()
+        await expect(page.locator(".task .state")).to_have_text("cancelled")
+        await page.get_by_role("tab", name="Frames").click()
+        for method, part in (
+            ("SendStreamingMessage", "What is your name?"),
+            ("ListTasks", "TASK_STATE_CANCELED"),
+            ("GetTask", "TASK_STATE_CANCELED"),
+            ("CancelTask", "-32002"),
+        ):
+            frame = page.locator(".frame").filter(has_text=method).first
+            await frame.locator("summary").click()
+            for kind, command in (("curl", ["bash", "-c"]), ("Python", [sys.executable, "-c"])):
+                script = await copied(page, frame, kind)
+                assert "secret-of-ada" not in script
+                assert part in await run(*command, script, AUTHORIZATION="Bearer secret-of-ada")
+
+
+async def test_the_end_is_seen_unless_one_reads_above(open_page, url):
+    async with open_page(url, "copier") as page:
+        state = page.locator(".turn .state.good")
+        await say(page, "a line\n\n" * 60)
+        await expect(state).to_be_in_viewport()
+        await page.locator(".turns").evaluate("(box) => box.scrollBy(0, -200)")
+        said = page.locator(".said.user").first
+        before = await said.bounding_box()
+        await say(page, "a line\n\n" * 60)
+        await expect(state).to_have_count(2)
+        after = await said.bounding_box()
+        assert abs(after["y"] - before["y"]) < 5
 
 
 async def test_a_token_is_kept_in_the_page_alone(open_page):

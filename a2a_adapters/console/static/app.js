@@ -1,129 +1,105 @@
-// The page: agents, the conversation with one of them, and what is to know beside it.
+// The page: agents, a conversation with one of them, and views beside it.
 import { render } from "./vendor/preact.js";
-import { html, Problem, Subject, useChanges, useEffect, useRef, useState } from "./ui.js";
+import { changed, html, Problem, useRef, useState } from "./ui.js";
 import { Card } from "./card.js";
 import { Chat, Safe } from "./chat.js";
-import { FramesView } from "./frames.js";
+import { Frames } from "./frames.js";
 import { Session } from "./session.js";
 import { Tasks } from "./tasks.js";
-import { Frames } from "./wire.js";
 
-const TABS = ["Chat", "Card", "Tasks", "Frames"];
+const VIEWS = { Chat: () => null, Card, Tasks, Frames };
+const TABS = Object.keys(VIEWS);
+const WIDE = matchMedia("(width >= 60rem)");
+const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 /** What the page holds; nothing of it outlives the page. */
-class Console extends Subject {
-	frames = new Frames();
-	sessions = [];
+const page = { frames: [], sessions: [] };
 
-	async load() {
-		try {
-			const { agents } = await (await fetch("agents.json")).json();
-			this.sessions = agents.map((agent) => new Session(agent, this.frames));
-		} catch {
-			this.problem = new Error("The server cannot be reached; load the page again.");
-		}
-		this.changed();
-		for (const session of this.sessions) session.loadCard();
+async function load() {
+	try {
+		const { agents } = await (await fetch("agents.json")).json();
+		page.sessions = agents.map((agent) => new Session(agent, page.frames));
+	} catch {
+		page.problem = new Error("The server cannot be reached; load the page again.");
 	}
-
-	/** Servers elsewhere get nothing of it. */
-	use(headers, server) {
-		for (const session of this.sessions.filter(({ origin }) => origin === server)) {
-			session.headers = headers;
-			session.loadCard();
-		}
-		this.changed();
-	}
+	for (const session of page.sessions) session.loadCard();
+	changed();
 }
 
-function App({ console }) {
-	useChanges(console);
+function App() {
+	const { frames, sessions, problem } = page;
 	const [index, setIndex] = useState(0);
 	const [chosen, setTab] = useState("Chat");
-	const isWide = useMedia("(width >= 60rem)");
-	const tab = isWide && chosen === "Chat" ? "Card" : chosen;
-	const { sessions, frames, problem } = console;
+	const tab = WIDE.matches && chosen === "Chat" ? "Card" : chosen;
 	const session = sessions[index];
 	return html`
 		<header>
 			<h1><img src="icon.svg" alt="" /><span>A2A console</span></h1>
-			${sessions.length > 1 && html`<select aria-label="Agent" value=${String(index)} onChange=${(event) => setIndex(Number(event.target.value))}>
-				${sessions.map(({ agent }, at) => html`<option value=${String(at)}>${agent.name}</option>`)}
+			${sessions.length > 1 && html`<select aria-label="Agent" value=${index} onChange=${({ target }) => setIndex(target.value)}>
+				${sessions.map(({ agent }, at) => html`<option value=${at}>${agent.name}</option>`)}
 			</select>`}
 			<span class="space" />
-			${session && html`<${Headers} console=${console} session=${session} key=${session.origin} />`}
+			${session && html`<${Headers} session=${session} key=${session.origin} />`}
 			<${Theme} />
 		</header>
 		<${Problem} of=${problem} />
 		${session && html`<main data-tab=${tab}>
-			<${Tabs} tabs=${isWide ? TABS.slice(1) : TABS} tab=${tab} setTab=${setTab} />
+			<${Tabs} tabs=${WIDE.matches ? TABS.slice(1) : TABS} tab=${tab} setTab=${setTab} />
 			<${Chat} session=${session} key=${`chat ${index}`} />
 			<aside role="tabpanel" id="panel" aria-label=${tab}><${Safe} key=${tab + index}>
-				${tab === "Card" && html`<${Card} session=${session} key=${index} />`}
-				${tab === "Tasks" && html`<${Tasks} session=${session} key=${index} onOpen=${() => setTab("Chat")} />`}
-				${tab === "Frames" && html`<${FramesView} frames=${frames} sessions=${sessions} />`}
+				<${VIEWS[tab]} session=${session} frames=${frames} onOpen=${() => setTab("Chat")} />
 			<//></aside>
 		</main>`}`;
 }
 
-function useMedia(text) {
-	const [query] = useState(() => matchMedia(text));
-	const [matches, setMatches] = useState(query.matches);
-	useEffect(() => {
-		query.onchange = () => setMatches(query.matches);
-	}, []);
-	return matches;
-}
-
 function Tabs({ tabs, tab, setTab }) {
-	const bar = useRef(null);
-	const onKeyDown = ({ key }) => {
+	const onKeyDown = ({ key, currentTarget }) => {
 		const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
 		if (!step) return;
 		const next = (tabs.indexOf(tab) + step + tabs.length) % tabs.length;
 		setTab(tabs[next]);
-		bar.current.children[next].focus();
+		currentTarget.children[next].focus();
 	};
-	return html`<nav role="tablist" aria-label="Views" ref=${bar} onKeyDown=${onKeyDown}>
+	return html`<nav role="tablist" aria-label="Views" onKeyDown=${onKeyDown}>
 		${tabs.map((name) => html`<button role="tab" aria-selected=${String(tab === name)} aria-controls="panel" tabindex=${tab === name ? 0 : -1} onClick=${() => setTab(name)}>${name}</button>`)}
 	</nav>`;
 }
 
-function Headers({ console, session: { headers, origin } }) {
+function Headers({ session: { headers, origin } }) {
 	const dialog = useRef(null);
-	const [rows, setRows] = useState(headers.length ? headers : [{ name: "Authorization", value: "" }]);
-	const set = (at, change) => setRows(rows.map((row, index) => (index === at ? { ...row, ...change } : row)));
-	const use = () => {
-		const trimmed = rows.map(({ name, value }) => ({ name: name.trim(), value: value.trim() }));
-		console.use(trimmed.filter(({ name, value }) => /^[\w!#$%&'*+.^`|~-]+$/.test(name) && value), origin);
+	const known = Object.entries(headers);
+	const use = ({ target }) => {
+		const rows = [...target.querySelectorAll("div")].map(({ children: [name, value] }) => [name.value, value.value]);
+		const typed = Object.fromEntries(rows.filter(([name, value]) => name && value));
+		// Servers elsewhere get nothing of it.
+		for (const session of page.sessions.filter((each) => each.origin === origin)) {
+			session.headers = typed;
+			session.loadCard();
+		}
 	};
-	return html`<button onClick=${() => dialog.current.showModal()}>Headers ${headers.length > 0 && html`<span class="chip">${String(headers.length)}</span>`}</button>
-		<dialog ref=${dialog} aria-label="Headers"><form method="dialog" onSubmit=${use}>
+	return html`<button onClick=${() => dialog.current.showModal()}>Headers ${known.length > 0 && html`<span class="chip">${known.length}</span>`}</button>
+		<dialog ref=${dialog} aria-label="Headers"><form class="column" method="dialog" onSubmit=${use}>
 			<h2>Headers</h2>
 			<p class="hint">For ${origin} only, forgotten with this page.</p>
-			${rows.map(({ name, value }, at) => html`<div class="header-row">
-				<input aria-label="Name" value=${name} onInput=${(event) => set(at, { name: event.target.value })} />
-				<input aria-label="Value" type="password" autocomplete="off" placeholder="Bearer …" value=${value} onInput=${(event) => set(at, { value: event.target.value })} />
+			${[...known, [known.length ? "" : "Authorization"], [""]].map(([name, value], at) => html`<div key=${at}>
+				<input aria-label="Name" pattern=${"[\\w.\\-]+"} defaultValue=${name} />
+				<input aria-label="Value" type="password" autocomplete="off" placeholder="Bearer …" defaultValue=${value} />
 			</div>`)}
-			<div class="buttons">
-				<button type="button" onClick=${() => setRows([...rows, { name: "", value: "" }])}>Add</button>
-				<span class="space" />
-				<button class="primary">Use</button>
-			</div>
+			<button class="primary">Use</button>
 		</form></dialog>`;
 }
 
 function Theme() {
-	const isSystemDark = useMedia("(prefers-color-scheme: dark)");
-	const [theme, setTheme] = useState("");
-	const other = (theme || (isSystemDark ? "dark" : "light")) === "dark" ? "light" : "dark";
+	const { style } = document.documentElement;
+	const isDark = style.colorScheme ? style.colorScheme === "dark" : DARK.matches;
+	const other = isDark ? "light" : "dark";
 	const change = () => {
-		document.documentElement.dataset.theme = other;
-		setTheme(other);
+		style.colorScheme = other;
+		changed();
 	};
-	return html`<button aria-label="Use the ${other} theme" onClick=${change}>${other === "dark" ? "☾" : "☀"}</button>`;
+	return html`<button aria-label="Use the ${other} theme" onClick=${change}>${isDark ? "☀" : "☾"}</button>`;
 }
 
-const page = new Console();
-render(html`<${App} console=${page} />`, document.body);
-page.load();
+WIDE.onchange = DARK.onchange = changed;
+changed.render = () => render(html`<${App} />`, document.body);
+load();

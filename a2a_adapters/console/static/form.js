@@ -1,63 +1,39 @@
 // A form for what a JSON schema describes.
 import { html, useState } from "./ui.js";
-import { shown } from "./text.js";
+import { Field } from "./field.js";
+import { asText, shown } from "./text.js";
+
+const KINDS = { email: "email", uri: "url", date: "date", number: "number", integer: "number", string: "text", boolean: "checkbox" };
 
 export function Form({ schema, onAnswer }) {
-	const [problem, setProblem] = useState("");
 	const root = resolved(schema, schema);
 	const isRecord = root.properties || root.type === "object";
-	const properties = isRecord ? (root.properties ?? {}) : { answer: root };
-	const needed = isRecord ? (root.required ?? []) : ["answer"];
+	const { properties = {}, required = [] } = isRecord ? root : { properties: { answer: root }, required: ["answer"] };
 	// The protocol's objects have no order: needed ones come first.
-	const names = [...new Set([...needed, ...Object.keys(properties)])].filter((name) => properties[name]);
+	const names = [...new Set([...required, ...Object.keys(properties)])].filter((name) => properties[name]);
 	const fields = names.map((name) => [name, resolved(properties[name], schema)]);
+	// What is undefined is not sent.
+	const [given, setGiven] = useState(() => Object.fromEntries(fields.map(([name, { type, default: begin }]) => [name, begin ?? (type === "boolean" ? false : undefined)])));
 	const submit = (event) => {
 		event.preventDefault();
-		const data = new FormData(event.target);
-		try {
-			const given = fields.map(([name, field]) => [name, typed(data.getAll(name), field)]);
-			const answer = Object.fromEntries(given.filter(([, value]) => value !== undefined));
-			onAnswer(isRecord ? answer : answer.answer);
-		} catch {
-			setProblem("Lists and objects are written as JSON.");
-		}
+		onAnswer(isRecord ? given : given.answer);
 	};
-	return html`<form class="form" onSubmit=${submit}>
-		${fields.map(
-			([name, field]) => html`<label class="field" key=${name}>
-				<b>${shown(field.title ?? name)}${!needed.includes(name) && html` <small>optional</small>`}</b>
-				<${Field} name=${name} field=${field} required=${needed.includes(name)} />
-				${field.description && html`<small>${shown(field.description)}</small>`}
-			</label>`,
-		)}
-		${problem && html`<p class="error" role="alert">${problem}</p>`}
-		<div><button class="primary">Answer</button></div>
+	return html`<form class="form column" onSubmit=${submit}>
+		${fields.map(([name, field]) => {
+			const { type, items, format, title = name, description, default: begin, minimum: min, maximum: max } = field;
+			const isMany = type === "array";
+			const isNeeded = required.includes(name);
+			const options = choices(isMany ? items : field);
+			const kind = KINDS[format] ?? KINDS[type];
+			const onValue = (value) => setGiven({ ...given, [name]: value === "" ? undefined : options && !isMany ? value[0] : value });
+			return html`<${Field} key=${name} name=${name} hint=${description} ...${{ options, min, max, onValue }} multiple=${isMany}
+				label=${html`${shown(title)}${!isNeeded && html` <small>optional</small>`}`}
+				required=${isNeeded && type !== "boolean"} type=${kind} read=${kind === "number" ? Number : kind ? String : JSON.parse}
+				step=${type === "integer" ? 1 : "any"} checked=${given[name] === true}
+				value=${options && given[name]} defaultValue=${asText(begin)} />`;
+		})}
+		<button class="primary">Answer</button>
 	</form>`;
-}
-
-const KINDS = { email: "email", uri: "url", date: "date", number: "number", integer: "number", string: "text" };
-
-function Field({ name, field, required }) {
-	const isMany = field.type === "array";
-	const options = choices(isMany ? field.items : field);
-	if (options) {
-		return html`<select name=${name} required=${required} multiple=${isMany}>
-			${!isMany && html`<option value="">–</option>`}
-			${options.map(
-				({ value, title }, index) =>
-					html`<option value=${String(index)} selected=${value === field.default}>${String(title)}</option>`,
-			)}
-		</select>`;
-	}
-	if (field.type === "boolean") {
-		return html`<input type="checkbox" name=${name} defaultChecked=${field.default === true} />`;
-	}
-	const { minimum: min, maximum: max, default: begin } = field;
-	const kind = KINDS[field.format] ?? KINDS[field.type];
-	const value = begin === undefined || typeof begin === "string" ? begin : JSON.stringify(begin);
-	if (!kind) return html`<textarea name=${name} rows="3" placeholder="JSON" required=${required} defaultValue=${value} />`;
-	const step = field.type === "integer" ? 1 : "any";
-	return html`<input name=${name} type=${kind} required=${required} defaultValue=${value} ...${{ min, max, step }} />`;
 }
 
 function choices(field) {
@@ -66,17 +42,6 @@ function choices(field) {
 	const options = oneOf ?? anyOf;
 	if (!Array.isArray(options) || !options.every((each) => "const" in each)) return null;
 	return options.map((each) => ({ value: each.const, title: each.title ?? each.const }));
-}
-
-/** What was typed, as the schema wants it; undefined if it was nothing. */
-function typed(given, field) {
-	const isMany = field.type === "array";
-	const options = choices(isMany ? field.items : field);
-	if (options && isMany) return given.map((at) => options[at].value);
-	if (field.type === "boolean") return given.length > 0;
-	if (!given[0]) return undefined;
-	if (options) return options[given[0]].value;
-	return field.type === "string" ? given[0] : JSON.parse(given[0]);
 }
 
 /** A schema without references, and without the null that only makes it optional. */

@@ -1,69 +1,57 @@
 // What went over the wire, and how to say it again elsewhere.
-import { Copy, html, span, useChanges, useState } from "./ui.js";
-import { shown } from "./text.js";
-import { textOf } from "./turn.js";
+import { Copy, html, span, useState } from "./ui.js";
+import { isObject, Plain, shown } from "./text.js";
 
-const MOST_SHOWN = 100_000;
-
-export function FramesView({ frames, sessions }) {
-	useChanges(frames);
-	return html`<div class="panel">
-		<ol>${frames.list.map((frame) => html`<${Frame} key=${frame.id} frame=${frame} session=${sessions.find(({ url }) => url === frame.url)} />`)}</ol>
-	</div>`;
+export function Frames({ frames }) {
+	return html`<ol>${frames.map((frame) => html`<${Frame} key=${frame.id} ...${frame} />`)}</ol>`;
 }
 
-function Frame({ frame, session }) {
+function Frame({ body, call, session, headers, at, ms, status }) {
 	const [isOpen, setIsOpen] = useState(false);
-	const { body, call, at, ms, status } = frame;
-	const text = isOpen && JSON.stringify(body, null, 2);
 	return html`<li class="frame"><details onToggle=${(event) => setIsOpen(event.currentTarget.open)}>
 		<summary>
-			${session ? html`<b aria-label="sent">→</b>` : html`<b class="in" aria-label="received">←</b>`}
-			<span class="line ${body?.error ? "bad" : ""}">${shown(session ? call.method : kind(body))}</span>
+			<b aria-label=${session ? "sent" : "received"}>${session ? "→" : "←"}</b>
+			<span class="line ${body.error ? "bad" : ""}">${shown(session ? call.method : kind(body))}</span>
 			<small>${ms >= 0 && `+${span(ms)}`} ${status > 200 && `HTTP ${status}`} <time>${at.toISOString().slice(11, 23)}</time></small>
 		</summary>
-		${isOpen && html`<p class="buttons">
-			<${Copy} label="Copy" text=${() => text} />
-			${session && html`<${Copy} label="Copy as curl" text=${() => asCurl(body, session)} /><${Copy} label="Copy as Python" text=${() => asPython(body, session)} />`}
-		</p>
-		<pre>${shown(text.slice(0, MOST_SHOWN))}</pre>`}
+		${isOpen && html`${session && ["curl", "Python"].map((kind) => html`<${Copy} label="Copy as ${kind}" text=${() => commands(body, headers, session)[kind]} /> `)}
+		<${Plain} text=${JSON.stringify(body, null, 2)} />`}
 	</details></li>`;
 }
 
 function kind({ error, result }) {
 	if (error) return `error ${error.code}`;
-	const state = result?.statusUpdate?.status?.state;
-	if (state) return `status ${String(state).slice(11).toLowerCase()}`;
-	return ["artifactUpdate", "task", "message"].find((name) => result?.[name]) ?? "result";
+	const [name, { status }] = Object.entries(result ?? {}).find(([, value]) => isObject(value)) ?? ["result", {}];
+	return `${name} ${status?.state ?? ""}`;
 }
 
-/** Secrets stay here: what was typed is named as a variable of the shell. */
-const variable = (name) => name.toUpperCase().replace(/\W+/g, "_");
-const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
-
-function asCurl(body, session) {
+/** A call as others make it. Secrets stay here: what was typed is named as a variable of the shell. */
+function commands(body, headers, { agent, card, url, origin, headers: typed }) {
 	// The relay's own address is nobody else's.
-	const others = session.agent.url ? (session.card?.supportedInterfaces ?? []) : [];
+	const others = agent.url ? (card?.supportedInterfaces ?? []) : [];
 	const own = others.find((each) => each.protocolBinding === "JSONRPC" && each.protocolVersion === "1.0");
-	const extensions = body.params.message?.extensions ?? [];
-	const headers = ["Content-Type: application/json", "A2A-Version: 1.0", ...extensions.map((uri) => `A2A-Extensions: ${uri}`)];
-	const url = new URL(URL.canParse(own?.url) ? own.url : session.url);
+	const target = URL.parse(own?.url) ?? new URL(url);
 	// A card may name anybody's server.
-	const typed = [session.origin, location.origin].includes(url.origin) ? session.headers : [];
-	const secrets = typed.map(({ name }) => `-H "${name}: $${variable(name)}"`);
-	return [`curl -N ${quote(url.href)}`, ...headers.map((each) => `-H ${quote(each)}`), ...secrets, `-d ${quote(JSON.stringify(body))}`].join(" \\\n  ");
-}
-
-function asPython({ method, params: { id, message } }, session) {
+	const names = [origin, location.origin].includes(target.origin) ? Object.keys(typed) : [];
+	const secrets = names.map((name) => [name, name.toUpperCase().replace(/\W+/g, "_")]);
+	const plain = Object.entries(headers).filter(([, value]) => value.length);
+	const content = JSON.stringify(body);
+	const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 	const say = JSON.stringify; // JSON's strings are Python's
-	const [header] = session.headers;
-	const key = header && `, auth=ApiKeyAuth(os.environ[${say(variable(header.name))}], ${say(header.name)})`;
-	const { contextId, taskId, parts } = message ?? {};
-	const more = `${contextId ? `, context_id=${say(contextId)}` : ""}${taskId ? `, task_id=${say(taskId)}` : ""}`;
-	const call = message ? `send_sync(${say(textOf(parts))}${more})` : `${method === "CancelTask" ? "cancel" : "get_task"}_sync(${say(id)})`;
-	return `${key ? "import os\n\n" : ""}from a2a_adapters import ${key ? "ApiKeyAuth, " : ""}RemoteAgent
+	const items = [...plain.map(([name, value]) => `${say(name)}: ${say(`${value}`)}`), ...secrets.map(([name, variable]) => `${say(name)}: os.environ[${say(variable)}]`)];
+	return {
+		curl: [
+			`curl -N ${quote(target.href)}`,
+			...plain.map((header) => `-H ${quote(header.join(": "))}`),
+			...secrets.map(([name, variable]) => `-H "${name}: $${variable}"`),
+			`-d ${quote(content)}`,
+		].join(" \\\n  "),
+		Python: `import os
 
-agent = RemoteAgent(${say(session.agent.url || session.url)}${key ?? ""})
-print(agent.${call}.text)
-`;
+import httpx
+
+headers = {${items.join(", ")}}
+print(httpx.post(${say(target.href)}, content=${say(content)}, headers=headers, timeout=None).text)
+`,
+	};
 }

@@ -1,16 +1,17 @@
 // The parts of messages and artifacts (A2A 1.0, section 4.1.6).
 import { html, many, size, useEffect, useState } from "./ui.js";
-import { Link, Markdown, Plain, shown } from "./text.js";
+import { Interface } from "./a2ui.js";
+import { made } from "./surfaces.js";
+import { isObject, Link, Markdown, More, Plain, shown } from "./text.js";
 
 const IMAGES = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
 const MOST = 200;
-const isObject = (value) => typeof value === "object" && value !== null;
 
-export function Parts({ parts }) {
-	return (parts ?? []).map((part, index) => html`<${Part} key=${index} part=${part} />`);
+export function Parts({ parts, session }) {
+	return (parts ?? []).map((part, index) => html`<${Part} key=${index} part=${part} session=${session} />`);
 }
 
-function Part({ part }) {
+function Part({ part, session }) {
 	const { text, raw, url, mediaType } = part;
 	if (typeof text === "string") {
 		const isPlain = mediaType && !/^text\/(x-)?(markdown|plain)/.test(mediaType);
@@ -18,7 +19,9 @@ function Part({ part }) {
 	}
 	if (raw !== undefined) return html`<${File} part=${part} />`;
 	if (url) return html`<p><${Link} to=${url}>${shown(part.filename || url)}<//> <small>${shown(mediaType)}</small></p>`;
-	return html`<${Data} value=${part.data} schema=${part.metadata?.json_schema} />`;
+	const surfaces = part[made] ?? [null];
+	return html`${surfaces.map((surface) => surface && html`<${Interface} surface=${surface} session=${session} />`)}
+		${surfaces.includes(null) && html`<${Data} value=${part.data} schema=${part.metadata?.json_schema} />`}`;
 }
 
 /** A file that came along: an image is shown, everything else only ever saved. */
@@ -26,7 +29,7 @@ function File({ part: { raw, mediaType, filename } }) {
 	const [file, setFile] = useState({});
 	const isImage = IMAGES.test(mediaType);
 	useEffect(() => {
-		const bytes = Uint8Array.from(atob(raw), (char) => char.charCodeAt(0));
+		const bytes = Uint8Array.fromBase64(raw);
 		// Of another type the browser might open it as a page of this server.
 		const blob = new Blob([bytes], { type: isImage ? mediaType : "application/octet-stream" });
 		const url = URL.createObjectURL(blob);
@@ -46,7 +49,7 @@ function Data({ value, schema }) {
 	return html`<div>
 		${schema?.title && html`<b>${shown(schema.title)}</b>`}
 		<${isTable ? Table : Tree} value=${value} fields=${fields} isOpen />
-		${schema && html`<details><summary>Schema</summary><${Tree} value=${schema} isOpen /></details>`}
+		${schema && html`<${Tree} label="Schema" value=${schema} />`}
 	</div>`;
 }
 
@@ -57,19 +60,19 @@ function Table({ value, fields }) {
 			<thead><tr>${columns.map((name) => html`<th title=${fields[name]?.description}>${shown(name)}</th>`)}</tr></thead>
 			<tbody>${rows.map((row) => html`<tr>${columns.map((name) => html`<td>${name in row && html`<${Tree} value=${row[name]} />`}</td>`)}</tr>`)}</tbody>
 		</table></div>
-		${value.length > MOST && html`<p class="hint">${many(value.length - MOST, "more row")} in the frames</p>`}`;
+		<${More} of="rows" count=${value.length - MOST} />`;
 }
 
 /** A value; what is closed is not made before it is opened. */
-export function Tree({ value, fields = {}, isOpen = false, depth = 0 }) {
+export function Tree({ label, value, fields = {}, isOpen = false, depth = 0 }) {
 	const [open, setOpen] = useState(isOpen);
 	const entries = isObject(value) ? Object.entries(value) : [];
 	if (!entries.length) {
 		const text = typeof value === "string" ? value : JSON.stringify(value);
-		return html`<span class="value ${typeof value}">${shown(text?.slice(0, 5000))}</span>`;
+		return html`<span class="value">${shown(text?.slice(0, 5000))}</span>`;
 	}
 	return html`<details open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}>
-		<summary>${many(entries.length, Array.isArray(value) ? "item" : "field")}</summary>
+		<summary>${label ?? many(entries.length, Array.isArray(value) ? "item" : "field")}</summary>
 		${open && html`<dl>${entries.slice(0, MOST).map(
 			([key, item]) => html`<div><dt title=${fields[key]?.description}>${shown(key)}</dt>
 				<dd><${Tree} value=${item} fields=${fields[key]?.properties} isOpen=${entries.length < 12 && depth < 2} depth=${depth + 1} /></dd></div>`,

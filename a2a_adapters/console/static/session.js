@@ -1,5 +1,6 @@
 // A conversation with one agent, and the calls it needs.
-import { newId, Subject } from "./ui.js";
+import { changed, newId } from "./ui.js";
+import { A2UI, Surfaces } from "./surfaces.js";
 import { PROGRESS, Turn } from "./turn.js";
 import { Wire } from "./wire.js";
 
@@ -7,25 +8,24 @@ const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 4000;
 const NOT_FOUND = -32001;
 
-export class Session extends Subject {
+export class Session {
 	draft = "";
 	files = [];
 	turns = [];
-	contextId = "";
+	surfaces = new Surfaces();
 	abort = null;
-	headers = [];
+	headers = {};
 
 	constructor(agent, frames) {
-		super();
 		this.agent = agent;
 		this.url = new URL(agent.path, document.baseURI).href;
 		this.origin = new URL(agent.url || this.url).origin;
-		this.wire = new Wire(this.url, frames, () => this.headers);
+		this.wire = new Wire(this, frames);
 	}
 
 	set(values) {
 		Object.assign(this, values);
-		this.changed();
+		changed();
 	}
 
 	attach(files) {
@@ -34,7 +34,7 @@ export class Session extends Subject {
 
 	async loadCard() {
 		try {
-			this.set({ card: await this.wire.card(), cardError: null });
+			this.set({ card: await this.wire.get(new URL(".well-known/agent-card.json", this.url), { cache: "no-cache" }), cardError: null });
 		} catch (cardError) {
 			this.set({ cardError });
 		}
@@ -43,7 +43,11 @@ export class Session extends Subject {
 	/** Forget the conversation; what runs goes on at the agent. */
 	startNew() {
 		this.abort?.abort();
-		this.set({ abort: null, turns: [], contextId: "" });
+		this.set({ abort: null, turns: [], contextId: undefined, surfaces: new Surfaces() });
+	}
+
+	get isEmpty() {
+		return !this.draft.trim() && !this.files.length;
 	}
 
 	get running() {
@@ -56,13 +60,13 @@ export class Session extends Subject {
 	}
 
 	send(parts) {
-		const { asking, contextId, card } = this;
-		const message = { messageId: newId(), role: "ROLE_USER", parts };
-		if (contextId) message.contextId = contextId;
-		if (asking) message.taskId = asking.taskId;
-		if (card?.capabilities?.extensions?.some(({ uri }) => uri === PROGRESS)) message.extensions = [PROGRESS];
-		const turn = Object.assign(new Turn(), { sent: parts, message, known: asking?.artifacts ?? [] });
-		turn.taskId = asking?.taskId ?? "";
+		const { asking, contextId, card, surfaces } = this;
+		const { taskId, artifacts: known } = asking ?? {};
+		const spoken = card?.capabilities?.extensions?.map(({ uri }) => uri) ?? [];
+		const extensions = [PROGRESS, A2UI].filter((uri) => spoken.includes(uri));
+		const metadata = spoken.includes(A2UI) ? surfaces.metadata : undefined;
+		const message = { messageId: newId(), role: "ROLE_USER", parts, contextId, taskId, extensions, metadata };
+		const turn = Object.assign(new Turn(), { sent: parts, message, known, taskId });
 		this.turns.push(turn);
 		return this.retry(turn);
 	}
@@ -82,6 +86,7 @@ export class Session extends Subject {
 		this.startNew();
 		const turn = new Turn();
 		turn.fold({ task });
+		this.surfaces.take(turn);
 		this.set({ turns: [turn], contextId: turn.contextId });
 		if (!turn.isSettled) this.follow(turn);
 	}
@@ -94,9 +99,8 @@ export class Session extends Subject {
 		const { running, abort } = this;
 		if (!running) return;
 		this.set({ isStopping: true });
-		if (running.taskId && !running.trouble) {
-			await this.cancel(running.taskId).then((task) => running.fold({ task })).catch((error) => (running.error = error));
-		}
+		const fold = (task) => running.fold({ task });
+		if (running.taskId && !running.trouble) await this.cancel(running.taskId).then(fold).catch((error) => (running.error = error));
 		abort.abort();
 	}
 
@@ -104,9 +108,8 @@ export class Session extends Subject {
 		return this.wire.call("CancelTask", { id }, AbortSignal.timeout(1e4));
 	}
 
-	list(status, contextId, pageToken) {
-		const filters = Object.entries({ status, contextId, pageToken }).filter(([, value]) => value);
-		return this.wire.call("ListTasks", { pageSize: 50, historyLength: 1, ...Object.fromEntries(filters) });
+	list(filters) {
+		return this.wire.call("ListTasks", { pageSize: 50, historyLength: 1, ...filters });
 	}
 
 	/** Read a task to its end: by its stream, or by asking where there is none (any more). */
@@ -135,6 +138,7 @@ export class Session extends Subject {
 				for await (const event of open(signal)) {
 					if (signal.aborted) return;
 					turn.fold(event);
+					this.surfaces.take(turn);
 					turn.trouble = "";
 					if (!event.task) pause = FIRST_PAUSE; // who can only be asked is asked more and more seldom
 					this.set({ contextId: turn.contextId || this.contextId });
@@ -145,7 +149,7 @@ export class Session extends Subject {
 				if (!error.isPassing || !turn.taskId) turn.error = error;
 			}
 			if (signal.aborted || turn.error || turn.isSettled || !turn.taskId) break;
-			this.changed();
+			changed();
 			await rest(pause, signal);
 			pause = Math.min(pause * 2, LONGEST_PAUSE);
 			open = this.#subscribing(turn);

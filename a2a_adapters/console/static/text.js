@@ -8,24 +8,27 @@ const NESTED = /^(?![-* \t]+$)(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t])){9}/m; /
 const MOST_MARKS = 1_500; // in a paragraph: reading them takes quadratic time
 
 // What hides words from readers: control, zero-width and bidirectional characters, and tags.
-// Joiners stay where scripts and emoji need them.
+// Joiners and variations stay where scripts and emoji need them.
 const HIDDEN =
-	/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e0fff}]|(?<![\p{L}\p{M}\p{Extended_Pictographic}\ufe0f])[\u200c\u200d]/gu;
+	/[[\p{Cc}\p{DI}\u2028\u2029\ufff9-\ufffb]--[\t\n\r\u034f\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f]]|(?<![\p{L}\p{M}\p{Extended_Pictographic}\ufe0f])[\u200c\u200d]/gv;
+
+export const isObject = (value) => typeof value === "object" && value !== null;
+export const asText = (value) => (isObject(value) ? JSON.stringify(value) : String(value ?? ""));
 
 /** Text whose hidden characters are told by their numbers. */
 export function shown(value) {
-	const text = String(value ?? "");
-	const hidden = [...(text.match(HIDDEN) ?? [])].map((char) => {
+	const text = asText(value);
+	const hidden = text.match(HIDDEN)?.map((char) => {
 		const code = char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
 		return html`<span class="hidden-char" title="cannot be seen">U+${code}</span>`;
 	});
-	return text.split(HIDDEN).flatMap((part, at) => [part, hidden[at]]);
+	return text.split(HIDDEN).flatMap((part, at) => [part, hidden?.[at]]);
 }
 
+export const More = ({ of, count }) => count > 0 && html`<p class="hint">${count} more ${of} are in the frames.</p>`;
+
 export function Plain({ text }) {
-	const more = text.length - MOST_SHOWN;
-	return html`<pre class="plain" dir="auto">${shown(text.slice(0, MOST_SHOWN))}</pre>
-		${more > 0 && html`<p class="hint">${String(more)} more characters are in the frames.</p>`}`;
+	return html`<pre class="plain" dir="auto">${shown(text.slice(0, MOST_SHOWN))}</pre><${More} of="characters" count=${text.length - MOST_SHOWN} />`;
 }
 
 export function Link({ to, children }) {

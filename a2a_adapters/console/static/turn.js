@@ -1,46 +1,34 @@
-// One message and what came of it: the events of a task, folded.
+// One message and what came of it.
+import { isObject } from "./text.js";
 
 export const PROGRESS = "urn:a2a-adapters:extension:progress:v1";
 
-const ENDED = /COMPLETED|FAILED|REJECTED|CANCELED/;
-const ASKING = /INPUT_REQUIRED|AUTH_REQUIRED/;
-
 export class Turn {
-	sent = null; // the user's parts; nothing for a task that was begun elsewhere
-	taskId = "";
-	contextId = "";
-	state = "";
+	sent; // the user's parts; nothing for a task that was begun elsewhere
+	said; // the message of the state, or in place of a task
+	known; // the artifacts that the task had before
 	artifacts = [];
-	known = []; // those that the task had before
-	said = null; // the message of the state, or in place of a task
 	steps = [];
 	history = [];
-	error = null;
-	trouble = "";
 	began = performance.now();
-	took = 0;
 
 	get fresh() {
-		const known = new Set(this.known.map((artifact) => JSON.stringify(artifact)));
+		const known = new Set(this.known?.map((artifact) => JSON.stringify(artifact)));
 		return this.artifacts.filter((artifact) => !known.has(JSON.stringify(artifact)));
 	}
 
-	get hasEnded() {
-		return this.isReply || ENDED.test(this.state);
-	}
-
 	get asks() {
-		return ASKING.test(this.state);
+		return /_REQUIRED$/.test(this.state);
 	}
 
 	get isSettled() {
-		return this.hasEnded || this.asks;
+		return this.isReply || this.asks || /(COMPLETED|FAILED|REJECTED|CANCELED)$/.test(this.state);
 	}
 
 	/** Take an event of a stream (A2A 1.0, section 3.2.3). */
 	fold({ task, message, statusUpdate, artifactUpdate }) {
-		this.taskId = task?.id ?? statusUpdate?.taskId ?? artifactUpdate?.taskId ?? this.taskId;
-		const { contextId } = task ?? message ?? statusUpdate ?? artifactUpdate ?? {};
+		const { taskId = this.taskId, contextId } = task ?? statusUpdate ?? artifactUpdate ?? message ?? {};
+		this.taskId = task?.id ?? taskId;
 		this.contextId = contextId || this.contextId;
 		if (task) {
 			this.artifacts = (task.artifacts ?? []).map(joined);
@@ -67,8 +55,9 @@ export class Turn {
 		const at = new Date();
 		const { type, id, name, arguments: given, result, is_error: isError, data } = parts.at(-1)?.data ?? {};
 		const step = this.steps.findLast((each) => each.name && each.id === id && !each.done);
-		if (type === "tool_result" && step) Object.assign(step, { done: at, result, isError });
-		else if (name) this.steps.push({ id, name, given, at, ...(type === "tool_result" && { done: at, result, isError }) });
+		const outcome = type === "tool_result" && { done: at, result, isError };
+		if (outcome && step) Object.assign(step, outcome);
+		else if (name) this.steps.push({ id, name, given, at, ...outcome });
 		else this.steps.push({ text: textOf(parts), data, at });
 	}
 
@@ -80,22 +69,15 @@ export class Turn {
 	}
 }
 
-/** How a question may be answered: by what a schema describes, by one of some words. */
-export function answers(message) {
-	const values = (message?.parts ?? []).map((part) => part.data?.value ?? part.data);
-	const schemas = (message?.parts ?? []).map(schemaOf);
-	const words = values.flatMap((value) => value?.review_configs ?? [])[0]?.allowed_decisions;
-	return { schema: schemas.find(Boolean), words: Array.isArray(words) ? words.filter((word) => word !== "edit") : [] };
+export function answers({ parts = [] }) {
+	const reviews = parts.flatMap(({ data }) => (data?.value ?? data)?.review_configs ?? []);
+	const words = reviews[0]?.allowed_decisions;
+	return { schema: parts.map(schemaOf).find(Boolean), words: Array.isArray(words) ? words.filter((word) => word !== "edit") : [] };
 }
 
-export function schemaOf(part) {
-	const schema = part.data?.response_schema;
-	return typeof schema === "object" ? schema : null;
-}
+export const schemaOf = ({ data }) => isObject(data?.response_schema) && data.response_schema;
 
-export function textOf(parts) {
-	return (parts ?? []).map((part) => part.text ?? "").join("");
-}
+export const textOf = (parts = []) => parts.map((part) => part.text ?? "").join("");
 
 function joined(artifact) {
 	const parts = [];
@@ -103,7 +85,7 @@ function joined(artifact) {
 	return { ...artifact, parts };
 }
 
-/** Append a part; text goes on where the text before it ended. */
+/** Text goes on where the text before it ended. */
 function add(parts, part) {
 	const last = parts.at(-1) ?? {};
 	const goesOn = typeof part.text === "string" && typeof last.text === "string";
