@@ -8,13 +8,12 @@ import sys
 
 from a2a_adapters import RemoteAgent
 from tests.processes import started
-
-A2A_ADAPTERS = [sys.executable, "-m", "a2a_adapters"]
+from tests.warm import warm
 
 
 def make(folder, framework):
     options = ["--framework", framework, "--name", "My Host"]
-    subprocess.run([*A2A_ADAPTERS, "init", str(folder), *options], check=True)
+    subprocess.run(warm("-m", "a2a_adapters", "init", str(folder), *options), check=True)
 
 
 def check(folder, framework, monkeypatch):
@@ -28,7 +27,7 @@ def check(folder, framework, monkeypatch):
         check=True,
     )
     monkeypatch.chdir(folder)
-    with started([*A2A_ADAPTERS, "serve", "--port", "0"]) as url:
+    with started(warm("-m", "a2a_adapters", "serve", "--port", "0")) as url:
         agent = RemoteAgent(url)
         assert agent.describe_sync().name == "My Host"
         for _ in range(2):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import pty
 import subprocess
+import sys
 import tomllib
 
 import pytest
 
-from tests.cli.projects import A2A_ADAPTERS, check, make
+from tests.cli.projects import check, make
 from tests.processes import PATIENCE
+from tests.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
@@ -42,7 +44,7 @@ def test_nothing_is_overwritten(tmp_path):
 )
 def test_what_goes_wrong_is_one_line(options, told, tmp_path):
     done = subprocess.run(
-        [*A2A_ADAPTERS, "init", *options],
+        warm("-m", "a2a_adapters", "init", *options),
         capture_output=True,
         text=True,
         check=False,
@@ -57,8 +59,9 @@ def test_what_goes_wrong_is_one_line(options, told, tmp_path):
 
 def test_a_terminal_is_asked(tmp_path):
     leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "a2a_adapters", "init"]
     with subprocess.Popen(
-        [*A2A_ADAPTERS, "init"], stdin=follower, stdout=subprocess.PIPE, cwd=tmp_path, text=True
+        command, stdin=follower, stdout=subprocess.PIPE, cwd=tmp_path, text=True
     ) as process:
         os.write(leader, b'langgraph\nThe "Best" Host\n')
         output, _ = process.communicate(timeout=PATIENCE)
