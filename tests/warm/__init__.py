@@ -26,13 +26,19 @@ esac
 """
 
 
-def warm(*arguments: str) -> list[str]:
-    """Return the command that runs `-m module` or a script as a fresh interpreter would."""
-    return [*_relay(), *arguments]
+def warm(*arguments: str, prepared: str = "") -> list[str]:
+    """Return the command that runs `-m module` or a script as a fresh interpreter would.
+
+    Args:
+        *arguments: Those of the interpreter.
+        prepared: What the process calls once, before it is forked for these commands, because it
+            takes long: a function without arguments, as `module:name`.
+    """
+    return [*_relay(prepared), *arguments]
 
 
 @cache
-def _relay() -> list[str]:
+def _relay(prepared: str) -> list[str]:
     """Start the warm process, which ends with this one, and return the command that reaches it."""
     folder = tempfile.TemporaryDirectory()
     address = str(Path(folder.name) / "warm")
@@ -46,7 +52,7 @@ def _relay() -> list[str]:
         listener.bind(address)
         listener.listen()
         process = subprocess.Popen(
-            [sys.executable, _HERE / "process.py", str(listener.fileno()), interpreter],
+            [sys.executable, _HERE / "process.py", str(listener.fileno()), interpreter, prepared],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             pass_fds=[listener.fileno()],

@@ -33,10 +33,15 @@ NEEDED = (
 )
 
 
-def warm_up():
-    """Import what commands need, but for what needs an extra that is not installed."""
+def warm_up(prepared):
+    """Import what commands need, but for what needs an extra that is not installed.
+
+    Returns:
+        What it has set in the environment.
+    """
     from a2a_adapters import bindings, calling, cli, serving
 
+    before = set(os.environ.items())
     for module in NEEDED:
         with suppress(ImportError):
             importlib.import_module(module)
@@ -47,6 +52,9 @@ def warm_up():
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             with suppress(ImportError):
                 importlib.import_module(module.name)
+    if prepared:
+        pkgutil.resolve_name(prepared)()
+    return dict(set(os.environ.items()) - before)
 
 
 def wait_for_command(listener):
@@ -160,11 +168,13 @@ if __name__ == "__main__":
     atexit.register(leave, ended)  # before all that is imported, and so called after it
     # Not ignored: a fork that is not yet ready for Ctrl-C would never hear of it.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    warm_up()
+    listener, interpreter, prepared = sys.argv[1:]
+    made = warm_up(prepared)
     gc.freeze()  # what is here stays, a fork need not look it through
-    listener, sys.executable = sys.argv[1:]
+    sys.executable = interpreter
     try:
-        run(*wait_for_command(socket.socket(fileno=int(listener))))
+        arguments, folder, environment = wait_for_command(socket.socket(fileno=int(listener)))
+        run(arguments, folder, environment | made)
         ended["code"] = 0
     except SystemExit as end:
         ended["code"] = 0 if end.code is None else end.code

@@ -17,6 +17,9 @@ from tests.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * PATIENCE)
 
+LITELLM = "a2a_adapters_router.models:litellm"
+"""What imports litellm, which takes seconds."""
+
 
 class Replicas:
     """Starts processes that serve one router over one provider."""
@@ -31,7 +34,8 @@ class Replicas:
     def running(self):
         command = ["-m", "a2a_adapters", "serve", str(self._file), "--port", "0"]
         environment = {**os.environ, "ROUTER_KEY": KEY}
-        return launched(warm(*command, "--storage", self._storage), environment)
+        command = warm(*command, "--storage", self._storage, prepared=LITELLM)
+        return launched(command, environment)
 
 
 async def test_a_hundred_calls_at_once_to_two_processes_keep_a_budget_for_forty(tmp_path):
