@@ -17,10 +17,12 @@ UNMEASURED := attack e2e fuzz plugins test_docs.py test_imports.py test_install.
 UNVERSIONED := attack console fuzz bindings/test_intake.py checks/test_seeds.py \
 	e2e/test_isolation.py plugins/agno/test_bodies.py \
 	plugins/autogen/test_isolation.py plugins/autogen/test_resources.py \
-	plugins/omniroute/test_bodies.py plugins/router/test_spending.py remote/test_budgets.py \
-	security/test_memory.py security/test_values.py storage/test_crash.py storage/test_kill.py \
-	storage/test_resume.py test_docs.py test_imports.py test_load.py test_processes.py \
-	test_public_api.py test_warm.py
+	plugins/omniroute/test_bodies.py plugins/router/test_processes.py \
+	plugins/router/test_spending.py remote/test_budgets.py replicas/test_bars.py \
+	replicas/test_callers.py replicas/test_chaos.py replicas/test_proxy.py \
+	security/test_memory.py security/test_values.py storage/test_crash.py \
+	storage/test_kill.py storage/test_resume.py test_docs.py test_imports.py test_load.py \
+	test_processes.py test_public_api.py test_warm.py
 VERSIONED := $(UNVERSIONED:%=--ignore=tests/%) --ignore-glob='*/test_examples.py'
 # The main environment has the lowest openai-agents, which would raise the lowest pydantic.
 VERSIONED += --ignore=tests/plugins/openai_agents
