@@ -77,9 +77,8 @@ function Headers({ session: { headers, origin } }) {
 			session.loadCard();
 		}
 	};
-	return html`<button onClick=${() => dialog.current.showModal()}>Headers ${known.length > 0 && html`<span class="chip">${known.length}</span>`}</button>
+	return html`<button onClick=${() => dialog.current.showModal()}>Headers ${known.length || ""}</button>
 		<dialog ref=${dialog} aria-label="Headers"><form class="column" method="dialog" onSubmit=${use}>
-			<h2>Headers</h2>
 			<p class="hint">For ${origin} only, forgotten with this page.</p>
 			${[...known, [known.length ? "" : "Authorization"], [""]].map(([name, value], at) => html`<div key=${at}>
 				<input aria-label="Name" pattern=${"[\\w.\\-]+"} defaultValue=${name} />

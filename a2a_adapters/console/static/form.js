@@ -50,7 +50,7 @@ function resolved(schema, root, depth = 0) {
 	if (depth > 9) return found;
 	const path = String(found.$ref ?? "").match(/^#\/(.+)/)?.[1].split("/");
 	const target = path?.reduce((place, key) => place?.[key], root);
-	const others = Array.isArray(found.anyOf) ? found.anyOf.filter((each) => each?.type !== "null") : [];
+	const others = found.anyOf?.filter?.((each) => each?.type !== "null") ?? [];
 	const only = target ?? (others.length === 1 ? others[0] : null);
 	if (Array.isArray(found.type)) found.type = found.type.find((each) => each !== "null");
 	return only ? { ...resolved(only, root, depth + 1), ...found, anyOf: undefined } : found;

@@ -6,7 +6,6 @@ import { Wire } from "./wire.js";
 
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 4000;
-const NOT_FOUND = -32001;
 
 export class Session {
 	draft = "";
@@ -120,7 +119,7 @@ export class Session {
 			try {
 				yield* wire.stream("SubscribeToTask", params, signal);
 			} catch (error) {
-				if (signal.aborted || error.isPassing || error.code === NOT_FOUND) throw error;
+				if (signal.aborted || error.isPassing || error.code === -32001) throw error;
 				yield { task: await wire.call("GetTask", params, signal) };
 			}
 		};

@@ -45,7 +45,7 @@ export function Tasks({ session, onOpen }) {
 
 function Row({ task: { id, status = {}, history }, open, cancel }) {
 	const said = textOf((history?.at(-1) ?? status.message)?.parts) || id;
-	const at = status.timestamp ? new Date(status.timestamp).toLocaleString() : "";
+	const at = status.timestamp && new Date(status.timestamp).toLocaleString();
 	return html`<li class="task">
 		<button class="open" onClick=${() => open(id)}>
 			<span class="line">${shown(said.slice(0, 120))}</span>

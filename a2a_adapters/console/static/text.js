@@ -7,7 +7,7 @@ const MOST_SHOWN = 200_000;
 const NESTED = /^(?![-* \t]+$)(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t])){9}/m; // deeper than anybody writes
 const MOST_MARKS = 1_500; // in a paragraph: reading them takes quadratic time
 
-// What hides words from readers: control, zero-width and bidirectional characters, and tags.
+// Characters that hide words from readers.
 // Joiners and variations stay where scripts and emoji need them.
 const HIDDEN =
 	/[[\p{Cc}\p{DI}\u2028\u2029\ufff9-\ufffb]--[\t\n\r\u034f\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f]]|(?<![\p{L}\p{M}\p{Extended_Pictographic}\ufe0f])[\u200c\u200d]/gv;

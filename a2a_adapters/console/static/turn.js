@@ -71,8 +71,8 @@ export class Turn {
 
 export function answers({ parts = [] }) {
 	const reviews = parts.flatMap(({ data }) => (data?.value ?? data)?.review_configs ?? []);
-	const words = reviews[0]?.allowed_decisions;
-	return { schema: parts.map(schemaOf).find(Boolean), words: Array.isArray(words) ? words.filter((word) => word !== "edit") : [] };
+	const words = reviews[0]?.allowed_decisions?.filter?.((word) => word !== "edit") ?? [];
+	return { schema: parts.map(schemaOf).find(Boolean), words };
 }
 
 export const schemaOf = ({ data }) => isObject(data?.response_schema) && data.response_schema;
