@@ -150,12 +150,13 @@ class GroupCommit:
         return [*waiting, *self._apart.values()]
 
     async def aclose(self, seconds: float) -> None:
-        """Write what is left, so many seconds long at most."""
+        """Write what is left, so many seconds long at most; once is enough."""
         self._is_closed = True
-        if self._worker is None:
+        worker, self._worker = self._worker, None
+        if worker is None:
             return
         await self.drain(seconds)
-        workers = [self._worker, *self._apart.values()]
+        workers = [worker, *self._apart.values()]
         for worker in workers:
             worker.cancel()
         await asyncio.wait(workers, timeout=1)

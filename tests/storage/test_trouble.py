@@ -127,13 +127,15 @@ async def test_who_waits_until_a_state_is_stored_need_not_wait_for_the_next():
             self.stored = [asyncio.Event(), asyncio.Event()]
             self.begun = iter(self.stored)
 
+        def is_anybodys(self, task):
+            return False
+
         async def put(self, task, owner, previous, *_, **__):
             await next(self.begun).wait()
             return previous
 
     store = Halting()
-    version = TaskVersion(1)
-    page = PatientPage(store, CALLER, version, TaskState.TASK_STATE_WORKING)
+    page = PatientPage(store, CALLER, TaskVersion(1), None)
     task, event = Task(id="1"), TaskStatusUpdateEvent(task_id="1")
 
     async def save():
