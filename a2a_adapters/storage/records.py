@@ -16,7 +16,7 @@ from a2a_adapters.storage.lease import living
 from a2a_adapters.storage.schema import key, messages, processes, tasks
 from a2a_adapters.storage.state_rows import SaveState
 from a2a_adapters.storage.task_rows import ANYBODY, HANDED_OVER, DeleteTask, SaveTask, stored
-from a2a_adapters.storage.turns import Joining
+from a2a_adapters.storage.turns import Joining, is_running
 from a2a_adapters.storage.upsert import upsert
 
 if TYPE_CHECKING:
@@ -219,7 +219,9 @@ class TakeOver(Write):
             return list(self._taken.values())
         # One that was paused may be alive again.
         still = self._is_gone(connection, tasks)
-        is_left = tasks.c.agent == self._agent, tasks.c.process.in_(gone), still
+        is_left = [tasks.c.agent == self._agent, tasks.c.process.in_(gone), still]
+        if self._is_shared:
+            is_left.append(~_more_comes(connection.dialect.name))
         names = await _names(connection, is_left)
         is_handed_over = tasks.c.process.startswith(HANDED_OVER)
         statement = (
@@ -262,6 +264,20 @@ def _holders() -> CTE:
 
 
 _HOLDERS = _holders()
+
+
+def _more_comes(dialect: str) -> ColumnElement[bool]:
+    """Return the condition that a process is about to hand over more of a task's conversation.
+
+    Who takes one of its tasks has to take them all, lest two processes work on them at once.
+    """
+    others = tasks.alias()
+    names = ("context", "agent", "owner")
+    same = (others.c[name] == tasks.c[name] for name in names)
+    hands_over = HANDED_OVER + others.c.process == tasks.c.process
+    is_alive = others.c.process.in_(living(dialect))
+    more = select(others.c.id).where(*same, hands_over, is_running(others.c.state), is_alive)
+    return more.correlate(tasks).exists()
 
 
 async def _names(

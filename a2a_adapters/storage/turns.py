@@ -15,13 +15,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TypeAlias
 
-    from sqlalchemy import Select
+    from sqlalchemy import ColumnElement, Select
     from sqlalchemy.ext.asyncio import AsyncConnection
 
     _Row: TypeAlias = dict[str, Any]
 
 _RUNNING = (states.UNSPECIFIED, *sorted(states.ACTIVE))
 """The states of tasks that the agent works on, or will."""
+
+
+def is_running(state: ColumnElement[int]) -> ColumnElement[bool]:
+    """Return the condition that the agent works on a task, or will."""
+    return state.in_([literal_column(str(int(each))) for each in _RUNNING])
 
 
 def _running(agent: Any, owner: Any, context: Any, process: Any) -> Select[tuple[str]]:
@@ -31,7 +36,7 @@ def _running(agent: Any, owner: Any, context: Any, process: Any) -> Select[tuple
         columns.context == context,  # by the index of the few that have a process
         columns.process.is_not(None),
         columns.process != process,
-        columns.state.in_([literal_column(str(int(state))) for state in _RUNNING]),
+        is_running(columns.state),
         columns.agent.is_not_distinct_from(agent),
         columns.owner.is_not_distinct_from(owner),
     )

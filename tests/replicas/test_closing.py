@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from sqlalchemy import select
 
 from a2a_adapters import InputRequired, Limits, TextDelta
 from a2a_adapters.protocol.errors import ServerBusyError
 from a2a_adapters.storage.records import AcceptMessage
+from a2a_adapters.storage.schema import tasks
+from a2a_adapters.storage.task_rows import HANDED_OVER
 from tests.replicas.test_shared import ANN, COMPLETED, WORKING, Replica, Steps, text_of, until
 from tests.storage.postgresql import new_database
 from tests.storage.test_database import end_lease
@@ -113,3 +116,41 @@ async def test_what_another_process_has_left_is_not_taken_up(replicas, hold):
     one.say("end")
     await closing
     assert one.agent.calls == ["own"]
+
+
+@pytest.fixture
+async def hasty():
+    url = new_database()
+    async with Replica(url).running() as one, Replica(url).running() as other:
+        yield one, other
+
+
+async def test_tasks_of_a_conversation_that_are_handed_over_one_by_one_are_taken_together(
+    hasty, monkeypatch
+):
+    one, other = hasty
+    first = await working(one, "talk")
+    queued = sent(one, "second", "talk")
+    live, may_go = one.runtime._live.known(first.id), asyncio.Event()
+    hand_over = live.hand_over
+
+    async def later():
+        await may_go.wait()
+        await hand_over()
+
+    async def processes():
+        return await other.storage.database.read(select(tasks.c.process))
+
+    await until(processes, lambda found: len(found) == 2)
+    monkeypatch.setattr(live, "hand_over", later)
+    closing = asyncio.ensure_future(one.runtime.aclose())
+    await until(processes, lambda found: any(row.process[0] == HANDED_OVER for row in found))
+    await other.runtime._takeover.sweep()
+    assert other.agent.calls == []
+    may_go.set()
+    other.say("a ", "end", "b ", "end")
+    with pytest.raises(ServerBusyError):
+        await queued
+    await closing
+    assert text_of(await sent(other, "second", "talk")) == "b "
+    assert other.agent.calls == ["talk", "second"]
