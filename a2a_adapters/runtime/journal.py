@@ -17,6 +17,7 @@ from a2a.server.cluster.version import TaskVersion
 from a2a.types import TaskArtifactUpdateEvent
 
 from a2a_adapters.concurrency import in_background, shielded
+from a2a_adapters.concurrency.alarm import fair_timeout
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.store import MemoryTaskStore
@@ -342,9 +343,11 @@ class PatientPage(StoredPage):
         """Wait until what is being saved is stored."""
         if self._saving is None:
             return
-        _, late = await asyncio.wait([self._saving], timeout=PATIENCE_SECONDS)
-        if late:
-            raise StorageUnavailableError
+        try:
+            async with fair_timeout(PATIENCE_SECONDS):
+                await asyncio.wait([self._saving])
+        except TimeoutError as error:
+            raise StorageUnavailableError from error
 
     def waits_for(self, event: Event, state: TaskState) -> bool:
         """Tell whether the stored task would say something else of who has to act next."""

@@ -8,10 +8,12 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import DataError, IntegrityError, ProgrammingError, StatementError
 
+from a2a_adapters.concurrency.alarm import Alarm
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.storage.engine import STATEMENT_SECONDS, is_away
 from a2a_adapters.storage.locks import locking, take
@@ -186,8 +188,7 @@ class GroupCommit:
         self._wake.set()
         if patience is None:
             return await future
-        loop = asyncio.get_running_loop()
-        alarm = loop.call_later(patience + _seconds(write), self._give_up, future)
+        alarm = Alarm(patience + _seconds(write), partial(self._give_up, future))
         try:
             return await future
         finally:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
+from a2a_adapters.concurrency.alarm import fair_timeout
 from a2a_adapters.errors import ConfigurationError, MissingExtraError
 from a2a_adapters.observability.process import StorageFigures
 from a2a_adapters.protocol.errors import StorageUnavailableError
@@ -141,7 +142,7 @@ class Database:
             StorageUnavailableError: They could not be read in time.
         """
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
+            async with fair_timeout(PATIENCE_SECONDS):
                 return await self._read(query)
         except TimeoutError as error:
             self.health.suspect("it takes too long")

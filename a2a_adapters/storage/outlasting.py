@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from a2a_adapters.concurrency.alarm import fair_timeout
 from a2a_adapters.concurrency.background import let_fail
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.storage.health import PATIENCE_SECONDS
@@ -46,7 +48,9 @@ class OutlastingWrite:
             self._writing = asyncio.ensure_future(self._database.write(self._make()))
             self._writing.add_done_callback(let_fail)
         writing = self._writing
-        await asyncio.wait({writing}, timeout=PATIENCE_SECONDS)
+        with suppress(TimeoutError):
+            async with fair_timeout(PATIENCE_SECONDS):
+                await asyncio.wait({writing})
         if not writing.done():
             self._database.health.suspect("it takes too long")
             raise StorageUnavailableError

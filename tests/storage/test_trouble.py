@@ -9,11 +9,13 @@ import pytest
 from a2a.server.cluster.version import TaskVersion
 from a2a.server.context import ServerCallContext
 from a2a.types import GetTaskRequest, ListTasksRequest, Task, TaskState, TaskStatusUpdateEvent
+from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.journal import PatientPage
 from tests.storage.conftest import before_statements, storage_at
+from tests.storage.test_contract import store_of
 from tests.storage.test_messages import message, runtime_of
 
 CALLER = ServerCallContext()
@@ -68,6 +70,18 @@ async def test_messages_are_refused_and_nothing_is_begun(storage, caplog):
     assert storage.is_ready
     assert calls == ["0"]
     await runtime.aclose()
+
+
+async def test_a_loop_that_stood_still_is_no_outage(storage, monkeypatch):
+    loop, stood = asyncio.get_running_loop(), 0.0
+    now = loop.time()
+    monkeypatch.setattr(loop, "time", lambda: now + stood)
+    reading = asyncio.ensure_future(storage.database.read(text("SELECT 1")))
+    saving = asyncio.ensure_future(store_of(storage).delete("unknown", CALLER))
+    await asyncio.sleep(0)
+    stood = 60.0
+    assert [tuple(row) for row in await reading] == [(1,)]
+    await saving
 
 
 def uuid(number):
