@@ -49,6 +49,14 @@ def pytest_collection(session):
         gc.collect()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    """Find what garbage is left; pytest and the interpreter would go on to look five times."""
+    while gc.collect():
+        pass
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def old_python(tmp_path_factory):
     """Return the interpreter of an environment with a2a-sdk 0.3, its server included."""
