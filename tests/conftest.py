@@ -11,6 +11,7 @@ import sys
 from importlib.util import find_spec
 
 import pytest
+from hypothesis import settings
 from xdist.workermanage import NodeManager
 
 from a2a_adapters.observability.logs import JsonFormatter
@@ -24,6 +25,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # What a worker measured is written last of all when it ends: xdist kills one that takes longer.
 NodeManager.EXIT_TIMEOUT = PATIENCE
+
+# An example may take as long as a busy machine takes for it.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 # crewai is large: its tests have an environment of their own, see the Makefile.
 collect_ignore = [] if find_spec("crewai") else ["plugins/crewai"]

@@ -63,7 +63,7 @@ async def test_nothing_of_a_mixed_answer_is_lost():
     assert sum(len(artifact.parts) for artifact in reply.artifacts) == len(reply.parts)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=8))
 def test_however_a_text_is_cut_it_arrives_as_it_was(pieces):
     async def pour(text: str) -> AsyncIterator[str]:

@@ -125,7 +125,7 @@ def test_wrong_bodies_get_errors():
                     answer = response.json()
                     assert answer.keys() & {"result", "error", "detail"}
 
-    @settings(deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(suppress_health_check=list(HealthCheck))
     @given(st.lists(st.tuples(paths, (json_values | calls).map(json.dumps) | st.binary())))
     def check(posts):
         asyncio.run(post_all([*posts, (CALLS["send"], "[" * 5000)]))

@@ -110,7 +110,7 @@ def test_wrong_bodies_get_errors():
                 assert answer["jsonrpc"] == "2.0"
                 assert ("result" in answer) != ("error" in answer)
 
-    @settings(deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(suppress_health_check=list(HealthCheck))
     @given(st.lists((json_values | calls | asks).map(json.dumps) | st.binary(), max_size=5))
     def check(bodies):
         asyncio.run(post_all([*bodies, "[" * 5000, '{"a":' * 300 + "1" + "}" * 300]))
