@@ -175,7 +175,6 @@ async def test_a_question_is_asked_in_the_terminal(url):
         (["http://xn--a/", "x"], 2, "is not a URL"),
         (["{url}", "x", "--file", "nowhere.png"], 2, "cannot be read"),
         (["{url}", "x", "--header", "secret"], 2, "'Name: value'"),
-        (["agents.example.org", "x"], 2, "is not of the form"),
         (["http://127.0.0.1:9", "x"], 3, "cannot be reached"),
         (["{url}", "refuse"], 1, "rejected the task: Not today [2J."),
         (["{url}", "x", "--task", "unknown"], 1, "refused"),

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from a2a_adapters.cli.addresses import as_url
+from a2a_adapters.cli.addresses import as_url, is_address
 from a2a_adapters.cli.client.parameters import read_parameters
 from a2a_adapters.cli.options import Verbose
 
@@ -35,8 +35,7 @@ def chat(
     from a2a_adapters.cli.conversation import find_agent  # noqa: PLC0415
     from a2a_adapters.cli.local import served  # noqa: PLC0415
 
-    url = as_url(agent)
-    with nullcontext(url) if "://" in url else served(agent) as address:
+    with nullcontext(as_url(agent)) if is_address(agent) else served(agent) as address:
         reader, printer = make_reader(), make_printer(save)
 
         async def talk() -> int:

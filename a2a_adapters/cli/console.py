@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 import typer
 
-from a2a_adapters.cli.addresses import as_url
 from a2a_adapters.cli.client.parameters import read_parameters
 from a2a_adapters.cli.options import Verbose
 from a2a_adapters.errors import UnsafeHostError
 
 
 def console(
-    agents: Annotated[list[str], typer.Argument(metavar="URL...", show_default=False)],
+    agents: Annotated[list[str], typer.Argument(metavar="AGENT...", show_default=False)],
     header: Annotated[
         list[str] | None, typer.Option(help="A header to send, as in 'X-API-Key: secret'.")
     ] = None,
@@ -32,6 +32,8 @@ def console(
 ) -> None:
     """Show a page to talk with agents elsewhere, until interrupted."""
     # These cost a second that --help need not wait.
+    from a2a_adapters.calling import HeadersAuth, RemoteOptions  # noqa: PLC0415
+    from a2a_adapters.cli.several import Host  # noqa: PLC0415
     from a2a_adapters.net.addresses import is_loopback  # noqa: PLC0415
     from a2a_adapters.relay import RelayedAgent, build_relay  # noqa: PLC0415
     from a2a_adapters.relay.server import run  # noqa: PLC0415
@@ -41,7 +43,11 @@ def console(
             f"{host} lets other machines call these agents through this one: leave --host away, "
             "or pass --allow-unauthenticated"
         )
-    urls = [as_url(each) for each in agents]
-    relayed = [RelayedAgent(url.partition("://")[2].rstrip("/"), url) for url in urls]
-    app = build_relay(relayed, headers=read_parameters(header or []), timeout=timeout)
-    run(app, host, port)
+    headers = read_parameters(header or [])
+    auth = HeadersAuth(headers) if headers else None
+    relayed = []
+    for typed in agents:
+        named = Host(typed, auth, RemoteOptions(timeout=timeout))
+        name = typed.rpartition("://")[2].rstrip("/")
+        relayed.append(RelayedAgent(name, str(asyncio.run(named.agent())), named.address))
+    run(build_relay(relayed, headers=headers, timeout=timeout), host, port)

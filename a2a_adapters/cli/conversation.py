@@ -10,6 +10,7 @@ import typer
 
 from a2a_adapters.calling import HeadersAuth, RemoteAgent, RemoteOptions
 from a2a_adapters.calling.card import InvalidCardError, agent_url
+from a2a_adapters.cli.addresses import as_web_url
 from a2a_adapters.cli.client.oauth.stored import stored_token
 from a2a_adapters.cli.several import Host
 from a2a_adapters.errors import RemoteAgentError, RemoteAnswerError
@@ -33,7 +34,8 @@ async def find_agent(
         RemoteAgentError: The host does not answer, or wants credentials.
     """
     options = RemoteOptions(timeout=seconds, progress=True)
-    auth = HeadersAuth(headers) if headers else stored_token(agent_url(reference), options)
+    typed = agent_url(as_web_url(reference))
+    auth = HeadersAuth(headers) if headers else stored_token(typed, options)
     host = Host(reference, auth, options)
     url = str(await host.agent())
     agent = RemoteAgent(url, auth=auth, options=options, named_by=host.address)

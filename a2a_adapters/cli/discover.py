@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from a2a_adapters.cli.addresses import as_url
+from a2a_adapters.cli.addresses import as_web_url
 from a2a_adapters.cli.client.command import client_command
 from a2a_adapters.cli.exits import NoCardError
 from a2a_adapters.cli.tables import print_table
@@ -30,10 +30,10 @@ def discover(
     host: Annotated[str, typer.Argument(metavar="HOST", show_default=False)] = "",
 ) -> None:
     """List the agents of a host: those of its AI Catalog, or the only one."""
-    url = as_url(host or access.agent_card)
-    if not url:
+    typed = host or access.agent_card
+    if not typed:
         raise ConfigurationError("name a host")
-    found = asyncio.run(_discover(url if "://" in url else f"https://{url}", access))
+    found = asyncio.run(_discover(as_web_url(typed), access))
     if access.is_json:
         listed = [
             {"name": each.name, "address": each.address, "description": each.description}

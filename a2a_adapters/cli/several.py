@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from a2a_adapters.calling.card import agent_url
 from a2a_adapters.calling.catalog import read_catalog
-from a2a_adapters.cli.addresses import as_url
+from a2a_adapters.cli.addresses import as_web_url
 from a2a_adapters.cli.exits import NoCardError
 from a2a_adapters.errors import A2AAdaptersError
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
@@ -37,8 +37,7 @@ class Host:
 
     def __init__(self, typed: str, auth: httpx.Auth | None, options: RemoteOptions) -> None:
         address, _, name = typed.partition("#")
-        url = as_url(address)
-        self.address = url if "://" in url else f"https://{url}"
+        self.address = as_web_url(address)
         self._name = unquote(name)
         self._auth = auth
         self._options = options

@@ -20,6 +20,7 @@ from starlette.routing import Mount, Route
 from a2a_adapters.calling.card import agent_url
 from a2a_adapters.calling.connection import Connections
 from a2a_adapters.calling.options import RemoteOptions
+from a2a_adapters.calling.trust import Trust
 from a2a_adapters.console import ConsoleAgent, console_routes
 from a2a_adapters.console.pages import CONSOLE_PATH
 from a2a_adapters.console.typed import typed_headers
@@ -49,10 +50,13 @@ class RelayedAgent:
     Attributes:
         name: What the page calls it.
         url: Its address, or its card's.
+        named_by: The address of who named it, if that is not the user: on other hosts than that one
+            it gets none of the headers.
     """
 
     name: str
     url: str
+    named_by: str = ""
 
 
 def build_relay(
@@ -78,11 +82,13 @@ def build_relay(
     handlers, routes, listed = [], [], []
     for number, agent in enumerate(agents, 1):
         url = agent_url(agent.url)
-        handler = RelayHandler(Connections(url, None, _TypedAuth(headers or {}), options, url))
+        origin = agent_url(agent.named_by) if agent.named_by else url
+        own = headers if headers and Trust(origin, ()).gets_credentials(url) else {}
+        handler = RelayHandler(Connections(url, None, _TypedAuth(own), options, origin))
         handlers.append(handler)
         path = f"/agents/{number}"
         routes.append(Mount(path, routes=_routes(handler)))
-        listed.append(ConsoleAgent(agent.name, f"{path}/", str(url), headers or {}))
+        listed.append(ConsoleAgent(agent.name, f"{path}/", str(url), own))
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncGenerator[None]:

@@ -112,6 +112,22 @@ async def test_a_host_that_a_catalog_names_gets_no_credentials(run):
     assert not [value for _, value in sent if b"s3cret" in value]
 
 
+@pytest.mark.parametrize("host", ["agents.invalid", "agents.invalid:8443", "agents.invalid#poet"])
+async def test_a_host_without_a_scheme_is_asked_by_https(run, host):
+    address = host.partition("#")[0]
+    for command in (["send", host, "hi"], ["call", host, "hi"], ["chat", host], ["check", host]):
+        done = await run(*command, text="hi")
+        assert f"https://{address}/.well-known/" in done.stderr, command
+        assert done.returncode == 3
+
+
+@pytest.mark.parametrize("target", ["app.py", "./app.py", "my.app:chain", "app"])
+async def test_what_may_be_a_target_is_no_host(run, target):
+    done = await run("chat", target)
+    assert done.returncode == 2
+    assert "https://" not in done.stderr
+
+
 async def test_a_card_that_lacks_something(url, run, tmp_path):
     card = json.loads((await run("card", "get", url, "-o", "json")).stdout)
     del card["version"], card["skills"]

@@ -71,6 +71,25 @@ async def test_headers_of_the_command_line_go_along_and_are_not_told():
         assert "secret" not in (await http.get(f"{url}/console/agents.json")).text
 
 
+async def test_an_agent_that_another_host_names_gets_no_headers():
+    inner, sent = build_app(clerk), []
+
+    async def app(scope, receive, send):
+        sent.extend(scope.get("headers", ()))
+        await inner(scope, receive, send)
+
+    async with running(app) as url:
+        agents = [RelayedAgent("clerk", url, named_by="http://127.0.0.1:1")]
+        relay = build_relay(agents, headers={"Authorization": "Bearer secret-of-ada"})
+        async with running(relay) as console, httpx.AsyncClient(base_url=console) as http:
+            call = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}}
+            answer = await http.post("/agents/1/", json=call, headers={"A2A-Version": "1.0"})
+            assert answer.json()["result"]["tasks"] == []
+            assert (await http.post("/console/check/0")).status_code == 200
+    assert sent
+    assert not [value for _, value in sent if b"secret-of-ada" in value]
+
+
 async def test_it_leads_to_the_named_agents_only():
     async with relayed(clerk) as url, httpx.AsyncClient(base_url=url) as http:
         call = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}}
