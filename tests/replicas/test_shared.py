@@ -30,14 +30,12 @@ from a2a_adapters import (
     as_executor,
 )
 from a2a_adapters.protocol.card import build_card
-from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.journal import Caller
 from a2a_adapters.runtime.shared import SharedRuntime
 from tests.push.support import OPEN, inbox
 from tests.replicas.carriers import CARRIERS
 from tests.storage.conftest import storage_at
 from tests.storage.postgresql import new_database
-from tests.storage.test_database import end_lease
 from tests.storage.test_messages import message
 
 ANN = ServerCallContext(user=Caller("ann"))
@@ -126,12 +124,19 @@ class Replica:
         return self.runtime.on_subscribe_to_task(SubscribeToTaskRequest(id=task.id), ANN)
 
 
-@pytest.fixture(params=CARRIERS)
-async def replicas(request):
+@asynccontextmanager
+async def two_over(carrier):
+    """Run two processes that talk by a carrier of this name."""
     url = new_database()
-    bus = CARRIERS[request.param](url).bus
+    bus = CARRIERS[carrier](url).bus
     async with Replica(url, bus).running() as one, Replica(url, bus).running() as other:
         yield one, other
+
+
+@pytest.fixture(params=CARRIERS)
+async def replicas(request):
+    async with two_over(request.param) as both:
+        yield both
 
 
 def text_of(task):
@@ -172,7 +177,7 @@ async def test_a_task_is_as_its_caller_was_told_wherever_it_is_asked_for(replica
     await until(lambda: other.get(task), lambda task: task.status.state == COMPLETED)
 
 
-async def test_a_stream_elsewhere_has_every_event_once_and_in_order(replicas):
+async def test_a_stream_elsewhere_has_every_event_once_and_in_order(replicas, caplog):
     one, other = replicas
     task = await one.begin()
     words = [f"{number} " for number in range(200)]
@@ -182,7 +187,9 @@ async def test_a_stream_elsewhere_has_every_event_once_and_in_order(replicas):
     one.say(*words[50:], "end")
     events += [event async for event in stream]
     assert isinstance(events[0], Task)
-    assert not any(isinstance(event, Task) for event in events[1:])
+    # On a busy machine the bus may lose its connection: a reader gets the whole task anew then.
+    told_anew = sum(isinstance(event, Task) for event in events[1:])
+    assert told_anew <= caplog.text.count("the bus has lost its connection")
     assert heard(events) == "".join(words)
     assert events[-1].status.state == COMPLETED
     with pytest.raises(UnsupportedOperationError):
@@ -286,39 +293,6 @@ async def test_a_message_that_comes_again_elsewhere_is_read_to_the_question(repl
     assert told == asked
 
 
-async def test_who_follows_a_task_stays_with_it_when_its_process_dies(replicas):
-    one, other = replicas
-    task = await one.begin()
-    one.say("a ")
-    stream = other.follow(task)
-    events = [await anext(stream)]
-    await until(lambda: other.get(task), lambda task: text_of(task) == "a ")
-    one.runtime._upkeep.close()
-    await one.storage.database.bus.aclose()
-    await end_lease(one.storage, only=True)
-    other.say("a ", "b ", "end")
-    events += [event async for event in stream]
-    assert heard(events) == "a b "
-    assert events[-1].status.state == COMPLETED
-    assert other.agent.calls == ["go"]
-
-
-async def test_a_task_of_a_dead_process_is_cancelled_as_soon_as_its_lease_has_ended(replicas):
-    one, other = replicas
-    task = await one.begin()
-    await until(lambda: other.get(task), lambda task: task.status.state == WORKING)
-    one.runtime._upkeep.close()
-    await one.storage.database.bus.aclose()
-    cancelling = asyncio.ensure_future(
-        other.runtime.on_cancel_task(CancelTaskRequest(id=task.id), ANN)
-    )
-    await asyncio.sleep(0.1)
-    assert not cancelling.done()
-    other.runtime._upkeep.close()  # nobody takes it over meanwhile
-    await end_lease(one.storage, only=True)
-    assert (await cancelling).status.state == TaskState.TASK_STATE_CANCELED
-
-
 async def test_who_is_to_be_notified_may_be_said_to_any_process(replicas):
     one, other = replicas
     task = await one.begin()
@@ -333,19 +307,6 @@ async def test_who_is_to_be_notified_may_be_said_to_any_process(replicas):
         assert deaf.bodies == []
 
 
-async def test_a_process_that_stops_hands_its_readers_over(replicas):
-    one, other = replicas
-    task = await one.begin()
-    stream = other.follow(task)
-    events = [await anext(stream)]
-    other.say("a ", "end")
-    await one.runtime.aclose()
-    await one.storage.aclose(1)
-    events += [event async for event in stream]
-    assert heard(events) == "a "
-    assert events[-1].status.state == COMPLETED
-
-
 async def test_a_refusal_is_that_of_the_process_that_has_the_task(replicas):
     one, other = replicas
     task = await one.begin()
@@ -356,51 +317,3 @@ async def test_a_refusal_is_that_of_the_process_that_has_the_task(replicas):
     )
     with pytest.raises(InvalidParamsError, match="belongs to another context"):
         await anext(stream)
-
-
-async def left_behind(one, other):
-    """Return a task whose process is dead, and that no other takes over yet."""
-    task = await one.begin()
-    await until(lambda: other.get(task), lambda task: task.status.state == WORKING)
-    other.runtime._upkeep.close()
-    one.runtime._upkeep.close()
-    await one.storage.database.bus.aclose()
-    await end_lease(one.storage, only=True)
-    return task
-
-
-async def test_a_message_to_a_task_that_nobody_has_comes_after_its_takeover(replicas):
-    one, other = replicas
-    task = await left_behind(one, other)
-    with pytest.raises(StorageUnavailableError, match="try again"):
-        await other.send("more", task, message_id="message-2")
-    request = message("more", message_id="message-2", task_id=task.id)
-    with pytest.raises(StorageUnavailableError, match="try again"):
-        await anext(other.runtime.on_message_send_stream(request, ANN))
-    assert other.agent.calls == []
-    other.say("first ", "end")
-
-    async def swept():  # the first sweep may find what one that was cut off has looked for
-        await other.runtime._sweep()
-        return await other.get(task)
-
-    done = await until(swept, lambda task: task.status.state == COMPLETED)
-    assert text_of(done) == "first "
-    assert other.agent.calls == ["go"]
-
-
-async def test_a_streamed_message_that_a_dead_process_never_heard_is_not_lost(replicas):
-    one, other = replicas
-    task = await one.begin()
-    await until(lambda: other.get(task), lambda task: task.status.state == WORKING)
-    other.runtime._upkeep.close()
-    one.runtime._upkeep.close()
-    await one.storage.database.bus.aclose()
-    request = message("more", message_id="message-2", task_id=task.id)
-    stream = other.runtime.on_message_send_stream(request, ANN)
-    beginning = asyncio.ensure_future(anext(stream))
-    await asyncio.sleep(0.1)
-    assert not beginning.done()
-    await end_lease(one.storage, only=True)
-    with pytest.raises(StorageUnavailableError, match="try again"):
-        await beginning

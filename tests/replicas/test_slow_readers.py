@@ -9,12 +9,20 @@ import pytest
 
 from a2a_adapters import TextDelta
 from a2a_adapters.protocol.errors import ReaderBehindError
+from a2a_adapters.storage import batches, notify
 from tests.replicas.test_shared import LIMITS, Replica, Steps, heard, until
 from tests.storage.postgresql import new_database
 
 CHUNK = 10_000
 CHUNKS = 2_000
-PATIENT = replace(LIMITS, subscriber_bytes=1024 * 1024, subscriber_seconds=600)
+PATIENT = replace(LIMITS, subscriber_bytes=1024 * 1024, subscriber_seconds=600, lease_seconds=600)
+
+
+@pytest.fixture(autouse=True)
+def a_patient_bus(monkeypatch):
+    """Lose nothing on a busy machine: a reader would get the whole task anew."""
+    monkeypatch.setattr(notify, "ANSWER_SECONDS", 600)
+    monkeypatch.setattr(batches, "ANSWER_SECONDS", 600)
 
 
 class Flood(Steps):
