@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import DataError, IntegrityError, ProgrammingError, StatementError
 
-from a2a_adapters.concurrency.alarm import Alarm
+from a2a_adapters.concurrency.alarm import Alarm, fair_timeout
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.storage.engine import STATEMENT_SECONDS, is_away
 from a2a_adapters.storage.locks import locking, take
@@ -279,7 +279,7 @@ class GroupCommit:
         writes = [write for write, _ in batch]
         began = time.monotonic()
         try:
-            async with asyncio.timeout(_limit(writes)):
+            async with fair_timeout(_limit(writes)):
                 results = await self._transaction(writes)
         except Exception as error:
             if is_away(error):

@@ -11,6 +11,8 @@ from weakref import WeakSet
 
 from sqlalchemy import event
 
+from a2a_adapters.concurrency.alarm import fair_timeout
+
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -52,5 +54,5 @@ async def break_off(connection: Any) -> None:
         with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as wire:
             wire.shutdown(socket.SHUT_RDWR)
     with suppress(TimeoutError):
-        async with asyncio.timeout(_PATIENCE_SECONDS), connection.lock:
+        async with fair_timeout(_PATIENCE_SECONDS), connection.lock:
             await connection.close()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import psycopg
 from psycopg import sql
 
+from a2a_adapters.concurrency.alarm import Alarm, fair_timeout
 from a2a_adapters.storage.batches import ANSWER_SECONDS, BEAT_SECONDS, BatchBus
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class NotifyBus(BatchBus):
     @asynccontextmanager
     async def _connection(self) -> AsyncGenerator[_Connection]:
         _, options = self._engine.dialect.create_connect_args(self._engine.url)
-        async with asyncio.timeout(2 * ANSWER_SECONDS):
+        async with fair_timeout(2 * ANSWER_SECONDS):
             connection = await psycopg.AsyncConnection.connect(**options, autocommit=True)
         try:
             yield connection
@@ -84,7 +85,7 @@ def _answering(connection: _Connection, seconds: float) -> Generator[None]:
 
     A statement that is cancelled would wait for its end: with psycopg 3.2 for ever.
     """
-    alarm = asyncio.get_running_loop().call_later(seconds, _cut, connection)
+    alarm = Alarm(seconds, partial(_cut, connection))
     try:
         yield
     finally:

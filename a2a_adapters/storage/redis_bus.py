@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -11,6 +10,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
+from a2a_adapters.concurrency.alarm import fair_timeout
 from a2a_adapters.errors import ConfigurationError
 from a2a_adapters.storage.batches import ANSWER_SECONDS, BEAT_SECONDS, BatchBus
 
@@ -77,12 +77,12 @@ class RedisBus(BatchBus):
 
     async def _send(self) -> None:
         async def deliver(payloads: Sequence[Payload], seconds: float) -> None:
-            async with asyncio.timeout(seconds), self._redis.pipeline(transaction=False) as pipe:
+            async with fair_timeout(seconds), self._redis.pipeline(transaction=False) as pipe:
                 for process, payload in payloads:
                     pipe.publish(_CHANNEL + process, payload)
                 await pipe.execute()
 
-        async with asyncio.timeout(2 * ANSWER_SECONDS):
+        async with fair_timeout(2 * ANSWER_SECONDS):
             await self._redis.ping()
         await self._send_by(deliver)
 
