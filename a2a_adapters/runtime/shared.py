@@ -146,13 +146,7 @@ class SharedRuntime(Runtime):
     async def _passed_on(
         self, process: str, params: SendMessageRequest, context: ServerCallContext
     ) -> bytes | None:
-        """Return the answer of a process that has the conversation; None if it has it no more.
-
-        Args:
-            process: That process; empty is the one that has just taken the task.
-            params: What it is sent.
-            context: Who sends it.
-        """
+        """Return the answer of who has the conversation (no process: has just taken it), if any."""
         try:
             if not process:
                 return await self._elsewhere(params.message.task_id, "SendMessage", params, context)
@@ -192,14 +186,14 @@ class SharedRuntime(Runtime):
         if not self._is_left_behind(live):
             return
         load = partial(self._journal.load, live.task_id, ServerCallContext(user=live.user))
-        before = await load()
-        place = await self._storage.place_of(live.owner, live.task_id)
+        before, place = await load(), await self._storage.place_of(live.owner, live.task_id)
         after = await load()
-        if place.process is not None:
-            raise ConversationElsewhereError
         # Between two looks another process may have taken the task, or ended its work on it.
         has_moved = before and after and before.version != after.version
-        if has_moved or (after and after.task.status.state not in states.ACTIVE):
+        is_over = after and after.task.status.state not in states.ACTIVE
+        if is_over and self._is_left_behind(live):
+            self._live.forget(live)  # else all who want something of it would wait for each other
+        if place.process is not None or has_moved or is_over:
             raise ConversationElsewhereError
 
     async def _check_turn(self, live: LiveTask, message: Message) -> None:
@@ -217,7 +211,7 @@ class SharedRuntime(Runtime):
         """Return the stream of a task that has not ended."""
         with OperationGuard("SubscribeToTask"):
             place = await self._place(params.id, context)
-            is_here = place.is_ours or not params.id
+            is_here = self._is_here(params.id, place)
             if is_here or (await self._live.find(params.id, context)).is_over:
                 return await super().open_subscription(params, context)
             return await self._followed(params.id, context, self._subscriber(context))
@@ -230,7 +224,7 @@ class SharedRuntime(Runtime):
         subscriber: Subscriber,
     ) -> Subscription:
         while (place := await self._place(first.task_id, context)).process is None:
-            is_here = first.run is not None or place.is_ours
+            is_here = first.run is not None or self._is_here(first.task_id, place)
             if is_here or await self._repeats.is_answered(first, params.message, context):
                 return await super()._read_again(first, params, context, subscriber)
             await asyncio.sleep(_PAUSE_SECONDS)  # until a process has taken it over
@@ -251,11 +245,15 @@ class SharedRuntime(Runtime):
         owner = context.user.user_name
         place = await self._storage.place_of(owner, task_id)
         live = self._live.known(task_id)
-        if live is None or live.runs or live.holders or live.owner != owner or live.task is None:
-            return place
-        if not place.is_ours:
+        is_used = live and (live.runs or live.holders or live.owner != owner or live.task is None)
+        if live and not is_used and not place.is_ours:
             self._live.forget(live)
         return place
+
+    def _is_here(self, task_id: str, place: Place) -> bool:
+        """Tell whether a task is ours, and not one whose work has yet to go on here."""
+        live = self._live.known(task_id)
+        return place.is_ours and not (task_id and (live is None or self._is_left_behind(live)))
 
     async def _elsewhere(
         self, task_id: str, operation: str, params: Proto, context: ServerCallContext
@@ -297,15 +295,15 @@ class SharedRuntime(Runtime):
     ) -> AsyncGenerator[Sequence[Event]]:
         """Yield a task's events, whoever works on it, until it ends or asks.
 
-        Args:
-            task_id: The task; empty if `call` is to begin it.
-            context: Who reads.
-            call: The message that is yet to be sent to its process.
-            process: That process, if it is known.
+        `call` is a message that is yet to be sent, to `process` if that is known; it begins the
+        task if `task_id` is empty.
         """
         told: TaskStatus | None = None
         while True:
             place = Place(process) if process else await self._place(task_id, context)
+            if place.is_ours and not self._is_here(task_id, place):
+                await asyncio.sleep(_PAUSE_SECONDS)
+                continue
             before, process, is_at_rest = told, None, call is None and place == Place()
             try:
                 batches = (
@@ -344,20 +342,20 @@ class SharedRuntime(Runtime):
     ) -> AsyncGenerator[Sequence[Event]]:
         """Yield a task's events as long as it stays where it is."""
         subscribe = SubscribeToTaskRequest(id=task_id)
-        sent = None if call is None else SendMessageRequest.FromString(call.params)
         if place.process is not None:
             call = call or Call.of("SubscribeToTask", subscribe, context)
             async with aclosing(self._peers.read(place.process, call)) as parts:
                 async for part in parts:
                     yield list(unpack(part))
-        else:
-            if sent is not None:  # whom it was for is gone, and has not heard it
-                subscription = await super()._open(sent, context)
-            else:
-                subscription = await super().open_subscription(subscribe, context)
-            async with aclosing(subscription.events()) as events:
-                async for event in events:
-                    yield [event]
+            return
+        if call is None:
+            subscription = await super().open_subscription(subscribe, context)
+        else:  # whom it was for is gone, and has not heard it
+            sent = SendMessageRequest.FromString(call.params)
+            subscription = await super()._open(sent, context)
+        async with aclosing(subscription.events()) as events:
+            async for event in events:
+                yield [event]
 
     async def _serve(self, call: Call) -> AsyncGenerator[bytes]:
         """Do what another process calls for."""

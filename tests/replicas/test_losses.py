@@ -164,3 +164,39 @@ async def test_it_is_read_beyond_the_takeover_when_its_process_is_gone(url):
         assert heard(events) == "a "
         assert events[-1].status.state == COMPLETED
         assert {event.id for event in events if isinstance(event, Task)} == {task.id}
+
+
+@pytest.mark.parametrize("kind", ["subscribed", "sent again"])
+async def test_it_is_read_though_it_is_just_being_taken_over(url, kind, monkeypatch):
+    async with Replica(url).running() as one, Replica(url).running() as other:
+        task = await one.begin()
+        for replica in (one, other):
+            replica.runtime._upkeep.close()
+        await one.storage.database.bus.aclose()
+        await end_lease(one.storage, only=True)
+        is_taken, goes_on = asyncio.Event(), asyncio.Event()
+        adopt = other.runtime._live.adopt
+
+        async def late(left):
+            is_taken.set()
+            await goes_on.wait()
+            return await adopt(left)
+
+        async def resumed():
+            await other.runtime._sweep()
+            return other.agent.calls
+
+        monkeypatch.setattr(other.runtime._live, "adopt", late)
+        sweeping = asyncio.ensure_future(until(resumed, bool))
+        await is_taken.wait()
+        again = other.runtime.on_message_send_stream(message("go"), ANN)
+        stream = other.follow(task) if kind == "subscribed" else again
+        beginning = asyncio.ensure_future(anext(stream))
+        await asyncio.wait([beginning], timeout=0.2)
+        goes_on.set()
+        await sweeping
+        other.say("a ", "end")
+        events = [await beginning] + [event async for event in stream]
+        await again.aclose()
+        assert heard(events) == "a "
+        assert events[-1].status.state == COMPLETED

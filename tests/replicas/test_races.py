@@ -10,6 +10,7 @@ from a2a.types import CancelTaskRequest, TaskPushNotificationConfig, TaskState
 from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
 
 from a2a_adapters.protocol.ids import new_uuid
+from a2a_adapters.storage.interface import Place
 from tests.push.support import inbox
 from tests.replicas.test_losses import INPUT_REQUIRED
 from tests.replicas.test_shared import ANN, COMPLETED, Replica, heard, text_of, until
@@ -17,6 +18,7 @@ from tests.storage.postgresql import new_database
 from tests.storage.test_messages import message
 
 QUESTIONS = 8
+MANY = 40
 CANCELED = TaskState.TASK_STATE_CANCELED
 
 
@@ -159,6 +161,32 @@ async def test_a_task_that_is_cancelled_twice_at_once_is_cancelled(replicas, cap
             else:
                 assert each.status.state == CANCELED
     assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
+
+
+async def test_a_task_that_ends_while_many_want_to_cancel_it_is_over_for_all(replicas, monkeypatch):
+    one, other = replicas
+    task = await one.begin()
+    storage, known = other.runtime._storage, other.runtime._live.known
+    place_of, is_over = storage.place_of, asyncio.Event()
+    all_look = asyncio.Barrier(MANY + 1)
+
+    async def late(*args):
+        if known(task.id) is None:
+            return Place()
+        if not is_over.is_set():
+            await all_look.wait()
+            await is_over.wait()
+        return await place_of(*args)
+
+    monkeypatch.setattr(storage, "place_of", late)
+    request = CancelTaskRequest(id=task.id)
+    cancelling = [other.runtime.on_cancel_task(request, ANN) for _ in range(MANY)]
+    told = asyncio.gather(*cancelling, return_exceptions=True)
+    await all_look.wait()
+    one.say("end")
+    await until(lambda: one.get(task), lambda task: task.status.state == COMPLETED)
+    is_over.set()
+    assert {type(each) for each in await told} == {TaskNotCancelableError}
 
 
 async def test_a_task_that_is_answered_and_cancelled_at_once_has_one_end(replicas, caplog):

@@ -100,9 +100,11 @@ class Replica:
     async def running(self):
         await self.storage.start()
         await self.runtime.start()
-        yield self
-        await self.runtime.aclose()
-        await self.storage.aclose(1)
+        try:
+            yield self
+        finally:
+            await self.runtime.aclose()
+            await self.storage.aclose(1)
 
     def say(self, *words):
         for word in words:
