@@ -110,10 +110,19 @@ async def clock(monkeypatch):
 async def test_an_alarm_waits_for_a_loop_that_stood_still(clock):
     rung = []
     Alarm(4, lambda: rung.append(clock[0]))
-    for seconds in (10, 5.9, 0.15, 10):
+    for seconds in (7, 2.9, 0.15, 10):
         clock[0] += seconds
         await turns()
-    assert rung == [pytest.approx(116.05)]
+    assert rung == [pytest.approx(110.05)]
+
+
+async def test_an_alarm_does_not_wait_for_ever_for_a_loop_that_stands_still_again_and_again(clock):
+    rung = []
+    Alarm(4, lambda: rung.append(clock[0]))
+    for _ in range(9):
+        clock[0] += 10
+        await turns()
+    assert rung == [120.0]
 
 
 async def test_a_cancelled_alarm_is_silent(clock):

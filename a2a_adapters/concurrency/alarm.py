@@ -15,7 +15,8 @@ _PUNCTUAL_SECONDS = 0.1
 class Alarm:
     """Calls a function after some seconds, and later by as much as it was itself held up.
 
-    An event loop that stood still has not taken what came meanwhile: it gets the time for that.
+    An event loop that stood still has not taken what came meanwhile: it gets the time for that,
+    up to as many seconds in all.
 
     Args:
         seconds: After how long it calls.
@@ -25,15 +26,17 @@ class Alarm:
     def __init__(self, seconds: float, ring: Callable[[], object]) -> None:
         self._loop = asyncio.get_running_loop()
         self._ring = ring
+        self._grace = seconds
         self._due = self._loop.time() + seconds
         self._timer = self._loop.call_at(self._due, self._look)
 
     def _look(self) -> None:
         now = self._loop.time()
-        late = now - self._due
+        late = min(now - self._due, self._grace)
         if late <= _PUNCTUAL_SECONDS:
             self._ring()
             return
+        self._grace -= late
         self._due = now + late
         self._timer = self._loop.call_at(self._due, self._look)
 
