@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _USER_HEADER = "x-test-user"
 _CLOSING_SECONDS = 1.0
 _LOOK_SECONDS = 0.005
+_TURNS = 4
+"""How many turns of the event loop it takes at most to open or close a connection."""
 
 
 class _TestUsers(AuthenticationBackend):
@@ -83,11 +85,21 @@ async def _close(server: uvicorn.Server) -> None:
             while is_open:
                 for connection in list(state.connections):
                     connection.shutdown()
-                await asyncio.sleep(_LOOK_SECONDS)  # also for those that are being accepted
+                await asyncio.sleep(_LOOK_SECONDS)
+                await _turns()
                 is_open = bool(state.connections or state.tasks)
     for task in state.tasks:
         task.cancel()
     await server.lifespan.shutdown()
+    for connection in list(state.connections):
+        connection.transport.abort()
+    await _turns()
+
+
+async def _turns() -> None:
+    """Let connections that are being opened, or closed, be so."""
+    for _ in range(_TURNS):
+        await asyncio.sleep(0)
 
 
 @asynccontextmanager
