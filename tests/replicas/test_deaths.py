@@ -74,13 +74,19 @@ async def test_a_process_that_stops_hands_its_readers_over(replicas):
     assert events[-1].status.state == COMPLETED
 
 
-async def left_behind(one, other):
-    """Return a task whose process is dead, and that no other takes over yet."""
+async def silent(one, other):
+    """Return a task whose process says nothing any more, and that no other takes over."""
     task = await one.begin()
     await until(lambda: other.get(task), lambda task: task.status.state == WORKING)
     other.runtime._upkeep.close()
     one.runtime._upkeep.close()
     await one.storage.database.bus.aclose()
+    return task
+
+
+async def left_behind(one, other):
+    """Return a task whose process is dead, and that no other takes over yet."""
+    task = await silent(one, other)
     await end_lease(one.storage, only=True)
     return task
 
@@ -107,11 +113,7 @@ async def test_a_message_to_a_task_that_nobody_has_comes_after_its_takeover(repl
 
 async def test_a_streamed_message_that_a_dead_process_never_heard_is_not_lost(replicas):
     one, other = replicas
-    task = await one.begin()
-    await until(lambda: other.get(task), lambda task: task.status.state == WORKING)
-    other.runtime._upkeep.close()
-    one.runtime._upkeep.close()
-    await one.storage.database.bus.aclose()
+    task = await silent(one, other)
     request = message("more", message_id="message-2", task_id=task.id)
     stream = other.runtime.on_message_send_stream(request, ANN)
     beginning = asyncio.ensure_future(anext(stream))

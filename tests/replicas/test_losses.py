@@ -11,6 +11,7 @@ from sqlalchemy import select
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.storage.schema import tasks
 from tests.replicas.carriers import Postgresql
+from tests.replicas.test_deaths import left_behind
 from tests.replicas.test_shared import (
     ANN,
     COMPLETED,
@@ -21,7 +22,6 @@ from tests.replicas.test_shared import (
     until,
 )
 from tests.storage.postgresql import new_database
-from tests.storage.test_database import end_lease
 from tests.storage.test_messages import message
 
 INPUT_REQUIRED = TaskState.TASK_STATE_INPUT_REQUIRED
@@ -145,11 +145,7 @@ async def test_it_is_read_from_there_as_soon_as_its_task_is_announced(url):
 
 async def test_it_is_read_beyond_the_takeover_when_its_process_is_gone(url):
     async with Replica(url).running() as one, Replica(url).running() as other:
-        task = await one.begin()
-        for replica in (one, other):
-            replica.runtime._upkeep.close()
-        await one.storage.database.bus.aclose()
-        await end_lease(one.storage, only=True)
+        task = await left_behind(one, other)
         stream = other.runtime.on_message_send_stream(message("go"), ANN)
         beginning = asyncio.ensure_future(anext(stream))
         await asyncio.wait([beginning], timeout=0.1)
@@ -169,11 +165,7 @@ async def test_it_is_read_beyond_the_takeover_when_its_process_is_gone(url):
 @pytest.mark.parametrize("kind", ["subscribed", "sent again"])
 async def test_it_is_read_though_it_is_just_being_taken_over(url, kind, monkeypatch):
     async with Replica(url).running() as one, Replica(url).running() as other:
-        task = await one.begin()
-        for replica in (one, other):
-            replica.runtime._upkeep.close()
-        await one.storage.database.bus.aclose()
-        await end_lease(one.storage, only=True)
+        task = await left_behind(one, other)
         is_taken, goes_on = asyncio.Event(), asyncio.Event()
         adopt = other.runtime._live.adopt
 
