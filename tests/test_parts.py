@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from google.protobuf import struct_pb2
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,6 +53,7 @@ def test_the_schema_travels_as_metadata():
 
 def test_what_json_cannot_express():
     assert from_value(to_value(math.nan)) is None
+    assert from_value(struct_pb2.Value(number_value=math.inf)) is None
     assert from_value(to_value({"when": {1, 2}})) in ({"when": [1, 2]}, {"when": [2, 1]})
     with pytest.raises(ValueError, match="object"):
         to_value(object())

@@ -9,6 +9,7 @@ from a2a.types import (
     StreamResponse,
     Task,
     TaskArtifactUpdateEvent,
+    TaskStatusUpdateEvent,
 )
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from hypothesis import given
@@ -19,6 +20,7 @@ from a2a_adapters.protocol.wire import (
     artifact_update_to_dict,
     message_to_dict,
     parse_send,
+    status_update_to_dict,
     task_to_dict,
 )
 
@@ -26,9 +28,15 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 STRUCT = st.dictionaries(TEXT, st.none() | st.booleans() | st.integers(-9, 9) | TEXT, max_size=2)
 PART = st.one_of(
     st.fixed_dictionaries({"text": TEXT}, optional={"mediaType": TEXT, "metadata": STRUCT}),
-    st.fixed_dictionaries({"data": STRUCT | st.floats(-9, 9) | st.lists(st.integers(-9, 9))}),
-    st.fixed_dictionaries({"url": TEXT}, optional={"filename": TEXT}),
-    st.just({"raw": "AAEC", "mediaType": "image/png"}),
+    st.fixed_dictionaries(
+        {"data": STRUCT | st.floats(-9, 9) | st.lists(st.integers(-9, 9))},
+        optional={"mediaType": TEXT, "metadata": STRUCT},
+    ),
+    st.fixed_dictionaries({"url": TEXT}, optional={"filename": TEXT, "mediaType": TEXT}),
+    st.fixed_dictionaries(
+        {"raw": st.sampled_from(["", "AAEC", "/+8="])},
+        optional={"mediaType": TEXT, "filename": TEXT, "metadata": STRUCT},
+    ),
     st.just({}),
 )
 PARTS = st.lists(PART, max_size=3)
@@ -105,13 +113,40 @@ def test_artifact_updates(content):
     assert artifact_update_to_dict(update) == MessageToDict(update)
 
 
+@given(STATUS_UPDATE)
+def test_status_updates(content):
+    update = ParseDict(content, TaskStatusUpdateEvent())
+    assert status_update_to_dict(update) == MessageToDict(update)
+
+
 @given(MESSAGE)
 def test_messages(content):
     message = ParseDict(content, Message())
     assert message_to_dict(message) == MessageToDict(message)
 
 
-@given(st.fixed_dictionaries({"message": MESSAGE}, optional={"unknown": TEXT, "metadata": STRUCT}))
+CONFIGURATION = st.fixed_dictionaries(
+    {},
+    optional={
+        "acceptedOutputModes": st.lists(TEXT, max_size=2),
+        "historyLength": st.integers(0, 9),
+        "returnImmediately": st.booleans(),
+        "unknown": TEXT,
+    },
+)
+
+
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "message": MESSAGE,
+            "configuration": CONFIGURATION,
+            "unknown": TEXT,
+            "metadata": STRUCT,
+        },
+    )
+)
 def test_requests(params):
     assert parse_send(params) == ParseDict(params, SendMessageRequest(), ignore_unknown_fields=True)
 
@@ -131,6 +166,21 @@ def test_requests(params):
 def test_wrong_requests_are_refused(message):
     with pytest.raises(ParseError):
         parse_send({"message": message})
+
+
+@pytest.mark.parametrize(
+    "configuration",
+    [
+        3,
+        {"acceptedOutputModes": "text/plain"},
+        {"acceptedOutputModes": [3]},
+        {"returnImmediately": 1},
+        {"returnImmediately": []},
+    ],
+)
+def test_wrong_configurations_are_refused(configuration):
+    with pytest.raises(ParseError):
+        parse_send({"configuration": configuration})
 
 
 def test_snake_case_is_understood_too():

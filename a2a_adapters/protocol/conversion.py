@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from a2a.types import Message, Role
@@ -234,5 +235,8 @@ def whole_numbers(value: Any) -> Any:
             return value
 
 
-def _whole(number: float) -> float:
-    return int(number) if abs(number) <= _EXACT and number.is_integer() else number
+def _whole(number: float) -> float | None:
+    """Return a number as JSON has it, which knows none that is not finite."""
+    if abs(number) <= _EXACT:
+        return int(number) if number.is_integer() else number
+    return number if math.isfinite(number) else None

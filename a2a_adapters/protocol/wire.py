@@ -8,7 +8,8 @@ to `json_format`, and the tests hold both to the same result.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from base64 import b64encode
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from a2a.types import (
     Artifact,
@@ -20,28 +21,24 @@ from a2a.types import (
     TaskArtifactUpdateEvent,
     TaskState,
     TaskStatus,
+    TaskStatusUpdateEvent,
 )
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.timestamp_pb2 import Timestamp
 from pydantic_core import from_json, to_json
 
 from a2a_adapters.protocol.binary import check_bytes
-from a2a_adapters.protocol.conversion import struct_to_dict, whole_numbers
+from a2a_adapters.protocol.conversion import from_value, struct_to_dict, whole_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from google.protobuf.message import Message as ProtocolMessage
     from pydantic import BaseModel
 
 _STATE_NAMES = {value: name for name, value in TaskState.items()}
 _ROLE_NAMES = {value: name for name, value in Role.items()}
-_USER = Role.ROLE_USER
-_MESSAGE_FIELDS = {
-    "messageId": "message_id",
-    "contextId": "context_id",
-    "taskId": "task_id",
-}
+_Fields: TypeAlias = "Mapping[str, tuple[str, Callable[[Any], Any]]]"
 
 
 def parse_send(params: dict[str, Any]) -> SendMessageRequest:
@@ -50,31 +47,69 @@ def parse_send(params: dict[str, Any]) -> SendMessageRequest:
     Raises:
         google.protobuf.json_format.ParseError: A known field has a wrong value.
     """
-    if len(params) == 1:
-        message = params.get("message")
-        if isinstance(message, dict) and (fields := _text_message(message)) is not None:
-            return SendMessageRequest(message=fields)
+    if (fields := _usual(params, _REQUEST_FIELDS)) is not None:
+        return SendMessageRequest(**fields)
     check_bytes(params)
     return ParseDict(params, SendMessageRequest(), ignore_unknown_fields=True)
 
 
-def _text_message(message: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the fields of a message of text parts; None if it is anything else."""
+def _usual(content: object, known: _Fields) -> dict[str, Any] | None:
+    """Return the fields of a protocol message; None if there is anything unusual."""
+    if not isinstance(content, dict):
+        return None
     fields: dict[str, Any] = {}
-    for key, value in message.items():
-        if key == "parts" and isinstance(value, list) and all(map(_is_text, value)):
-            fields["parts"] = value
-        elif key == "role" and value == "ROLE_USER":
-            fields["role"] = _USER
-        elif key in _MESSAGE_FIELDS and isinstance(value, str):
-            fields[_MESSAGE_FIELDS[key]] = value
-        else:
+    for key, value in content.items():
+        if key not in known:
             return None
+        name, read = known[key]
+        field = read(value)
+        if field is None:
+            return None
+        fields[name] = field
     return fields
+
+
+def _flag(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _user(value: object) -> Role | None:
+    return Role.ROLE_USER if value == "ROLE_USER" else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _texts(value: object) -> list[str] | None:
+    is_usual = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return value if is_usual else None  # type: ignore[return-value]
+
+
+def _text_parts(value: object) -> list[dict[str, str]] | None:
+    return value if isinstance(value, list) and all(map(_is_text, value)) else None
 
 
 def _is_text(part: object) -> bool:
     return isinstance(part, dict) and len(part) == 1 and isinstance(part.get("text"), str)
+
+
+_MESSAGE_FIELDS: _Fields = {
+    "messageId": ("message_id", _text),
+    "contextId": ("context_id", _text),
+    "taskId": ("task_id", _text),
+    "role": ("role", _user),
+    "parts": ("parts", _text_parts),
+}
+_CONFIGURATION_FIELDS: _Fields = {
+    "acceptedOutputModes": ("accepted_output_modes", _texts),
+    "returnImmediately": ("return_immediately", _flag),
+}
+_REQUEST_FIELDS: _Fields = {
+    "message": ("message", lambda message: _usual(message, _MESSAGE_FIELDS)),
+    "configuration": ("configuration", lambda given: _usual(given, _CONFIGURATION_FIELDS)),
+}
+"""What most requests are made of: what each member is called in protobuf, and how it is read."""
 
 
 def to_dict(message: ProtocolMessage) -> dict[str, Any]:
@@ -105,6 +140,20 @@ def task_to_dict(task: Task) -> dict[str, Any]:
         result["history"] = [message_to_dict(message) for message in task.history]
     if task.HasField("metadata"):
         result["metadata"] = struct_to_dict(task.metadata)
+    return result
+
+
+def status_update_to_dict(event: TaskStatusUpdateEvent) -> dict[str, Any]:
+    """Return a change of a task's status as ProtoJSON."""
+    result: dict[str, Any] = {}
+    if event.task_id:
+        result["taskId"] = event.task_id
+    if event.context_id:
+        result["contextId"] = event.context_id
+    if event.HasField("status"):
+        result["status"] = _status_to_dict(event.status)
+    if event.HasField("metadata"):
+        result["metadata"] = struct_to_dict(event.metadata)
     return result
 
 
@@ -189,11 +238,23 @@ def _artifact_to_dict(artifact: Artifact) -> dict[str, Any]:
 
 
 def _part_to_dict(part: Part) -> dict[str, Any]:
-    if part.WhichOneof("content") != "text" or part.media_type or part.filename:
-        return to_dict(part)
+    result: dict[str, Any] = {}
+    match part.WhichOneof("content"):
+        case "text":
+            result["text"] = part.text
+        case "data":
+            result["data"] = from_value(part.data)
+        case "url":
+            result["url"] = part.url
+        case "raw":
+            result["raw"] = b64encode(part.raw).decode()
     if part.HasField("metadata"):
-        return to_dict(part)
-    return {"text": part.text}
+        result["metadata"] = struct_to_dict(part.metadata)
+    if part.filename:
+        result["filename"] = part.filename
+    if part.media_type:
+        result["mediaType"] = part.media_type
+    return result
 
 
 def one_line(value: object) -> bytes:

@@ -19,22 +19,30 @@ from a2a.types import (
 )
 from a2a.utils.task import apply_history_length
 
-from a2a_adapters.protocol.wire import artifact_update_to_dict, one_line, to_dict
+from a2a_adapters.protocol.wire import (
+    artifact_update_to_dict,
+    message_to_dict,
+    one_line,
+    status_update_to_dict,
+    task_to_dict,
+)
 
 if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Callable
+    from typing import Any
 
     from a2a.server.events import Event
 
     Encode: TypeAlias = Callable[[Event], bytes]
 
-_KEYS = {
-    Task: "task",
-    Message: "message",
-    TaskStatusUpdateEvent: "statusUpdate",
-    TaskArtifactUpdateEvent: "artifactUpdate",
+_MEMBERS: dict[type, tuple[str, Callable[..., dict[str, Any]]]] = {
+    Task: ("task", task_to_dict),
+    Message: ("message", message_to_dict),
+    TaskStatusUpdateEvent: ("statusUpdate", status_update_to_dict),
+    TaskArtifactUpdateEvent: ("artifactUpdate", artifact_update_to_dict),
 }
+"""What each event is called in a `StreamResponse`, and how it is written."""
 
 
 class Update:
@@ -71,13 +79,8 @@ class Update:
     def json(self) -> bytes:
         """Return the event as the JSON of a `StreamResponse`."""
         if self._json is None:
-            event = self.event
-            plain = (
-                artifact_update_to_dict(event)
-                if isinstance(event, TaskArtifactUpdateEvent)
-                else to_dict(event)
-            )
-            self._json = one_line({_KEYS[type(event)]: plain})
+            name, to_dict = _MEMBERS[type(self.event)]
+            self._json = one_line({name: to_dict(self.event)})
         return self._json
 
 
