@@ -138,16 +138,16 @@ class _LargeResponse(Response):
 def slices(pieces: Sequence[bytes]) -> Iterator[bytes]:
     """Return the pieces in slices of `SLICE_BYTES` at most, small ones put together."""
     small: list[bytes] = []
+    size = 0
     for piece in pieces:
-        if len(piece) < SLICE_BYTES:
-            small.append(piece)
-            if sum(map(len, small)) >= SLICE_BYTES:
-                yield b"".join(small)
-                small.clear()
-            continue
-        if small:
+        if size + len(piece) > SLICE_BYTES and small:
             yield b"".join(small)
             small.clear()
+            size = 0
+        if len(piece) < SLICE_BYTES:
+            small.append(piece)
+            size += len(piece)
+            continue
         for start in range(0, len(piece), SLICE_BYTES):
             yield piece[start : start + SLICE_BYTES]
     if small:
