@@ -11,7 +11,8 @@ __all__ = ["Limits"]
 class Limits:
     """What one served agent may use. Times are in seconds.
 
-    Of several agents on one port each has these limits for itself; they share only the threads.
+    Of several agents on one port each has these limits for itself; they share only the threads,
+    as several apps in one event loop do, which has as many as the one that allows most.
 
     Attributes:
         runs: How many messages are answered at once.

@@ -45,13 +45,14 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session):
-    """Look for garbage once: what is collected stays, and is looked through again and again."""
+    """Look for garbage once: what is collected stays, and need not be looked through again."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.enable()
         gc.collect()
+        gc.freeze()  # else each app would, at its start
 
 
 @pytest.hookimpl(trylast=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import httpx
 import pytest
@@ -16,6 +17,7 @@ from a2a_adapters import (
     AgentRequest,
     BearerTokens,
     ConfigurationError,
+    Limits,
     ServerOptions,
     build_app,
 )
@@ -181,3 +183,28 @@ async def test_health():
         await app.state.agents.drain()
         draining = await http.get("/healthz")
         assert (draining.status_code, draining.json()) == (503, {"status": "draining"})
+
+
+async def test_apps_of_one_event_loop_leave_it_no_more_threads_than_one_of_them():
+    def thread(text: str) -> str:
+        return str(threading.get_ident())
+
+    options = ServerOptions(limits=Limits(threads=1))
+    seen = set()
+    for _ in range(3):
+        async with running(build_app(thread, options=options)) as url, connect(url) as client:
+            seen.add(answer_of(await send(client, user_message("hi"))))
+    assert len(seen) == 1
+
+
+async def test_apps_of_one_event_loop_have_the_threads_that_one_of_them_allows():
+    together = threading.Barrier(2, timeout=60)
+
+    def meet(text: str) -> str:
+        together.wait()
+        return "met"
+
+    few, more = (build_app(meet, options=ServerOptions(limits=Limits(threads=n))) for n in (1, 2))
+    async with running(few) as alone, running(more), connect(alone) as client:
+        answers = await asyncio.gather(*(send(client, user_message("hi")) for _ in range(2)))
+    assert [answer_of(answer) for answer in answers] == ["met", "met"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 
 import pytest
 
@@ -39,7 +40,6 @@ def left():
 
     yield found
     gc.enable()
-    gc.unfreeze()
 
 
 @pytest.mark.parametrize("storage", ["memory:", "sqlite:///{}/agents.db"])
@@ -53,7 +53,34 @@ async def test_requests_leave_no_garbage(body, storage, tmp_path, left):
     assert not {kind for kind in kinds if kind.startswith(("a2a", "uvicorn"))}
 
 
+@pytest.fixture
+def thawed():
+    """Have a process in which nothing is frozen, as most are."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
+class Loop:
+    """Garbage that only the collector finds."""
+
+    def __init__(self):
+        self.itself = self
+
+
+@pytest.mark.usefixtures("thawed")
 async def test_what_an_app_has_built_at_its_start_is_not_looked_through():
+    gc.disable()
+    garbage = weakref.ref(Loop())
+    gc.enable()
     async with serving(words):
+        assert garbage() is None
         assert gc.get_freeze_count()
     assert not gc.get_freeze_count()
+
+
+async def test_what_its_process_has_frozen_stays_so():
+    gc.freeze()
+    async with serving(words):
+        pass
+    assert gc.get_freeze_count()

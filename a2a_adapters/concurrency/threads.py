@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from a2a_adapters.concurrency.outliving import CURRENT, TaskCalls
 
@@ -76,6 +76,11 @@ class ThreadPool(ThreadPoolExecutor):
             with self._guard:
                 self._unoccupied += 1
 
+    def allow(self, max_workers: int) -> None:
+        """Run so many calls at once from now on, unless it may run more already."""
+        with self._guard:
+            self._limit = max(self._limit, max_workers)
+
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
         """Take no more calls, and forget those that have not begun."""
         with self._guard:
@@ -106,6 +111,20 @@ class _Queued:
 
 
 _pools: WeakSet[ThreadPool] = WeakSet()
+_of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, ThreadPool] = WeakKeyDictionary()
+
+
+def use_threads(limit: int) -> None:
+    """Have the running event loop make at least so many blocking calls at once.
+
+    Its own pool, which frameworks run blocking code in, has a few threads only. It has one of ours
+    from now on, however often this is called, which ends with it: an event loop tells nobody which
+    pool it had before, so that it could not be given back.
+    """
+    loop = asyncio.get_running_loop()
+    pool = _of_loops[loop] = _of_loops.get(loop) or ThreadPool(limit)
+    pool.allow(limit)
+    loop.set_default_executor(pool)
 
 
 def busy_threads() -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import gc
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -15,7 +13,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from a2a_adapters.concurrency.outliving import outliving_calls
-from a2a_adapters.concurrency.threads import ThreadPool
+from a2a_adapters.concurrency.threads import use_threads
 from a2a_adapters.console import ConsoleAgent, console_routes
 from a2a_adapters.errors import MissingExtraError
 from a2a_adapters.security.browsers import BrowserGuard
@@ -23,6 +21,7 @@ from a2a_adapters.security.gate import AuthenticationGate
 from a2a_adapters.serving.agents import ServedAgents
 from a2a_adapters.serving.card import check_public
 from a2a_adapters.serving.entrance import Entrance
+from a2a_adapters.serving.garbage import settled
 from a2a_adapters.serving.opening import is_closed, opened
 from a2a_adapters.serving.options import ServerOptions
 
@@ -88,18 +87,16 @@ def build_app(
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
-        # Frameworks run blocking code in the loop's default pool, which has a few threads only.
-        asyncio.get_running_loop().set_default_executor(ThreadPool(options.limits.threads))
+        use_threads(options.limits.threads)
         async with opened(target) as ready:
             if is_closed(target):
                 serve(app, ready)
             agents: ServedAgents = app.state.agents
             await agents.start()
-            gc.freeze()  # what is imported and built by now stays, and is looked at no more
             try:
-                yield
+                with settled():
+                    yield
             finally:
-                gc.unfreeze()
                 await agents.aclose()
 
     app = Starlette(middleware=_middleware(url, options, calls), lifespan=lifespan)

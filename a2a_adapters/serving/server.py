@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import math
 import sys
@@ -210,7 +209,6 @@ class Server(uvicorn.Server):
         """
         loop = (self.config.get_loop_factory() or asyncio.new_event_loop)()
         asyncio.set_event_loop(loop)
-        gc.collect()  # what stays is frozen when the app starts
         try:
             loop.run_until_complete(self.serve(sockets))
         finally:

@@ -19,7 +19,7 @@ async def echo(text):
 
 
 @pytest.mark.parametrize("path", ["/", "/message:send"])
-async def test_large_ones_are_there_one_at_a_time(monkeypatch, request, path):
+async def test_large_ones_are_there_one_at_a_time(monkeypatch, path):
     """What is parsed takes twenty times its bytes: a thousand of them would take a gigabyte."""
     parsing, parsed = threading.Lock(), []
     parse = reading.from_json
@@ -37,7 +37,6 @@ async def test_large_ones_are_there_one_at_a_time(monkeypatch, request, path):
     monkeypatch.setattr(reading, "from_json", counted)
     gc.collect()
     gc.freeze()  # what is there already need not be looked through each time
-    request.addfinalizer(gc.unfreeze)
     async with serving(echo) as http:
         body = rpc("SendMessage", LARGE) if path == "/" else LARGE
         sent = [http.post(path, json=body, headers=V1) for _ in range(10)]
