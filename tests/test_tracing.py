@@ -22,17 +22,38 @@ from tests.bindings.support import grpc_port
 from tests.test_observability import SECRET, TRACE, TRACEPARENT, Traced, call, echo
 
 
+async def call_over_grpc(target, headers):
+    """Send a message and ask for a task that is not there; return the answer."""
+    app = build_app(target, options=ServerOptions(grpc_port=0))
+    async with (
+        running(app),
+        grpc.aio.insecure_channel(f"127.0.0.1:{grpc_port(app)}") as channel,
+    ):
+        stub = A2AServiceStub(channel)
+        metadata = (("a2a-version", "1.0"), *headers.items())
+        answer = await stub.SendMessage(user_message("hello"), metadata=metadata)
+        with pytest.raises(grpc.aio.AioRpcError) as raised:
+            await stub.GetTask(GetTaskRequest(id="nothing"), metadata=metadata)
+    assert raised.value.code() is grpc.StatusCode.NOT_FOUND
+    return answer
+
+
+BINDINGS = pytest.mark.parametrize("over", [call, call_over_grpc])
+
+
+@BINDINGS
 @pytest.mark.parametrize("where", ["on_the_loop", "in_a_thread"])
-async def test_the_callers_trace_reaches_the_run(where):
+async def test_the_callers_trace_reaches_the_run(where, over):
     agent = Traced()
-    await call(getattr(agent, where), {"traceparent": TRACEPARENT})
+    await over(getattr(agent, where), {"traceparent": TRACEPARENT})
     ((traceparent, _),) = agent.seen
     assert traceparent == TRACEPARENT
 
 
-async def test_without_logs_and_traces_nothing_is_recorded():
+@BINDINGS
+async def test_without_logs_and_traces_nothing_is_recorded(over):
     agent = Traced()
-    await call(agent.on_the_loop, {})
+    await over(agent.on_the_loop, {})
     assert agent.seen == [("", None)]
 
 
@@ -71,16 +92,7 @@ async def test_a_refused_request_is_marked_in_its_span(spans):
 
 async def test_requests_over_grpc_are_seen_too(spans, records):
     agent = Traced()
-    app = build_app(agent.on_the_loop, options=ServerOptions(grpc_port=0))
-    async with (
-        running(app),
-        grpc.aio.insecure_channel(f"127.0.0.1:{grpc_port(app)}") as channel,
-    ):
-        stub = A2AServiceStub(channel)
-        metadata = (("a2a-version", "1.0"), ("traceparent", TRACEPARENT))
-        answer = await stub.SendMessage(user_message("hello"), metadata=metadata)
-        with pytest.raises(grpc.aio.AioRpcError):
-            await stub.GetTask(GetTaskRequest(id="nothing"), metadata=metadata)
+    answer = await call_over_grpc(agent.on_the_loop, {"traceparent": TRACEPARENT})
     sent, got = records("requests")
     assert (sent.verb, sent.operation, sent.status) == ("gRPC", "SendMessage", "OK")
     assert sent.task_id == answer.task.id

@@ -6,15 +6,18 @@ import pytest
 from a2a.types import (
     Message,
     SendMessageRequest,
+    SendMessageResponse,
     StreamResponse,
     Task,
     TaskArtifactUpdateEvent,
     TaskStatusUpdateEvent,
 )
+from a2a.utils.proto_utils import to_stream_response
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from a2a_adapters.bindings.rpcs import only_field
 from a2a_adapters.protocol.frequent import parse_event
 from a2a_adapters.protocol.wire import (
     artifact_update_to_dict,
@@ -188,15 +191,37 @@ def test_snake_case_is_understood_too():
     assert parsed.message.message_id == "m"
 
 
-@given(
+EVENT = (
     st.fixed_dictionaries({"task": TASK})
     | st.fixed_dictionaries({"artifactUpdate": ARTIFACT_UPDATE})
     | st.fixed_dictionaries({"statusUpdate": STATUS_UPDATE})
     | st.fixed_dictionaries({"message": MESSAGE})
 )
+
+
+@given(EVENT)
 def test_events(content):
     found = parse_event(content)
     assert found is None or found == ParseDict(content, StreamResponse())
+
+
+@given(EVENT)
+def test_events_in_protobuf(content):
+    whole = ParseDict(content, StreamResponse())
+    event = getattr(whole, whole.WhichOneof("payload"))
+    assert StreamResponse.FromString(only_field(StreamResponse)(event)) == whole
+
+
+# The length of what is written takes one byte more from 128 on, and from 16384 on.
+@pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 16380, 16381, 3_000_000])
+def test_answers_in_protobuf(size):
+    text = "x" * size
+    write_answer, write_event = only_field(SendMessageResponse), only_field(StreamResponse)
+    task, message = Task(id=text), Message(message_id=text)
+    for kind, result in (("task", task), ("message", message)):
+        expected = SendMessageResponse(**{kind: result}).SerializeToString()
+        assert write_answer(result) == expected
+        assert write_event(result) == to_stream_response(result).SerializeToString()
 
 
 TOKEN = {

@@ -6,13 +6,13 @@ exception says to the client, and tell nothing but a status over 0.3.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import grpc
 import grpc.aio
 from a2a.auth.user import UnauthenticatedUser, User
-from a2a.extensions.common import get_requested_extensions
 from a2a.server.context import ServerCallContext
 from a2a.server.routes.common import StarletteUser
 from a2a.utils.error_handlers import A2A_DOMAIN
@@ -24,7 +24,7 @@ from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 from starlette.authentication import SimpleUser
 from starlette.datastructures import URL
 
-from a2a_adapters.bindings.http import EXTENSION_HEADERS
+from a2a_adapters.bindings.http import EXTENSION_HEADERS, requested_extensions
 from a2a_adapters.bindings.methods import parsed
 from a2a_adapters.bindings.rpcs import OLD_SERVICE, SERVICE, Rpc, Service
 from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
@@ -62,6 +62,10 @@ _SHOWN_CHARACTERS = 500
 
 _CLOSE_SECONDS = 1.0
 """How long calls may take to end when the server stops, after their tasks have."""
+
+_ANONYMOUS = UnauthenticatedUser()
+
+_UNOBSERVED = nullcontext()
 
 
 class GrpcServer:
@@ -142,14 +146,16 @@ class GrpcServer:
     async def _answer(
         self, service: Service, rpc: Rpc, request: bytes, context: _ServicerContext
     ) -> bytes:
-        with self._observed(service, rpc, context) as record:
+        headers = _headers(context)
+        with self._observed(service, rpc, headers) as record:
             try:
                 with UnexpectedErrorsHidden(rpc.operation.name):
-                    result, caller = await self._run(service, rpc, request, context)
-                    await self._name_extensions(service, caller, context)
-                    if result is None or result.ByteSize() <= LARGE_BYTES:
-                        return _wire(rpc, result)
-                    return await computed(_wire, rpc, result)
+                    result, caller = await self._run(service, rpc, request, headers)
+                    if caller.requested_extensions:
+                        await self._name_extensions(service, caller, context)
+                    if rpc.converts and result is not None and result.ByteSize() > LARGE_BYTES:
+                        return await computed(rpc.write, result)
+                    return rpc.write(result)
             except A2AError as error:
                 await _abort(context, error, record)
                 raise
@@ -157,12 +163,14 @@ class GrpcServer:
     async def _stream(
         self, service: Service, rpc: Rpc, request: bytes, context: _ServicerContext
     ) -> None:
-        with self._observed(service, rpc, context) as record:
+        headers = _headers(context)
+        with self._observed(service, rpc, headers) as record:
             try:
                 with UnexpectedErrorsHidden(rpc.operation.name):
-                    subscription, caller = await self._run(service, rpc, request, context)
+                    subscription, caller = await self._run(service, rpc, request, headers)
                     try:
-                        await self._name_extensions(service, caller, context)
+                        if caller.requested_extensions:
+                            await self._name_extensions(service, caller, context)
                         while updates := await subscription.take():
                             for update in updates:
                                 await context.write(await _encoded(update, rpc))
@@ -172,17 +180,21 @@ class GrpcServer:
                 await _abort(context, error, record)
 
     def _observed(
-        self, service: Service, rpc: Rpc, context: _ServicerContext
-    ) -> AbstractContextManager[RequestRecord]:
+        self, service: Service, rpc: Rpc, headers: dict[str, str]
+    ) -> AbstractContextManager[RequestRecord | None]:
+        if not self._observer.is_needed(headers):
+            return _UNOBSERVED
         path = f"{service.name}/{rpc.operation.name}"
-        return self._observer.request("gRPC", path, _headers(context), status="OK")
+        return self._observer.request("gRPC", path, headers, status="OK")
 
     async def _run(
-        self, service: Service, rpc: Rpc, request: bytes, context: _ServicerContext
+        self, service: Service, rpc: Rpc, request: bytes, headers: dict[str, str]
     ) -> tuple[Any, ServerCallContext]:
-        headers = _headers(context)
-        user = await self._user(headers)
-        if supported(headers.get(VERSION_HEADER, "")) != service.version:
+        user: User = _ANONYMOUS
+        if self._authentication is not None:
+            user = await _user(self._authentication, headers)
+        version = headers.get(VERSION_HEADER, "")
+        if version != service.version and supported(version) != service.version:
             raise unsupported(f"the service {service.name} is of A2A {service.version}")
         if len(request) <= LARGE_BYTES:
             params = self._parsed(rpc, request)
@@ -192,9 +204,7 @@ class GrpcServer:
             state={"headers": headers, VERSION_STATE: service.version},
             user=user,
             tenant=params.tenant,
-            requested_extensions=get_requested_extensions(
-                [headers[name] for name in EXTENSION_HEADERS if name in headers]
-            ),
+            requested_extensions=requested_extensions(headers),
         )
         return await rpc.operation.run(self._runtime, params, caller), caller
 
@@ -218,25 +228,20 @@ class GrpcServer:
             raise InvalidParamsError(
                 f"a request to this agent holds {self._limits.values} values at most"
             )
-        return parsed(rpc.to_core, parsed(rpc.request.FromString, request))
+        return parsed(rpc.read, request)
 
-    async def _user(self, headers: dict[str, str]) -> User:
-        if self._authentication is None:
-            return UnauthenticatedUser()
-        admitted = await admit(self._authentication, headers, "gRPC")
-        if isinstance(admitted, Refusal):
-            raise _RefusedError(admitted)
-        return StarletteUser(SimpleUser(admitted))
+
+async def _user(authentication: Authenticator, headers: dict[str, str]) -> User:
+    admitted = await admit(authentication, headers, "gRPC")
+    if isinstance(admitted, Refusal):
+        raise _RefusedError(admitted)
+    return StarletteUser(SimpleUser(admitted))
 
 
 async def _encoded(update: AnyUpdate, rpc: Rpc) -> bytes:
     if update.size <= LARGE_BYTES:
-        return update.once(rpc.streamed)
-    return await computed(update.once, rpc.streamed)
-
-
-def _wire(rpc: Rpc, result: Any) -> bytes:
-    return rpc.to_wire(result).SerializeToString()
+        return update.once(rpc.write)
+    return await computed(update.once, rpc.write)
 
 
 def _bracketed(host: str) -> str:
@@ -260,13 +265,14 @@ def _headers(context: _ServicerContext) -> dict[str, str]:
     return joined([(name, value) for name, value in metadata if isinstance(value, str)])
 
 
-async def _abort(context: _ServicerContext, error: A2AError, record: RequestRecord) -> None:
+async def _abort(context: _ServicerContext, error: A2AError, record: RequestRecord | None) -> None:
     """End a call by an error (section 10.6)."""
     if isinstance(error, _RefusedError):
         kind, domain = error.kind, DOMAIN
     else:
         kind, domain = failures.mapping(error), A2A_DOMAIN
-    record.status = kind.grpc_status
+    if record is not None:
+        record.status = kind.grpc_status
     metadata = failures.error_metadata(error)
     details: list[Message] = [ErrorInfo(reason=kind.reason, domain=domain, metadata=metadata)]
     if violations := failures.field_violations(error):

@@ -94,6 +94,16 @@ OLD_EXTENSION_HEADER = "X-A2A-Extensions"
 EXTENSION_HEADERS = (HTTP_EXTENSION_HEADER.lower(), OLD_EXTENSION_HEADER.lower())
 """The headers of A2A 1.0 and 0.3 that name the extensions a client activates."""
 
+
+def requested_extensions(headers: Mapping[str, str]) -> set[str]:
+    """Return the extensions that the headers of a request name, in either version."""
+    if headers.keys().isdisjoint(EXTENSION_HEADERS):
+        return set()
+    return get_requested_extensions(
+        [headers[name] for name in EXTENSION_HEADERS if name in headers]
+    )
+
+
 _ANONYMOUS = UnauthenticatedUser()
 
 
@@ -110,9 +120,5 @@ class CallerContextBuilder(ServerCallContextBuilder):
         return ServerCallContext(
             state=state,
             user=StarletteUser(scope["user"]) if "user" in scope else _ANONYMOUS,
-            requested_extensions=set()
-            if headers.keys().isdisjoint(EXTENSION_HEADERS)
-            else get_requested_extensions(
-                [headers[name] for name in EXTENSION_HEADERS if name in headers]
-            ),
+            requested_extensions=requested_extensions(headers),
         )

@@ -14,12 +14,11 @@ from a2a.types import (
     GetTaskRequest,
     ListTaskPushNotificationConfigsRequest,
     SendMessageResponse,
+    StreamResponse,
     SubscribeToTaskRequest,
-    Task,
     TaskPushNotificationConfig,
 )
 from a2a.utils.errors import InvalidParamsError
-from a2a.utils.proto_utils import to_stream_response
 from google.protobuf.empty_pb2 import Empty
 
 from a2a_adapters.bindings import operations, v03
@@ -41,18 +40,16 @@ class Rpc:
     Attributes:
         operation: What is carried out.
         request: What the call sends.
-        to_core: Makes the operation's request from it; raises `InvalidParamsError`.
-        to_wire: Makes the answer from its result or, if it streams, from an event.
+        read: Makes the operation's request from what came; raises anything if that is wrong.
+        write: Makes what is sent from its result or, if it streams, from an event.
+        converts: Whether these make other messages than the runtime's, which takes long.
     """
 
     operation: Operation
     request: type[Message]
-    to_core: Callable[[Any], Any]
-    to_wire: Callable[[Any], Message]
-
-    def streamed(self, event: Any) -> bytes:
-        """Return an event of a stream as it goes over the wire."""
-        return self.to_wire(event).SerializeToString()
+    read: Callable[[bytes], Any]
+    write: Callable[[Any], bytes]
+    converts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,41 +61,80 @@ class Service:
     calls: dict[str, Rpc]
 
 
-def _rpc(operation: Operation, to_wire: Callable[[Any], Message] | None = None) -> Rpc:
-    return Rpc(operation, operation.params, _same, to_wire or _same)
+def _rpc(operation: Operation, write: Callable[[Any], bytes] | None = None) -> Rpc:
+    read = operation.params.FromString
+    return Rpc(operation, operation.params, read, write or _written)
 
 
-def _same(message: Any) -> Any:
-    return message
+def _written(result: Message) -> bytes:
+    return result.SerializeToString()
 
 
 def _empty(_result: object) -> Empty:
     return Empty()
 
 
-def _sent(result: Any) -> SendMessageResponse:
-    if isinstance(result, Task):
-        return SendMessageResponse(task=result)
-    return SendMessageResponse(message=result)
+def only_field(answer: type[Message]) -> Callable[[Message], bytes]:
+    """Return what writes an `answer` around the one message it holds, in the field of its type.
 
+    Protobuf copies a message that is put into another by writing and reading it: three times the
+    work. This is the encoding of a field that is a message: its tag, its length and the message.
+    """
+    tags = {
+        field.message_type: _varint(field.number << 3 | 2) for field in answer.DESCRIPTOR.fields
+    }
+
+    def write(content: Message) -> bytes:
+        wire = content.SerializeToString()
+        return tags[content.DESCRIPTOR] + _varint(len(wire)) + wire
+
+    return write
+
+
+def _varint(number: int) -> bytes:
+    """Write seven bits in a byte, the lowest first; all but the last have the eighth bit set."""
+    septets = bytearray()
+    while number > 0x7F:
+        septets.append(number & 0x7F | 0x80)
+        number >>= 7
+    septets.append(number)
+    return bytes(septets)
+
+
+_event = only_field(StreamResponse)
 
 SERVICE = Service(
     "lf.a2a.v1.A2AService",
     V1,
     {
-        "SendMessage": _rpc(operations.SEND, _sent),
-        "SendStreamingMessage": _rpc(operations.STREAM, to_stream_response),
+        "SendMessage": _rpc(operations.SEND, only_field(SendMessageResponse)),
+        "SendStreamingMessage": _rpc(operations.STREAM, _event),
         "GetTask": _rpc(operations.GET),
         "ListTasks": _rpc(operations.LIST),
         "CancelTask": _rpc(operations.CANCEL),
-        "SubscribeToTask": _rpc(operations.SUBSCRIBE, to_stream_response),
+        "SubscribeToTask": _rpc(operations.SUBSCRIBE, _event),
         "CreateTaskPushNotificationConfig": _rpc(operations.CREATE_PUSH),
         "GetTaskPushNotificationConfig": _rpc(operations.GET_PUSH),
         "ListTaskPushNotificationConfigs": _rpc(operations.LIST_PUSH),
-        "DeleteTaskPushNotificationConfig": _rpc(operations.DELETE_PUSH, _empty),
+        "DeleteTaskPushNotificationConfig": _rpc(operations.DELETE_PUSH, lambda _result: b""),
         "GetExtendedAgentCard": _rpc(operations.EXTENDED_CARD),
     },
 )
+
+
+def _old(
+    operation: Operation,
+    request: type[Message],
+    to_core: Callable[[Any], Any],
+    to_wire: Callable[[Any], Message],
+) -> Rpc:
+    def read(wire: bytes) -> Any:
+        return to_core(request.FromString(wire))
+
+    def write(result: Any) -> bytes:
+        return to_wire(result).SerializeToString()
+
+    return Rpc(operation, request, read, write, converts=True)
 
 
 def _named(resource: str) -> list[str]:
@@ -159,51 +195,51 @@ OLD_SERVICE = Service(
     "a2a.v1.A2AService",
     V03,
     {
-        "SendMessage": Rpc(
+        "SendMessage": _old(
             operations.SEND,
             old.SendMessageRequest,
             v03_proto.to_core_send,
             v03_proto.from_sent,
         ),
-        "SendStreamingMessage": Rpc(
+        "SendStreamingMessage": _old(
             operations.STREAM,
             old.SendMessageRequest,
             v03_proto.to_core_send,
             v03_proto.from_event,
         ),
-        "GetTask": Rpc(operations.GET, old.GetTaskRequest, _get, v03_proto.from_task),
-        "CancelTask": Rpc(operations.CANCEL, old.CancelTaskRequest, _cancel, v03_proto.from_task),
-        "TaskSubscription": Rpc(
+        "GetTask": _old(operations.GET, old.GetTaskRequest, _get, v03_proto.from_task),
+        "CancelTask": _old(operations.CANCEL, old.CancelTaskRequest, _cancel, v03_proto.from_task),
+        "TaskSubscription": _old(
             operations.SUBSCRIBE,
             old.TaskSubscriptionRequest,
             _subscribe,
             v03_proto.from_event,
         ),
-        "CreateTaskPushNotificationConfig": Rpc(
+        "CreateTaskPushNotificationConfig": _old(
             operations.CREATE_PUSH,
             old.CreateTaskPushNotificationConfigRequest,
             _create_push,
             v03_proto.from_push,
         ),
-        "GetTaskPushNotificationConfig": Rpc(
+        "GetTaskPushNotificationConfig": _old(
             v03.GET_PUSH,
             old.GetTaskPushNotificationConfigRequest,
             _get_push,
             v03_proto.from_push,
         ),
-        "ListTaskPushNotificationConfig": Rpc(
+        "ListTaskPushNotificationConfig": _old(
             operations.LIST_PUSH,
             old.ListTaskPushNotificationConfigRequest,
             _list_push,
             v03_proto.from_pushes,
         ),
-        "DeleteTaskPushNotificationConfig": Rpc(
+        "DeleteTaskPushNotificationConfig": _old(
             operations.DELETE_PUSH,
             old.DeleteTaskPushNotificationConfigRequest,
             _delete_push,
             _empty,
         ),
-        "GetAgentCard": Rpc(
+        "GetAgentCard": _old(
             v03.EXTENDED_CARD,
             old.GetAgentCardRequest,
             _get_card,
