@@ -23,6 +23,7 @@ from a2a_adapters.protocol.wire import (
     artifact_update_to_dict,
     message_to_dict,
     parse_send,
+    send_to_dict,
     status_update_to_dict,
     task_to_dict,
 )
@@ -152,6 +153,35 @@ CONFIGURATION = st.fixed_dictionaries(
 )
 def test_requests(params):
     assert parse_send(params) == ParseDict(params, SendMessageRequest(), ignore_unknown_fields=True)
+
+
+CONFIGURATION = st.fixed_dictionaries(
+    {},
+    optional={
+        "acceptedOutputModes": st.lists(TEXT, max_size=2),
+        "historyLength": st.integers(0, 9),
+        "returnImmediately": st.booleans(),
+    },
+)
+
+
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "message": MESSAGE,
+            "configuration": CONFIGURATION,
+            "metadata": STRUCT,
+            "tenant": TEXT,
+        },
+    )
+)
+def test_sent_requests(params):
+    request = ParseDict(params, SendMessageRequest())
+    expected = MessageToDict(request)
+    if not expected.get("configuration"):
+        expected.pop("configuration", None)
+    assert send_to_dict(request) == expected
 
 
 @pytest.mark.parametrize(

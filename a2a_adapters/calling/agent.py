@@ -217,7 +217,7 @@ class RemoteAgent:
         connection = await self._connections.get()
         try:
             task = await again.read(
-                lambda: connection.client.get_task(GetTaskRequest(id=task_id)), self._retries
+                lambda: connection.transport.get_task(GetTaskRequest(id=task_id)), self._retries
             )
         except Exception as error:
             raise translate(error, connection.card) from error
@@ -231,7 +231,7 @@ class RemoteAgent:
         """
         connection = await self._connections.get()
         try:
-            task = await connection.client.cancel_task(CancelTaskRequest(id=task_id))
+            task = await connection.transport.cancel_task(CancelTaskRequest(id=task_id))
         except Exception as error:
             raise translate(error, connection.card) from error
         return await made(task.ByteSize(), _as_reply, task)

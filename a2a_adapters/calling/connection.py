@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
-from a2a.client import ClientConfig, ClientFactory
+from a2a.client import ClientConfig
+from a2a.client.base_client import BaseClient
+from a2a.client.transports.tenant_decorator import TenantTransportDecorator
 from a2a.compat.v0_3.versions import is_legacy_version
-from a2a.utils.constants import TransportProtocol
+from a2a.utils.constants import PROTOCOL_VERSION_CURRENT, VERSION_HEADER
 
 from a2a_adapters.calling.card import fetch_card
 from a2a_adapters.calling.clients import HttpClients
+from a2a_adapters.calling.interfaces import GRPC, HTTP_JSON, chosen
 from a2a_adapters.calling.jsonrpc import JsonRpcTransport
 from a2a_adapters.calling.rest import RestTransport
-from a2a_adapters.errors import MissingExtraError, RemoteAnswerError
+from a2a_adapters.errors import MissingExtraError
 from a2a_adapters.plugins import installed_plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import httpx
     from a2a.client import Client
     from a2a.client.transports.base import ClientTransport
@@ -28,16 +28,20 @@ if TYPE_CHECKING:
 
     from a2a_adapters.calling.options import RemoteOptions
 
-_BINDINGS = [TransportProtocol.JSONRPC.value, TransportProtocol.HTTP_JSON.value]
-_GRPC = TransportProtocol.GRPC.value
-"""Only where it is asked for, or for agents that offer nothing else: it needs an extra."""
-
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What calls go through in one event loop."""
+    """What calls go through in one event loop.
+
+    Attributes:
+        card: The agent's card.
+        transport: Makes the calls.
+        client: a2a-sdk's client over the transport, for those who pass on what they are given:
+            it relays each event three times, for interceptors that nobody has here.
+    """
 
     card: AgentCard
+    transport: ClientTransport
     client: Client
 
 
@@ -90,87 +94,69 @@ class Connections:
         if self._card is None:
             assert self._url is not None  # noqa: S101 - one of the two is given
             self._card = await fetch_card(http, self._url, self._options)
-        return Connection(self._card, self._client(http, self._card))
+        return self._connection(http, self._card)
 
-    def _client(self, http: httpx.AsyncClient, card: AgentCard) -> Client:
-        preferred = _offered(card, self._options.bindings)
-        bindings = preferred or ([_GRPC] if _is_grpc_only(card) else _BINDINGS)
-        grpc = self._grpc() if _GRPC in bindings else None
-        config = ClientConfig(
-            httpx_client=http,
-            supported_protocol_bindings=bindings,
-            use_client_preference=bool(preferred),
-            accepted_output_modes=list(self._options.accepted_output_modes),
-        )
-        factory = ClientFactory(config)
-        address = str(self._url) if self._url else ""
-        factory.register(TransportProtocol.JSONRPC.value, partial(_json_rpc, address))
-        factory.register(TransportProtocol.HTTP_JSON.value, _rest)
-        if grpc:
-            factory.register(_GRPC, grpc)
-        try:
-            return factory.create(card)
-        except RemoteAnswerError:
-            raise
-        except ValueError as error:
-            offered = ", ".join(sorted({i.protocol_binding for i in card.supported_interfaces}))
-            raise RemoteAnswerError(
-                f"the agent offers {offered}; this client speaks {', '.join(_BINDINGS)} and GRPC"
-            ) from error
+    def _connection(self, http: httpx.AsyncClient, card: AgentCard) -> Connection:
+        # For the operations that a2a-sdk's transports make.
+        http.headers.setdefault(VERSION_HEADER, PROTOCOL_VERSION_CURRENT)
+        interface = chosen(card, self._options.bindings)
+        transport = self._transport(http, card, interface.protocol_binding, interface.url)
+        if interface.tenant:
+            transport = TenantTransportDecorator(transport, interface.tenant)
+        config = ClientConfig(accepted_output_modes=list(self._options.accepted_output_modes))
+        return Connection(card, transport, BaseClient(card, config, transport, []))
 
-    def _grpc(self) -> Callable[[AgentCard, str, ClientConfig], ClientTransport]:
-        """Return what makes the transport for a gRPC interface of either protocol version.
+    def _transport(
+        self, http: httpx.AsyncClient, card: AgentCard, binding: str, url: str
+    ) -> ClientTransport:
+        """Return the transport for an interface of either protocol version, or of a dialect.
 
         Raises:
-            MissingExtraError: gRPC is not installed.
+            MissingExtraError: It is of gRPC, which is not installed.
         """
+        if binding == GRPC:
+            return self._grpc(http, card, url)
+        if binding == HTTP_JSON:
+            return _rest(http, card, url)
+        address = str(self._url) if self._url else ""
+        return installed_plugins().transport(card, url, http, address) or _json_rpc(http, card, url)
+
+    def _grpc(self, http: httpx.AsyncClient, card: AgentCard, url: str) -> ClientTransport:
         try:
             from a2a_adapters.calling.channel import grpc_url  # noqa: PLC0415 - an extra
             from a2a_adapters.calling.grpc import GrpcTransport  # noqa: PLC0415
         except ModuleNotFoundError as error:
             raise MissingExtraError("calling an agent over gRPC", "grpc") from error
-
-        def make(card: AgentCard, url: str, config: ClientConfig) -> ClientTransport:
-            assert config.httpx_client is not None  # noqa: S101 - `_client` sets it
-            return GrpcTransport(
-                card,
-                grpc_url(url, self._origin),
-                config.httpx_client,
-                self._origin,
-                self._options,
-                self._clients.closing(),
-                is_old=_is_old(card, url),
-            )
-
-        return make
+        return GrpcTransport(
+            card,
+            grpc_url(url, self._origin),
+            http,
+            self._origin,
+            self._options,
+            self._clients.closing(),
+            is_old=_is_old(card, url),
+        )
 
     async def aclose(self) -> None:
         """Close what is open, in whichever event loop that is."""
         await self._clients.aclose()
 
 
-def _json_rpc(address: str, card: AgentCard, url: str, config: ClientConfig) -> ClientTransport:
-    """Make the transport for a JSON-RPC interface of either protocol version, or of a dialect."""
-    assert config.httpx_client is not None  # noqa: S101 - `_client` sets it
-    dialect = installed_plugins().transport(card, url, config.httpx_client, address)
-    if dialect is not None:
-        return dialect
+def _json_rpc(http: httpx.AsyncClient, card: AgentCard, url: str) -> ClientTransport:
     if _is_old(card, url):
         # The models of 0.3 take as long to import as a fifth of all that calling needs.
         from a2a_adapters.calling.v03_jsonrpc import OldJsonRpcTransport  # noqa: PLC0415
 
-        return OldJsonRpcTransport(config.httpx_client, card, url)
-    return JsonRpcTransport(config.httpx_client, card, url)
+        return OldJsonRpcTransport(http, card, url)
+    return JsonRpcTransport(http, card, url)
 
 
-def _rest(card: AgentCard, url: str, config: ClientConfig) -> ClientTransport:
-    """Make the transport for an HTTP+JSON interface of either protocol version."""
-    assert config.httpx_client is not None  # noqa: S101 - `_client` sets it
+def _rest(http: httpx.AsyncClient, card: AgentCard, url: str) -> ClientTransport:
     if _is_old(card, url):
         from a2a_adapters.calling.v03_rest import OldRestTransport  # noqa: PLC0415 - as above
 
-        return OldRestTransport(config.httpx_client, card, url)
-    return RestTransport(config.httpx_client, card, url)
+        return OldRestTransport(http, card, url)
+    return RestTransport(http, card, url)
 
 
 def _is_old(card: AgentCard, url: str) -> bool:
@@ -178,15 +164,3 @@ def _is_old(card: AgentCard, url: str) -> bool:
     versions = [i.protocol_version for i in card.supported_interfaces if i.url == url]
     is_old = all(is_legacy_version(version) for version in versions if version)
     return is_old and any(versions)
-
-
-def _offered(card: AgentCard, bindings: Sequence[str]) -> list[str]:
-    """Return those bindings that an agent offers, in their order."""
-    offered = {interface.protocol_binding for interface in card.supported_interfaces}
-    return [binding for binding in bindings if binding in offered]
-
-
-def _is_grpc_only(card: AgentCard) -> bool:
-    """Tell whether gRPC is the only way to call an agent that is known here."""
-    offered = {interface.protocol_binding for interface in card.supported_interfaces}
-    return _GRPC in offered and offered.isdisjoint(_BINDINGS)

@@ -79,7 +79,7 @@ class Exchange:
     def __init__(
         self, connection: Connection, request: SendMessageRequest, options: RemoteOptions
     ) -> None:
-        self._client = connection.client
+        self._transport = connection.transport
         self._card = connection.card
         self._can_stream = connection.card.capabilities.streaming
         self._request = request
@@ -103,8 +103,10 @@ class Exchange:
             RemoteAgentError: There is no answer.
         """
         answer = self._answer
+        deadline = asyncio.get_running_loop().time() + self._options.timeout
+        responses = self._responses()
         try:
-            async for response in self._in_time(self._responses()):
+            while (response := await self._next(responses, deadline)) is not None:
                 for event in await made(response.ByteSize(), answer.fold, response):
                     yield event
             news, reply = answer.finish()
@@ -120,28 +122,24 @@ class Exchange:
             error.task_id = error.task_id or answer.task_id
             error.context_id = error.context_id or answer.context_id
             raise
+        finally:
+            await responses.aclose()
         yield reply
 
-    async def _in_time(
-        self, responses: AsyncGenerator[StreamResponse]
-    ) -> AsyncGenerator[StreamResponse]:
-        """Yield the responses, all within the time that the answer may take."""
-        deadline = asyncio.get_running_loop().time() + self._options.timeout
+    async def _next(
+        self, responses: AsyncGenerator[StreamResponse], deadline: float
+    ) -> StreamResponse | None:
+        """Return what comes next within the time that the answer may take; None at the end."""
         try:
-            while True:
-                try:
-                    response = await within(deadline, anext(responses))
-                except StopAsyncIteration:
-                    return
-                yield response
+            return await within(deadline, anext(responses))
+        except StopAsyncIteration:
+            return None
         except TimeoutError as error:
             raise RemoteTimeoutError(
                 f"no whole answer within {self._options.timeout:g} s",
                 task_id=self._answer.task_id,
                 context_id=self._answer.context_id,
             ) from error
-        finally:
-            await responses.aclose()
 
     async def _responses(self) -> AsyncGenerator[StreamResponse]:
         answer = self._answer
@@ -168,9 +166,7 @@ class Exchange:
         for attempt in count():
             has_begun = False
             try:
-                async for response in self._client.send_message(
-                    self._request, context=self._context
-                ):
+                async for response in self._send():
                     has_begun = True
                     yield response
             except Exception as error:
@@ -180,6 +176,21 @@ class Exchange:
             else:
                 return
             await asyncio.sleep(back_off(attempt))
+
+    def _send(self) -> AsyncGenerator[StreamResponse]:
+        if self._can_stream:
+            return self._transport.send_message_streaming(self._request, context=self._context)
+        return self._send_and_wait()
+
+    async def _send_and_wait(self) -> AsyncGenerator[StreamResponse]:
+        sent = await self._transport.send_message(self._request, context=self._context)
+        match sent.WhichOneof("payload"):
+            case "task":
+                yield StreamResponse(task=sent.task)
+            case "message":
+                yield StreamResponse(message=sent.message)
+            case _:
+                raise RemoteAnswerError("the agent's answer is neither a task nor a message")
 
     def _is_old_question(self, response: StreamResponse) -> bool:
         """Tell whether this shows the task as it waited before our message reached it."""
@@ -218,7 +229,7 @@ class Exchange:
     async def _subscription(self) -> AsyncIterator[StreamResponse]:
         request = SubscribeToTaskRequest(id=self._answer.task_id)
         try:
-            async for response in self._client.subscribe(request, context=self._context):
+            async for response in self._transport.subscribe(request, context=self._context):
                 yield response
         except Exception as error:
             if isinstance(translate(error, self._card), RemoteConnectionError):
@@ -227,14 +238,14 @@ class Exchange:
 
     async def _current(self) -> StreamResponse:
         request = GetTaskRequest(id=self._answer.task_id)
-        return StreamResponse(task=await self._client.get_task(request))
+        return StreamResponse(task=await self._transport.get_task(request))
 
     async def _learn_what_is_known(self) -> None:
         """Note what the task holds before this message, so that it is not taken for an answer."""
         request = GetTaskRequest(id=self._request.message.task_id)
         try:
             task = await again.read(
-                lambda: self._client.get_task(request), retries=self._options.retries
+                lambda: self._transport.get_task(request), retries=self._options.retries
             )
         except Exception as error:
             if isinstance(failure := translate(error, self._card), RemoteConnectionError):
@@ -252,7 +263,7 @@ class Exchange:
     async def _send_cancel(self, task_id: str) -> None:
         try:
             async with asyncio.timeout(_CANCEL_SECONDS):
-                await self._client.cancel_task(CancelTaskRequest(id=task_id))
+                await self._transport.cancel_task(CancelTaskRequest(id=task_id))
         except Exception:  # whoever left does not wait for the outcome
             return
 

@@ -15,7 +15,7 @@ from a2a.types import SendMessageResponse, StreamResponse, Task
 from a2a_adapters.calling import nearly
 from a2a_adapters.calling.json_http import parsed
 from a2a_adapters.calling.rpc import Rpc
-from a2a_adapters.protocol.wire import to_dict
+from a2a_adapters.protocol.wire import send_to_dict, to_dict
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -42,13 +42,13 @@ class JsonRpcTransport(SdkTransport):
         self, request: SendMessageRequest, *, context: ClientCallContext | None = None
     ) -> SendMessageResponse:
         """Send a message and wait for the task or message that answers it."""
-        return await self._rpc.call("SendMessage", to_dict(request), context, _sent)
+        return await self._rpc.call("SendMessage", send_to_dict(request), context, _sent)
 
     def send_message_streaming(
         self, request: SendMessageRequest, *, context: ClientCallContext | None = None
     ) -> AsyncGenerator[StreamResponse]:
         """Send a message and yield what happens to its task."""
-        params, make = to_dict(request), nearly.response
+        params, make = send_to_dict(request), nearly.response
         return self._rpc.stream("SendStreamingMessage", params, context, make)
 
     def subscribe(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from a2a.types import SendMessageRequest
+from a2a.types import SendMessageConfiguration, SendMessageRequest
 from google.protobuf.message import Error as ProtocolBufferError
 
 from a2a_adapters.calling.exchange import Exchange
@@ -57,7 +57,9 @@ class Messenger:
                 "the message cannot be sent: text must be Unicode without lone surrogates, data "
                 "must be JSON that is not nested too deeply"
             ) from error
-        request = SendMessageRequest(message=sent)
+        modes = self._options.accepted_output_modes
+        configuration = SendMessageConfiguration(accepted_output_modes=modes)
+        request = SendMessageRequest(message=sent, configuration=configuration)
         return Exchange(await self._connections.get(), request, self._options)
 
 

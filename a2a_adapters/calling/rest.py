@@ -13,7 +13,7 @@ from a2a_adapters.calling import nearly
 from a2a_adapters.calling.json_http import JsonHttp, headers_of, parsed
 from a2a_adapters.errors import RemoteRefusedError
 from a2a_adapters.protocol.shown import quote
-from a2a_adapters.protocol.wire import to_dict
+from a2a_adapters.protocol.wire import send_to_dict, to_dict
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -120,14 +120,14 @@ class RestTransport(SdkTransport):
     ) -> SendMessageResponse:
         """Send a message and wait for the task or message that answers it."""
         path = _path(request.tenant, "/message:send")
-        return await self._rest.post(path, to_dict(request), context, _sent)
+        return await self._rest.post(path, send_to_dict(request), context, _sent)
 
     def send_message_streaming(
         self, request: SendMessageRequest, *, context: ClientCallContext | None = None
     ) -> AsyncGenerator[StreamResponse]:
         """Send a message and yield what happens to its task."""
         path = _path(request.tenant, "/message:stream")
-        return self._rest.stream(path, to_dict(request), context, nearly.response)
+        return self._rest.stream(path, send_to_dict(request), context, nearly.response)
 
     def subscribe(
         self, request: SubscribeToTaskRequest, *, context: ClientCallContext | None = None

@@ -53,6 +53,20 @@ def parse_send(params: dict[str, Any]) -> SendMessageRequest:
     return ParseDict(params, SendMessageRequest(), ignore_unknown_fields=True)
 
 
+def send_to_dict(request: SendMessageRequest) -> dict[str, Any]:
+    """Return a message to an agent as ProtoJSON, without a configuration that says nothing."""
+    result: dict[str, Any] = {}
+    if request.tenant:
+        result["tenant"] = request.tenant
+    if request.HasField("message"):
+        result["message"] = message_to_dict(request.message)
+    if request.configuration.ByteSize():
+        result["configuration"] = to_dict(request.configuration)
+    if request.HasField("metadata"):
+        result["metadata"] = struct_to_dict(request.metadata)
+    return result
+
+
 def _usual(content: object, known: _Fields) -> dict[str, Any] | None:
     """Return the fields of a protocol message; None if there is anything unusual."""
     if not isinstance(content, dict):

@@ -1,0 +1,69 @@
+"""Which interface of an agent is called: the one that a2a-sdk's own client would call."""
+
+from __future__ import annotations
+
+from unittest.mock import create_autospec
+
+import pytest
+from a2a.client import ClientConfig, ClientFactory
+from a2a.client.transports.base import ClientTransport
+from a2a.types import AgentCard, AgentInterface
+from hypothesis import given
+from hypothesis import strategies as st
+
+from a2a_adapters import RemoteAnswerError
+from a2a_adapters.calling.interfaces import GRPC, HTTP_JSON, JSONRPC, chosen
+
+VERSIONS = ["1.0", "1.0.1", "1", "1.1", "2.0", "0.3", "0.3.0", "0.4", "0.2.9", "0", "", "newest"]
+BINDINGS = [JSONRPC, HTTP_JSON, GRPC]
+
+
+def card(*interfaces):
+    return AgentCard(
+        supported_interfaces=[
+            AgentInterface(protocol_binding=binding, protocol_version=version, url=f"http://{n}")
+            for n, (binding, version) in enumerate(interfaces)
+        ]
+    )
+
+
+def chosen_by_the_sdk(about, bindings, *, by_the_caller):
+    called = []
+
+    def note(_card, url, _config):
+        called.append(url)
+        return create_autospec(ClientTransport)
+
+    config = ClientConfig(supported_protocol_bindings=bindings, use_client_preference=by_the_caller)
+    factory = ClientFactory(config)
+    for binding in bindings:
+        factory.register(binding, note)
+    factory.create(about)
+    return called[0]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([*BINDINGS, "OTHER"]), st.sampled_from(VERSIONS)), min_size=1
+    ),
+    st.lists(st.sampled_from(BINDINGS), unique=True),
+)
+def test_it_is_the_one_that_the_sdk_chooses(interfaces, wanted):
+    about = card(*interfaces)
+    offered = {binding for binding, _ in interfaces}
+    preferred = [binding for binding in wanted if binding in offered]
+    usual = [JSONRPC, HTTP_JSON] if offered & {JSONRPC, HTTP_JSON} else [GRPC]
+    try:
+        expected = chosen_by_the_sdk(about, preferred or usual, by_the_caller=bool(preferred))
+    except ValueError:  # it does not look further than at one binding
+        return
+    assert chosen(about, wanted).url == expected
+
+
+def test_an_agent_that_is_too_old_is_told_what_is_spoken():
+    with pytest.raises(RemoteAnswerError, match=r"offers JSONRPC; this client speaks .* and GRPC"):
+        chosen(card((JSONRPC, "0.2.5")), [])
+
+
+def test_a_binding_without_a_version_that_is_spoken_is_passed_over():
+    assert chosen(card((JSONRPC, "0.2.5"), (HTTP_JSON, "1.0")), []).protocol_binding == HTTP_JSON
