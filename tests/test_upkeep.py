@@ -23,4 +23,4 @@ async def test_work_that_fails_instead_of_being_cancelled_is_not_done_again():
     await begun.wait()
     [doing] = asyncio.all_tasks() - {asyncio.current_task()}
     upkeep.close()
-    await doing
+    await asyncio.wait({doing})

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from a2a_adapters.concurrency.background import Background, in_background, shielded
+from a2a_adapters.concurrency.background import (
+    Background,
+    end_if_cancelled,
+    in_background,
+    shielded,
+)
 from a2a_adapters.concurrency.bounded import BoundedMap
 from a2a_adapters.concurrency.threads import run_in_thread
 from a2a_adapters.concurrency.waiting import within
 
-__all__ = ["Background", "BoundedMap", "in_background", "run_in_thread", "shielded", "within"]
+__all__ = [
+    "Background",
+    "BoundedMap",
+    "end_if_cancelled",
+    "in_background",
+    "run_in_thread",
+    "shielded",
+    "within",
+]

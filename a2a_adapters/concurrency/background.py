@@ -47,6 +47,20 @@ def let_fail(done: asyncio.Future[T]) -> None:
         done.exception()
 
 
+def end_if_cancelled() -> None:
+    """End the running task if it was cancelled, and what it has awaited kept that to itself.
+
+    Drivers do so that fail with an error of their own instead, and so does `asyncio.wait_for`
+    before Python 3.12, if what it waits for comes at that moment.
+
+    Raises:
+        asyncio.CancelledError: It was.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
 in_background = Background().begin
 """Begin something that is held for as long as the process lives."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from a2a.utils.errors import A2AError
 
+from a2a_adapters.concurrency import end_if_cancelled
 from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ class Upkeep:
 
     def __init__(self) -> None:
         self._tasks: list[asyncio.Task[None]] = []
-        self._is_closed = False
 
     def every(self, seconds: float, name: str, work: Callable[[], Awaitable[object]]) -> None:
         """Do some work now, and then so many seconds after each time.
@@ -32,7 +32,7 @@ class Upkeep:
             name: What the log calls it.
             work: What is done.
         """
-        self._tasks.append(asyncio.create_task(self._keep(seconds, name, work)))
+        self._tasks.append(asyncio.create_task(_keep(seconds, name, work)))
 
     def once(self, name: str, work: Callable[[], Awaitable[object]]) -> None:
         """Do some work now."""
@@ -42,16 +42,15 @@ class Upkeep:
 
     def close(self) -> None:
         """Stop."""
-        self._is_closed = True
         for task in self._tasks:
             task.cancel()
 
-    async def _keep(self, seconds: float, name: str, work: Callable[[], Awaitable[object]]) -> None:
-        while True:
-            await _tried(name, work)
-            if self._is_closed:  # a driver that is cancelled may raise an error of its own instead
-                return
-            await asyncio.sleep(seconds)
+
+async def _keep(seconds: float, name: str, work: Callable[[], Awaitable[object]]) -> None:
+    while True:
+        await _tried(name, work)
+        end_if_cancelled()
+        await asyncio.sleep(seconds)
 
 
 async def _tried(name: str, work: Callable[[], Awaitable[object]]) -> None:

@@ -10,6 +10,7 @@ from base64 import b64decode, b64encode
 from collections import Counter
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
+from a2a_adapters.concurrency import end_if_cancelled
 from a2a_adapters.storage.bus import Bus, Letter
 
 if TYPE_CHECKING:
@@ -132,7 +133,10 @@ class BatchBus(Bus):
     async def _again_and_again(self, work: Callable[[], Awaitable[None]]) -> None:
         while True:
             try:
-                await work()
+                try:
+                    await work()
+                finally:
+                    end_if_cancelled()
             except self._failures as error:
                 logger.warning("the bus has lost its connection: %s", type(error).__name__)
             except Exception:  # without it nobody is reached any more
@@ -203,6 +207,7 @@ class BatchBus(Bus):
                     if not sent.done():
                         sent.set_result(None)
                 self._unsure = []
+                end_if_cancelled()
 
     def _next_batch(self) -> list[tuple[Letter, asyncio.Future[None]]]:
         """Return what is sent next; what nobody waits for any more is dropped."""

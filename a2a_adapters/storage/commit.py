@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import DataError, IntegrityError, ProgrammingError, StatementError
 
+from a2a_adapters.concurrency import end_if_cancelled
 from a2a_adapters.concurrency.alarm import Alarm, fair_timeout
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.storage.engine import STATEMENT_SECONDS, is_away
@@ -206,10 +207,12 @@ class GroupCommit:
             await self._wake.wait()
             self._wake.clear()
             while batch := await self._gathered():
+                left = batch
                 try:
                     left = await self._commit(batch)
+                    end_if_cancelled()
                 except asyncio.CancelledError:
-                    self._waiting.extendleft(reversed(batch))
+                    self._waiting.extendleft(reversed(left))
                     raise
                 if not left:
                     failures = 0
@@ -262,6 +265,7 @@ class GroupCommit:
                 while not future.done():
                     if not await self._commit([(write, future)]):
                         return
+                    end_if_cancelled()
                     await asyncio.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
                     failures += 1
             self._waiting.appendleft((write, future))  # nobody waits for it: it is taken back
@@ -329,6 +333,7 @@ class GroupCommit:
         try:
             return await self.bulk.write(batch)
         except Exception:  # the long way meets the same, and tells what it is
+            end_if_cancelled()
             return False
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
+from a2a_adapters.concurrency import end_if_cancelled
 from a2a_adapters.concurrency.alarm import fair_timeout
 from a2a_adapters.errors import ConfigurationError, MissingExtraError
 from a2a_adapters.observability.process import StorageFigures
@@ -156,6 +157,7 @@ class Database:
                 async with self.engine.connect() as connection:
                     rows = (await connection.execute(query)).all()
             except (SQLAlchemyError, OSError) as error:
+                end_if_cancelled()
                 self.health.failed(error)
                 if not is_away(error):
                     raise StorageUnavailableError from error

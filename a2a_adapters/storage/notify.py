@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import psycopg
 from psycopg import sql
 
+from a2a_adapters.concurrency import end_if_cancelled
 from a2a_adapters.concurrency.alarm import Alarm, fair_timeout
 from a2a_adapters.storage.batches import ANSWER_SECONDS, BEAT_SECONDS, BatchBus
 
@@ -64,6 +65,7 @@ class NotifyBus(BatchBus):
             while True:
                 async for notice in connection.notifies(timeout=BEAT_SECONDS):
                     self._hear(notice.payload)
+                end_if_cancelled()
                 with _answering(connection, ANSWER_SECONDS):
                     await connection.execute("SELECT 1")
 

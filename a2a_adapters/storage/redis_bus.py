@@ -10,6 +10,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
+from a2a_adapters.concurrency import end_if_cancelled
 from a2a_adapters.concurrency.alarm import fair_timeout
 from a2a_adapters.errors import ConfigurationError
 from a2a_adapters.storage.batches import ANSWER_SECONDS, BEAT_SECONDS, BatchBus
@@ -74,6 +75,7 @@ class RedisBus(BatchBus):
                 elif heard["type"] == "message":
                     self._hear(heard["data"].decode(errors="replace"))
                 is_asked = heard is None
+                end_if_cancelled()
 
     async def _send(self) -> None:
         async def deliver(payloads: Sequence[Payload], seconds: float) -> None:

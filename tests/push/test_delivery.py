@@ -284,3 +284,35 @@ async def test_a_body_that_cannot_be_made_is_logged_and_made_up(monkeypatch, cap
         await box.until_over()
     assert "notifying 127.0.0.1 failed" in caplog.text
     assert box.bodies[-1]["task"]["id"] == task["id"]
+
+
+class Lost(httpx.AsyncBaseTransport):
+    """Waits for ever, and fails by itself when it is cancelled; the first time only."""
+
+    def __init__(self):
+        self.begun = asyncio.Event()
+        self.tries = 0
+
+    async def handle_async_request(self, request):
+        self.tries += 1
+        if self.tries > 1:
+            await asyncio.Event().wait()
+        self.begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError as error:
+            raise httpx.ReadError("lost") from error
+
+
+async def test_what_fails_as_it_is_dropped_is_not_tried_again():
+    lost = Lost()
+
+    class Losing(OutboundPolicy):
+        def transport(self, *_, **__):
+            return lost
+
+    limits = Limits(shutdown_seconds=0)
+    async with agent(talk, limits=limits, outbound=Losing(allow_private=True)) as client:
+        await send(client, notifying("http://127.0.0.1:9/hook"))
+        await lost.begun.wait()
+    assert lost.tries == 1

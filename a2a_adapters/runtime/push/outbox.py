@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from a2a_adapters.concurrency import end_if_cancelled
 from a2a_adapters.errors import ForbiddenUrlError
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ class Outbox:
             except ForbiddenUrlError as error:
                 return _undelivered(target, Outcome.REFUSED, str(error))
             except (httpx.HTTPError, TimeoutError) as error:
+                end_if_cancelled()
                 problem = type(error).__name__
                 continue
             if 200 <= status < 300:
