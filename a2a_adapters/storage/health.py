@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import TYPE_CHECKING
+
+from a2a_adapters.concurrency.alarm import Alarm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,7 @@ class Health:
     def __init__(self, name: str) -> None:
         self._name = name
         self._failures = 0
-        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm: Alarm | None = None
         self._listeners: list[Callable[[], None]] = []
         self.is_ready = False
 
@@ -58,8 +59,7 @@ class Health:
             self.is_ready = False
             logger.error("storage %s is away: %s", self._name, reason)
         if self._alarm is None:
-            loop = asyncio.get_running_loop()
-            self._alarm = loop.call_later(PATIENCE_SECONDS, self._raise_alarm)
+            self._alarm = Alarm(PATIENCE_SECONDS, self._raise_alarm)
 
     def _raise_alarm(self) -> None:
         self._alarm = None

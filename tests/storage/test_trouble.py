@@ -84,6 +84,20 @@ async def test_a_loop_that_stood_still_is_no_outage(storage, monkeypatch):
     await saving
 
 
+async def test_a_loop_that_stood_still_raises_no_alarm(storage, monkeypatch):
+    loop, stood, health = asyncio.get_running_loop(), 0.0, storage.database.health
+    now, alarms = loop.time(), []
+    monkeypatch.setattr(loop, "time", lambda: now + stood)
+    health.listen(lambda: alarms.append(stood))
+    health.suspect("it takes too long")
+    saving = asyncio.ensure_future(store_of(storage).delete("unknown", CALLER))
+    await asyncio.sleep(0)
+    stood = 60.0
+    await saving
+    assert storage.is_ready
+    assert not alarms
+
+
 def uuid(number):
     return f"message-{number:08}"
 
