@@ -103,11 +103,8 @@ class PostgresqlBulk(Bulk):
         self._driver: Any = None
 
     async def _write(self, batch: Sequence[_Driven]) -> bool:
-        if self._connection is None:
-            self._connection = await self._engine.connect()
-            self._driver = (await self._connection.get_raw_connection()).driver_connection
-        driver = self._driver
         try:
+            driver = self._driver or await self._connected()
             cursors = [driver.cursor() for _ in batch]
             async with driver.pipeline():
                 for cursor, (text, rows) in zip(cursors, batch, strict=True):
@@ -120,11 +117,18 @@ class PostgresqlBulk(Bulk):
             raise
         return is_whole
 
+    async def _connected(self) -> Any:
+        self._connection = await self._engine.connect()
+        self._driver = (await self._connection.get_raw_connection()).driver_connection
+        return self._driver
+
     async def aclose(self) -> None:
         """Break off the connection."""
         connection, self._connection = self._connection, None
+        driver, self._driver = self._driver, None
+        if driver is not None:
+            await break_off(driver)  # first, lest it is given to others
         if connection is not None:
-            await break_off(self._driver)  # first, lest it is given to others
             await connection.invalidate()
             await connection.close()
 

@@ -7,9 +7,11 @@ import asyncio
 import pytest
 from a2a.server.cluster.version import TaskVersion
 from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from a2a_adapters.storage.interface import UsedMessage
-from tests.storage.conftest import storage_at
+from tests.storage.conftest import new_url, storage_at
 from tests.storage.test_contract import caller, ids, task
 
 
@@ -97,3 +99,23 @@ async def test_what_nobody_waits_for_any_more_is_not_written(storage):
         await other.rollback()
     await accepted(poet, 1)  # goes the same way, after it
     assert await ids(poet.tasks) == ["t1"]
+
+
+async def test_a_connection_that_fails_as_it_is_made_is_closed(tmp_path, monkeypatch):
+    storage = storage_at(new_url("postgresql", tmp_path))
+    await storage.start()
+    poet, commits = storage.of("poet"), storage.database.commits
+    await commits.bulk.aclose()
+
+    async def fail(_connection):
+        raise OperationalError("statement", {}, Exception("the connection is lost"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(AsyncConnection, "get_raw_connection", fail)
+        await poet.write_state("ann", "c", "kind", b"1")
+    assert storage.database.engine.pool.checkedout() == 0
+    told = watched(storage, monkeypatch)
+    await poet.write_state("ann", "c", "kind", b"2")
+    assert told == [True]
+    assert await poet.read_state("ann", "c", "kind") == b"2"
+    await storage.aclose(1)
