@@ -169,11 +169,11 @@ class Turns:
         self._waiting: deque[Future[None]] = deque()
 
     async def __aenter__(self) -> None:
-        turn: Future[None] = Future()
         with self._guard:
             if not self._is_taken:
                 self._is_taken = True
                 return
+            turn: Future[None] = Future()
             self._waiting.append(turn)
         try:
             await asyncio.wrap_future(turn)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 from a2a_adapters.calling.auth import TrustedHostAuth
-from a2a_adapters.calling.budget import bounded_values
+from a2a_adapters.calling.budget import ValueBudget
 from a2a_adapters.calling.failure import BUSY
 from a2a_adapters.calling.trust import Trust
 from a2a_adapters.errors import RemoteAnswerError
@@ -132,11 +132,10 @@ class _Bounded(httpx.AsyncBaseTransport):
             await response.aclose()
             raise RemoteAnswerError(f"the agent sends {encoding!r} though it was not asked to")
         max_bytes = request.extensions.get(MAX_BYTES, self._max_bytes)
-        assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 - for the type
         is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
-        response.stream = _BoundedStream(
-            response.stream, max_bytes, self._max_values, is_stream=is_stream
-        )
+        values = ValueBudget(self._max_values, is_stream=is_stream)
+        assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 - for the type
+        response.stream = _BoundedStream(response.stream, max_bytes, values)
         return response
 
     async def aclose(self) -> None:
@@ -144,23 +143,18 @@ class _Bounded(httpx.AsyncBaseTransport):
 
 
 class _BoundedStream(httpx.AsyncByteStream):
-    def __init__(
-        self, inner: httpx.AsyncByteStream, max_bytes: int, max_values: int, *, is_stream: bool
-    ) -> None:
+    def __init__(self, inner: httpx.AsyncByteStream, max_bytes: int, values: ValueBudget) -> None:
         self._inner = inner
         self._max_bytes = max_bytes
-        self._max_values = max_values
-        self._is_stream = is_stream
+        self._values = values
 
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return bounded_values(self._chunks(), self._max_values, is_stream=self._is_stream)
-
-    async def _chunks(self) -> AsyncIterator[bytes]:
+    async def __aiter__(self) -> AsyncIterator[bytes]:
         left = self._max_bytes
         async for chunk in self._inner:
             left -= len(chunk)
             if left < 0:
                 raise RemoteAnswerError(f"the agent's answer is over {self._max_bytes:,} bytes")
+            self._values.take(chunk)
             yield chunk
 
     async def aclose(self) -> None:

@@ -10,7 +10,7 @@ from pydantic_core import from_json, to_json
 
 from a2a_adapters.calling.failure import BUSY, UNAUTHORIZED
 from a2a_adapters.calling.parsing import made
-from a2a_adapters.calling.sse import event_data
+from a2a_adapters.calling.sse import Events
 from a2a_adapters.errors import RemoteAnswerError
 from a2a_adapters.protocol.shown import quote
 
@@ -98,8 +98,10 @@ class JsonHttp:
                 content = await response.aread()
                 yield await made(len(content), self._read, response, make)
                 return
-            async for data in event_data(response.aiter_bytes()):
-                yield await made(len(data), self._event, data, make)
+            events = Events()
+            async for chunk in response.aiter_bytes():
+                for data in events.ended_by(chunk):
+                    yield await made(len(data), self._event, data, make)
         finally:
             await response.aclose()
 

@@ -14,16 +14,29 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 async def event_data(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Yield the data of each event; comments, names and ids of events are left out."""
-    data: list[bytes] = []
-    lines = _Lines()
+    events = Events()
     async for chunk in chunks:
-        for line in lines.ended_by(chunk):
-            if not line:
-                if data:
-                    yield b"\n".join(data)
-                    data.clear()
-            elif line.startswith(b"data:"):
-                data.append(line[5:].removeprefix(b" "))
+        for data in events.ended_by(chunk):
+            yield data
+
+
+class Events:
+    """Makes events of chunks."""
+
+    def __init__(self) -> None:
+        self._lines = _Lines()
+        self._data: list[bytes] = []
+
+    def ended_by(self, chunk: bytes) -> list[bytes]:
+        """Return the data of the events that end in the next chunk."""
+        ended = []
+        for line in self._lines.ended_by(chunk):
+            if line.startswith(b"data:"):
+                self._data.append(line[5:].removeprefix(b" "))
+            elif not line and self._data:
+                ended.append(b"\n".join(self._data))
+                self._data.clear()
+        return ended
 
 
 class _Lines:
