@@ -7,7 +7,6 @@ exception says to the client, and tell nothing but a status over 0.3.
 from __future__ import annotations
 
 from contextlib import nullcontext
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -118,7 +117,9 @@ class GrpcServer:
         """
         server = grpc.aio.server(options=self._options)
         for service in (SERVICE, OLD_SERVICE):
-            handlers = {name: self._handler(service, rpc) for name, rpc in service.calls.items()}
+            handlers = {
+                name: self._method(service, rpc).handler() for name, rpc in service.calls.items()
+            }
             generic = grpc.method_handlers_generic_handler(service.name, handlers)
             server.add_generic_rpc_handlers((generic,))
         if self.port:
@@ -137,22 +138,66 @@ class GrpcServer:
         if self._server is not None:
             await self._server.stop(_CLOSE_SECONDS)
 
-    def _handler(self, service: Service, rpc: Rpc) -> grpc.RpcMethodHandler[bytes, bytes]:
-        # Messages are parsed and written here, where failures get the right status.
-        if rpc.operation.streams:
-            return grpc.unary_stream_rpc_method_handler(partial(self._stream, service, rpc))
-        return grpc.unary_unary_rpc_method_handler(partial(self._answer, service, rpc))
+    def _method(self, service: Service, rpc: Rpc) -> _Method:
+        return _Method(
+            service,
+            rpc,
+            self._runtime,
+            self._authentication,
+            self._limits.values,
+            self._observer,
+        )
 
-    async def _answer(
-        self, service: Service, rpc: Rpc, request: bytes, context: _ServicerContext
-    ) -> bytes:
+
+class _Method:
+    """One method of a service: what is decided once for all of its calls.
+
+    gRPC looks at the function of a handler at every call, and for long at one that is no method.
+
+    Args:
+        service: The service.
+        rpc: What the method does.
+        runtime: What carries it out.
+        authentication: Who may call it; None if everybody may.
+        values: How many values a request may hold.
+        observer: Who wants to know of its calls.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        rpc: Rpc,
+        runtime: Runtime,
+        authentication: Authenticator | None,
+        values: int,
+        observer: Observer,
+    ) -> None:
+        self._rpc = rpc
+        self._service = service.name
+        self._version = service.version
+        self._path = f"{service.name}/{rpc.operation.name}"
+        self._runtime = runtime
+        self._authentication = authentication
+        self._values = values
+        self._observer = observer
+        self._errors_hidden = UnexpectedErrorsHidden(rpc.operation.name)
+
+    def handler(self) -> grpc.RpcMethodHandler[bytes, bytes]:
+        """Return it as gRPC wants it."""
+        # Messages are parsed and written here, where failures get the right status.
+        if self._rpc.operation.streams:
+            return grpc.unary_stream_rpc_method_handler(self._stream)
+        return grpc.unary_unary_rpc_method_handler(self._answer)
+
+    async def _answer(self, request: bytes, context: _ServicerContext) -> bytes:
+        rpc = self._rpc
         headers = _headers(context)
-        with self._observed(service, rpc, headers) as record:
+        with self._observed(headers) as record:
             try:
-                with UnexpectedErrorsHidden(rpc.operation.name):
-                    result, caller = await self._run(service, rpc, request, headers)
+                with self._errors_hidden:
+                    result, caller = await self._run(request, headers)
                     if caller.requested_extensions:
-                        await self._name_extensions(service, caller, context)
+                        await self._name_extensions(caller, context)
                     if rpc.converts and result is not None and result.ByteSize() > LARGE_BYTES:
                         return await computed(rpc.write, result)
                     return rpc.write(result)
@@ -160,75 +205,64 @@ class GrpcServer:
                 await _abort(context, error, record)
                 raise
 
-    async def _stream(
-        self, service: Service, rpc: Rpc, request: bytes, context: _ServicerContext
-    ) -> None:
+    async def _stream(self, request: bytes, context: _ServicerContext) -> None:
         headers = _headers(context)
-        with self._observed(service, rpc, headers) as record:
+        with self._observed(headers) as record:
             try:
-                with UnexpectedErrorsHidden(rpc.operation.name):
-                    subscription, caller = await self._run(service, rpc, request, headers)
+                with self._errors_hidden:
+                    subscription, caller = await self._run(request, headers)
                     try:
                         if caller.requested_extensions:
-                            await self._name_extensions(service, caller, context)
+                            await self._name_extensions(caller, context)
                         while updates := await subscription.take():
                             for update in updates:
-                                await context.write(await _encoded(update, rpc))
+                                await context.write(await _encoded(update, self._rpc))
                     finally:
                         subscription.close()
             except A2AError as error:
                 await _abort(context, error, record)
 
-    def _observed(
-        self, service: Service, rpc: Rpc, headers: dict[str, str]
-    ) -> AbstractContextManager[RequestRecord | None]:
+    def _observed(self, headers: dict[str, str]) -> AbstractContextManager[RequestRecord | None]:
         if not self._observer.is_needed(headers):
             return _UNOBSERVED
-        path = f"{service.name}/{rpc.operation.name}"
-        return self._observer.request("gRPC", path, headers, status="OK")
+        return self._observer.request("gRPC", self._path, headers, status="OK")
 
-    async def _run(
-        self, service: Service, rpc: Rpc, request: bytes, headers: dict[str, str]
-    ) -> tuple[Any, ServerCallContext]:
+    async def _run(self, request: bytes, headers: dict[str, str]) -> tuple[Any, ServerCallContext]:
         user: User = _ANONYMOUS
         if self._authentication is not None:
             user = await _user(self._authentication, headers)
         version = headers.get(VERSION_HEADER, "")
-        if version != service.version and supported(version) != service.version:
-            raise unsupported(f"the service {service.name} is of A2A {service.version}")
+        if version != self._version and supported(version) != self._version:
+            raise unsupported(f"the service {self._service} is of A2A {self._version}")
         if len(request) <= LARGE_BYTES:
-            params = self._parsed(rpc, request)
+            params = self._parsed(request)
         else:
-            params = await computed(self._parsed, rpc, request)
+            params = await computed(self._parsed, request)
         caller = ServerCallContext(
-            state={"headers": headers, VERSION_STATE: service.version},
+            state={"headers": headers, VERSION_STATE: self._version},
             user=user,
             tenant=params.tenant,
             requested_extensions=requested_extensions(headers),
         )
-        return await rpc.operation.run(self._runtime, params, caller), caller
+        return await self._rpc.operation.run(self._runtime, params, caller), caller
 
-    async def _name_extensions(
-        self, service: Service, caller: ServerCallContext, context: _ServicerContext
-    ) -> None:
+    async def _name_extensions(self, caller: ServerCallContext, context: _ServicerContext) -> None:
         """Tell a client which of the extensions it asked for are active."""
         activated = self._runtime.admission.activated(caller.requested_extensions)
         if activated:
-            name = EXTENSION_HEADERS[service.version == V03]
+            name = EXTENSION_HEADERS[self._version == V03]
             await context.send_initial_metadata(((name, ", ".join(activated)),))
 
-    def _parsed(self, rpc: Rpc, request: bytes) -> Any:
+    def _parsed(self, request: bytes) -> Any:
         """Return the request of a call.
 
         Raises:
             InvalidParamsError: It is none, or holds too many values.
         """
         # A value of JSON is one field, and one or two more around it.
-        if has_more_fields(request, rpc.request, 4 * self._limits.values):
-            raise InvalidParamsError(
-                f"a request to this agent holds {self._limits.values} values at most"
-            )
-        return parsed(rpc.read, request)
+        if has_more_fields(request, self._rpc.request, 4 * self._values):
+            raise InvalidParamsError(f"a request to this agent holds {self._values} values at most")
+        return parsed(self._rpc.read, request)
 
 
 async def _user(authentication: Authenticator, headers: dict[str, str]) -> User:
