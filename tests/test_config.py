@@ -72,6 +72,11 @@ def test_what_is_nearer_holds(folder):
     assert origins["parts = 100"] == "default"
 
 
+def test_a_file_of_windows_is_read_as_any_other(folder):
+    (folder / "a2a-adapters.toml").write_bytes("\ufeffport = 1\r\n".encode())
+    assert shown()[0]["port"] == 1
+
+
 def test_what_is_shown_is_a_file_that_says_the_same(folder):
     (folder / "one.toml").write_text(
         "push = true\ncors_origins = ['https://a.example']\n[agents]\nloud = 'app:shout'\n"

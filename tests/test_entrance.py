@@ -58,5 +58,35 @@ async def test_pages_of_other_origins_may_read_what_they_are_allowed_to():
     assert answer.headers["access-control-allow-origin"] == "https://app.example"
 
 
+@pytest.mark.parametrize("target", [echo, {"one": echo}], ids=["one", "several"])
+async def test_where_it_is_mounted_its_addresses_are_below_that(target):
+    inner = build_app(target, options=ServerOptions(allowed_hosts=["a.example"]))
+    outer = Starlette(routes=[Mount("/ai", Starlette(routes=[Mount("/sub", inner)]))])
+    async with client(outer) as http:
+        [listed] = (await http.get("/ai/sub/agents")).json()["agents"]
+        card = (await http.get(listed["card"])).json()
+        answer = await http.post(card["url"], headers=V1, json=rpc("SendMessage", say("hello")))
+    assert card["url"] == listed["url"]
+    assert card["url"].startswith("http://127.0.0.1/ai/sub/")
+    assert answer.json()["result"]["task"]["artifacts"][0]["parts"] == [{"text": "hello"}]
+
+
+async def made():
+    return echo
+
+
+@pytest.mark.parametrize(
+    ("target", "storage"), [(made, "memory:"), (echo, "sqlite:///tasks.db")], ids=["made", "stored"]
+)
+async def test_one_whose_lifespan_nobody_has_begun_says_so(target, storage, caplog):
+    app = build_app(target, options=ServerOptions(storage=storage))
+    async with client(Starlette(routes=[Mount("/sub", app)])) as http:
+        answer = await http.post("/sub/", headers=V1, json=rpc("SendMessage", say("hello")))
+        health = await http.get("/sub/healthz")
+    assert answer.status_code == health.status_code == 503
+    assert answer.json()["error"]["message"] == "the agent has not been started"
+    assert "lifespan" in caplog.text
+
+
 def _shape(headers):
     return {name: value for name, value in headers.items() if name != "date"}

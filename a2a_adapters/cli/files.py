@@ -55,11 +55,11 @@ def _read(file: Path) -> Content:
 
 
 def _read_toml(file: Path) -> Content:
-    return _beside(file, tomllib.loads(file.read_text("utf-8")))
+    return _beside(file, tomllib.loads(file.read_text("utf-8-sig")))
 
 
 def _read_pyproject(file: Path) -> Content:
-    content = tomllib.loads(file.read_text("utf-8"))
+    content = tomllib.loads(file.read_text("utf-8-sig"))
     tools = content.get("tool", {})
     said = tools.get("a2a-adapters", {}) if isinstance(tools, dict) else {}
     if not isinstance(said, dict):
@@ -97,7 +97,7 @@ def _read_langgraph(file: Path) -> Content:
 
     See https://docs.langchain.com/langsmith/cli#configuration-file
     """
-    content = json.loads(file.read_text("utf-8"))
+    content = json.loads(file.read_text("utf-8-sig"))
     graphs = content.get("graphs") if isinstance(content, dict) else None
     if not isinstance(graphs, dict) or not graphs:
         raise ConfigurationError(f"{file} names no graphs")

@@ -51,7 +51,7 @@ def _users(
     if file is not None:
         try:
             _look_at(file)
-            return _parse(file.read_text(encoding="utf-8"), str(file))
+            return _parse(file.read_text(encoding="utf-8-sig"), str(file))
         except OSError as error:
             raise ConfigurationError(f"{file} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:

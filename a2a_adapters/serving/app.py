@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -10,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 
 from a2a_adapters.concurrency.outliving import outliving_calls
 from a2a_adapters.concurrency.threads import use_threads
@@ -18,6 +19,7 @@ from a2a_adapters.console import ConsoleAgent, console_routes
 from a2a_adapters.errors import MissingExtraError
 from a2a_adapters.security.browsers import BrowserGuard
 from a2a_adapters.security.gate import AuthenticationGate
+from a2a_adapters.security.refusals import Refusal, refuse
 from a2a_adapters.serving.agents import ServedAgents
 from a2a_adapters.serving.card import check_public
 from a2a_adapters.serving.entrance import Entrance
@@ -30,12 +32,17 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
     from starlette.responses import Response
-    from starlette.types import ASGIApp
+    from starlette.routing import BaseRoute
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 __all__ = ["build_app"]
 
 _EXPOSED_HEADERS = ("A2A-Extensions", "X-A2A-Extensions", "ETag", "Retry-After", "WWW-Authenticate")
 """What a page may read of an answer, beside what every page may (Fetch, CORS-safelisted)."""
+
+_NOT_STARTED = Refusal(503, "UNAVAILABLE", "the agent has not been started")
+
+logger = logging.getLogger(__name__)
 
 
 def build_app(
@@ -76,22 +83,27 @@ def build_app(
         check_public(url)
     calls: dict[str, ASGIApp] = {}
 
-    def serve(app: Starlette, ready: object) -> None:
+    def made(ready: object) -> tuple[ServedAgents, list[BaseRoute]]:
         agents = ServedAgents(ready, name, description, url, options, dialects)
-        app.state.agents = agents
-        app.router.routes = agents.routes(
+        routes = agents.routes(
             Route("/healthz", _health), *_metrics(agents, options), *_console(agents, options)
         )
+        return agents, routes
+
+    def let_in(app: Starlette, agents: ServedAgents, routes: list[BaseRoute]) -> None:
+        app.state.agents = agents
+        app.router.routes = routes
         if not options.cors_origins:  # which are answered between the entrance and the routes
             calls.update(agents.calls())
+
+    at_once = None if is_closed(target) else made(target)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         use_threads(options.limits.threads)
         async with opened(target) as ready:
-            if is_closed(target):
-                serve(app, ready)
-            agents: ServedAgents = app.state.agents
+            agents, routes = at_once or made(ready)
+            let_in(app, agents, routes)
             await agents.start()
             try:
                 with settled():
@@ -100,9 +112,19 @@ def build_app(
                 await agents.aclose()
 
     app = Starlette(middleware=_middleware(url, options, calls), lifespan=lifespan)
-    if not is_closed(target):
-        serve(app, target)
+    if at_once and at_once[0].storage.is_ready:
+        let_in(app, *at_once)
+    else:
+        app.router.routes = [Mount("", _NotStarted())]
     return app
+
+
+class _NotStarted:
+    """Answers in the place of what has to be started first (ASGI)."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        logger.error("nothing is served yet: the lifespan of build_app's application was not begun")
+        await refuse(_NOT_STARTED, scope, receive, send)
 
 
 async def _health(request: Request) -> Response:

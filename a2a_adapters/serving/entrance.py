@@ -57,6 +57,8 @@ class Entrance:
             logger.warning("refused a request: its headers have %d bytes", size)
             await refuse(self._too_large, scope, receive, send)
             return
+        if "app_root_path" in scope:  # mounted: what is in here has its addresses below the mount
+            scope["app_root_path"] = scope.get("root_path", "")
         headers = scope[HEADERS] = read_headers(scope)
         refusal = self._browsers.refusal(scope, headers) if self._browsers else None
         app = self._app

@@ -24,6 +24,14 @@ async def test_files_and_the_environment(tmp_path):
     assert authenticator(None, None, {}) is None
 
 
+async def test_a_file_of_windows_is_read_as_any_other(tmp_path):
+    file = tmp_path / "tokens"
+    file.write_bytes("\ufeffann: one\r\nbob: two\r\n".encode())
+    known = authenticator(file, None, {})
+    assert await known.authenticate({"authorization": "Bearer one"}) == "ann"
+    assert await known.authenticate({"authorization": "Bearer two"}) == "bob"
+
+
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
