@@ -35,12 +35,14 @@ class Connection:
 
     Attributes:
         card: The agent's card.
+        extensions: The URIs of the extensions it has.
         transport: Makes the calls.
         client: a2a-sdk's client over the transport, for those who pass on what they are given:
             it relays each event three times, for interceptors that nobody has here.
     """
 
     card: AgentCard
+    extensions: frozenset[str]
     transport: ClientTransport
     client: Client
 
@@ -104,7 +106,8 @@ class Connections:
         if interface.tenant:
             transport = TenantTransportDecorator(transport, interface.tenant)
         config = ClientConfig(accepted_output_modes=list(self._options.accepted_output_modes))
-        return Connection(card, transport, BaseClient(card, config, transport, []))
+        extensions = frozenset(extension.uri for extension in card.capabilities.extensions)
+        return Connection(card, extensions, transport, BaseClient(card, config, transport, []))
 
     def _transport(
         self, http: httpx.AsyncClient, card: AgentCard, binding: str, url: str

@@ -40,7 +40,7 @@ from a2a_adapters.protocol.shown import quote
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
-    from a2a.types import AgentCard, SendMessageRequest
+    from a2a.types import SendMessageRequest
 
     from a2a_adapters.calling.answer import NewEvent
     from a2a_adapters.calling.connection import Connection
@@ -84,7 +84,7 @@ class Exchange:
         self._can_stream = connection.card.capabilities.streaming
         self._request = request
         self._options = options
-        self._may_resend = _may_resend(connection.card, options)
+        self._may_resend = _may_resend(connection, options)
         self._context = _call_context(connection, options)
         self._answer = Answer()
         self._may_look_settled = bool(request.message.task_id)
@@ -275,11 +275,11 @@ def _has_only_broken_off(failure: RemoteAgentError) -> bool:
     return isinstance(failure, RemoteConnectionError)
 
 
-def _may_resend(card: AgentCard, options: RemoteOptions) -> bool:
+def _may_resend(connection: Connection, options: RemoteOptions) -> bool:
     """Whether a message that comes twice is answered once."""
     if options.resend is not None:
         return options.resend
-    return any(e.uri == DEDUPLICATION_EXTENSION for e in card.capabilities.extensions)
+    return DEDUPLICATION_EXTENSION in connection.extensions
 
 
 def _nothing(answer: Answer) -> str:
@@ -298,9 +298,8 @@ async def _read_to_end(responses: AsyncIterator[StreamResponse]) -> None:
 
 def _call_context(connection: Connection, options: RemoteOptions) -> ClientCallContext | None:
     """Ask for those of the wanted extensions that the agent has."""
-    offered = {extension.uri for extension in connection.card.capabilities.extensions}
     wanted = [*options.extensions, *([PROGRESS_EXTENSION] if options.progress else [])]
-    active = [uri for uri in dict.fromkeys(wanted) if uri in offered]
+    active = [uri for uri in dict.fromkeys(wanted) if uri in connection.extensions]
     if not active:
         return None
     return ClientCallContext(service_parameters={HTTP_EXTENSION_HEADER: ",".join(active)})
