@@ -9,12 +9,20 @@ from a2a.types import (
 )
 
 from a2a_adapters import (
+    PROGRESS_EXTENSION,
     AgentRequest,
+    Data,
+    File,
+    InputRequired,
     Output,
+    Rejected,
     TaskMetadata,
+    Text,
     TextDelta,
+    ToolResult,
     build_app,
 )
+from a2a_adapters.protocol.conversion import from_protocol
 from a2a_adapters.testing import answer_of, running, user_message
 from tests.test_robustness import CALLER, runtime_of
 
@@ -95,6 +103,37 @@ async def test_half_characters_and_text_that_is_none_do_not_break_the_stream():
     task = await runtime_of(number).on_message_send(user_message("go"), CALLER)
     assert task.status.state == TaskState.TASK_STATE_FAILED
     assert answer_of(task) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("said", "sent"),
+    [
+        ("a\ud83d", Text("a?")),
+        ({"k\udcff": ["é\udcff"]}, Data({"k?": ["é?"]})),
+        (Output([File(content=b"x", filename="\udcff.txt")]), File(content=b"x", filename="?.txt")),
+        (Rejected("no \udcff"), Text("no ?")),
+        (InputRequired("who is \udcff?"), Text("who is ??")),
+    ],
+    ids=["text", "data", "file", "rejection", "question"],
+)
+async def test_half_characters_are_replaced_wherever_an_agent_says_them(said, sent):
+    def halves(text: str):
+        return said
+
+    task = await runtime_of(halves).on_message_send(user_message("go"), CALLER)
+    parts = task.artifacts[0].parts if task.artifacts else task.status.message.parts
+    assert [from_protocol(part) for part in parts] == [sent]
+
+
+async def test_half_characters_of_tools_do_not_fail_those_who_follow_the_progress():
+    async def tools(text: str):
+        yield ToolResult("1", "look", result="\udcff.txt")
+        yield "done"
+
+    request = user_message("go")
+    request.message.extensions.append(PROGRESS_EXTENSION)
+    task = await runtime_of(tools).on_message_send(request, CALLER)
+    assert answer_of(task) == "done"
 
 
 async def test_metadata_that_cannot_be_sent_fails_the_task():

@@ -30,7 +30,13 @@ from a2a_adapters.executor.a2ui import negotiated
 from a2a_adapters.executor.timestamps import now, stamp
 from a2a_adapters.parts import JSON, Data, Part, Text
 from a2a_adapters.protocol import states
-from a2a_adapters.protocol.conversion import ARTIFACTS, DURABLE, to_protocol, to_struct
+from a2a_adapters.protocol.conversion import (
+    ARTIFACTS,
+    DURABLE,
+    agent_parts,
+    to_struct,
+    whole_characters,
+)
 from a2a_adapters.protocol.ids import new_id
 from a2a_adapters.protocol.messages import ANSWER, agent_message, status
 
@@ -110,8 +116,7 @@ class TaskWriter:
             raise TypeError(f"an adapter yielded a text that is {type(chunk).__name__}")
         if not chunk:
             return
-        if not chunk.isascii():  # halves of surrogate pairs cannot be sent
-            chunk = chunk.encode("utf-8", "replace").decode()
+        chunk = whole_characters(chunk)
         self._chunks.append(chunk)
         is_first = not self._artifact_id
         if is_first:
@@ -153,13 +158,14 @@ class TaskWriter:
         output = negotiated(output, self._active)
         if not output.parts:
             return
+        said, parts = agent_parts(output.parts)
         self._artifacts += 1
-        self.said.extend(output.parts)
+        self.said.extend(said)
         artifact = Artifact(
             artifact_id=new_id(),
             name=output.name,
             description=output.description,
-            parts=to_protocol(output.parts),
+            parts=parts,
             extensions=self._activated(output.extensions),
         )
         if output.metadata:

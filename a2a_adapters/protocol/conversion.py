@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from a2a.types import Message, Role
@@ -16,7 +17,7 @@ from a2a_adapters.parts import JSON, Data, File, Part, Text
 from a2a_adapters.protocol import states
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from a2a.server.agent_execution import RequestContext
     from a2a.types import SendMessageRequest, Task
@@ -146,6 +147,55 @@ def to_protocol(parts: Iterable[Part]) -> list[ProtocolPart]:
         ValueError: A value cannot be expressed as JSON.
     """
     return [_to_protocol(part) for part in parts]
+
+
+def agent_parts(parts: Sequence[Part]) -> tuple[Sequence[Part], list[ProtocolPart]]:
+    """Return what an agent says as it can be sent, also as protocol parts.
+
+    Halves of surrogate pairs, which cannot, become question marks.
+
+    Raises:
+        ValueError: A value cannot be expressed as JSON.
+    """
+    try:
+        return parts, to_protocol(parts)
+    except UnicodeEncodeError:
+        whole = [_whole_characters(part) for part in parts]
+        return whole, to_protocol(whole)
+
+
+def _whole_characters(part: Part) -> Part:
+    match part:
+        case Text():
+            return replace(part, text=whole_characters(part.text))
+        case File():
+            return replace(part, filename=whole_characters(part.filename))
+        case Data():
+            return replace(part, value=_whole_text(part.value))
+
+
+def _whole_text(value: Any) -> Any:
+    """Return a value with whole characters in all its text, also in its keys."""
+    match value:
+        case str():
+            return whole_characters(value)
+        case dict():
+            return {_whole_key(key): _whole_text(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_whole_text(item) for item in value]
+        case None | bool() | int() | float():
+            return value
+        case _:
+            return _whole_text(to_jsonable_python(value))
+
+
+def _whole_key(key: object) -> object:
+    return whole_characters(key) if isinstance(key, str) else key
+
+
+def whole_characters(text: str) -> str:
+    """Return text with a question mark in the place of each half of a surrogate pair."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _to_protocol(part: Part) -> ProtocolPart:

@@ -17,7 +17,7 @@ from a2a.types import (
 )
 
 from a2a_adapters.parts import JSON, Part, Text
-from a2a_adapters.protocol.conversion import to_protocol, to_struct
+from a2a_adapters.protocol.conversion import agent_parts, to_protocol, to_struct
 from a2a_adapters.protocol.ids import new_id, new_uuid
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def agent_message(parts: Sequence[Part], context_id: str = "", task_id: str = ""
     return Message(
         message_id=new_id(),
         role=Role.ROLE_AGENT,
-        parts=to_protocol(parts),
+        parts=agent_parts(parts)[1],
         context_id=context_id,
         task_id=task_id,
     )
