@@ -58,7 +58,7 @@ lowest: $(LOWEST)/.test ## the floors of pyproject.toml hold
 
 test-crewai: $(CREWAI)/.test ## crewai is large and has an environment of its own
 	$(CREWAI)/bin/mypy --cache-dir $(CREWAI)/.mypy_cache plugins/crewai plugins/omniroute/a2a_adapters_omniroute/crewai.py
-	$(CREWAI)/bin/python -m pytest $(PARALLEL) tests/plugins/crewai tests/test_docs.py -k crewai
+	$(CREWAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/crewai tests/test_docs.py -k crewai
 
 test-openai: $(OPENAI)/.test ## the newest openai-agents needs openai 3, which crewai cannot have
 	$(OPENAI)/bin/mypy --cache-dir $(OPENAI)/.mypy_cache plugins/openai_agents
