@@ -14,15 +14,16 @@ from a2a.types import (
     StringList,
 )
 
+from a2a_adapters.adapter import Skill
 from a2a_adapters.events import PROGRESS_EXTENSION
 from a2a_adapters.protocol.conversion import to_struct
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from a2a.types import SecurityScheme
 
-    from a2a_adapters.adapter import AgentDescription, Extension, Skill
+    from a2a_adapters.adapter import AgentDescription, Extension
 
 WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 """Where clients look for the card: today's path and the one used before A2A 0.3."""
@@ -82,12 +83,18 @@ def build_card(
         ),
         default_input_modes=description.input_modes,
         default_output_modes=description.output_modes,
-        skills=[_skill(skill) for skill in description.skills] or [_only_skill(description)],
+        skills=[_skill(skill) for skill in listed_skills(description)],
         security_schemes=dict(schemes),
         security_requirements=[
             SecurityRequirement(schemes={name: StringList()}) for name in schemes
         ],
     )
+
+
+def listed_skills(description: AgentDescription) -> Sequence[Skill]:
+    """Return the skills that the card lists: of an agent that names none, to answer at all."""
+    only = Skill(id="answer", name=description.name, description=description.description)
+    return description.skills or [only]
 
 
 def _skill(skill: Skill) -> AgentSkill:
@@ -107,8 +114,3 @@ def _extension(extension: Extension) -> AgentExtension:
     if extension.params:
         listed.params.CopyFrom(to_struct(extension.params))
     return listed
-
-
-def _only_skill(description: AgentDescription) -> AgentSkill:
-    name = description.name
-    return AgentSkill(id="answer", name=name, description=description.description, tags=["answer"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import formatdate, parsedate_to_datetime
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from a2a_adapters.errors import ConfigurationError
-from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
+from a2a_adapters.protocol.card import WELL_KNOWN_PATHS, listed_skills
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,7 +163,7 @@ class ExtendedCard:
         address: Address,
     ) -> None:
         self._make = make
-        self._description = description
+        self._description = replace(description, skills=listed_skills(description))
         self._extend = extend
         self._address = address
 

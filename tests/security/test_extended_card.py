@@ -58,6 +58,7 @@ async def test_authenticated_callers_get_it_by_every_binding_and_version():
             (await http.post("/", json=rpc("GetExtendedAgentCard"))).json()["result"],
             rest.json(),
         ):
+            assert card["skills"][:-1] == public["skills"]
             assert card["skills"][-1]["description"] == "Pays ann back."
             assert card["supportedInterfaces"] == public["supportedInterfaces"]
             assert card["securityRequirements"] == public["securityRequirements"]
