@@ -26,16 +26,9 @@ class Conversations:
         """Tell whether a request of this conversation is being answered."""
         return key in self._waiting
 
-    def turn(
-        self, key: ConversationKey, slots: asyncio.Semaphore | None = None
-    ) -> ConversationTurn:
-        """Return the time in which a request has the conversation for itself, to be entered.
-
-        Args:
-            key: The conversation.
-            slots: What it then takes one of, before it begins.
-        """
-        return ConversationTurn(self, key, slots)
+    def turn(self, key: ConversationKey) -> ConversationTurn:
+        """Return the time in which a request has the conversation for itself, to be entered."""
+        return ConversationTurn(self, key)
 
     async def acquire(self, key: ConversationKey) -> None:
         """Wait until earlier requests of the conversation are answered, then hold it.
@@ -70,36 +63,32 @@ class Conversations:
 class ConversationTurn:
     """The time in which one request has its conversation for itself."""
 
-    __slots__ = ("_conversations", "_has_slot", "_is_held", "_key", "_slots")
+    __slots__ = ("_conversations", "_is_held", "_key", "_slots")
 
-    def __init__(
-        self, conversations: Conversations, key: ConversationKey, slots: asyncio.Semaphore | None
-    ) -> None:
+    def __init__(self, conversations: Conversations, key: ConversationKey) -> None:
         self._conversations = conversations
         self._key = key
-        self._slots = slots
-        self._is_held = self._has_slot = False
+        self._slots: asyncio.Semaphore | None = None
+        self._is_held = False
 
     async def __aenter__(self) -> Self:
         await self._conversations.acquire(self._key)
         self._is_held = True
-        if self._slots is not None:
-            try:
-                await self._slots.acquire()
-            except BaseException:
-                self.leave()
-                raise
-            self._has_slot = True
         return self
+
+    async def take(self, slots: asyncio.Semaphore) -> None:
+        """Wait for one of the slots, and have it as long as the conversation."""
+        await slots.acquire()
+        self._slots = slots
 
     async def __aexit__(self, *_: object) -> None:
         self.leave()
 
     def leave(self) -> None:
         """Let others have the slot and the conversation, though this one may go on."""
-        if self._has_slot and self._slots is not None:
-            self._has_slot = False
-            self._slots.release()
+        slots, self._slots = self._slots, None
+        if slots is not None:
+            slots.release()
         if self._is_held:
             self._is_held = False
             self._conversations.release(self._key)

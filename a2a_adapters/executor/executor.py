@@ -218,8 +218,7 @@ class AdapterExecutor(AgentExecutor):
         by_whole = closes_by_whole(context, is_ours=ours is not None)
         names, active = (task_id, context_id), request.extensions
         writer = TaskWriter(queue, *names, ours, by_whole=by_whole, active=active)
-        itself = asyncio.current_task()
-        run = Run(request, writer, calls, ours, itself, announced=task is not None)
+        run = Run(request, writer, calls, ours, asyncio.current_task(), announced=task is not None)
         if task is not None:
             earlier = Earlier(context, request, self._files, self._history)
             run.request, run.number = replace(request, earlier=earlier), earlier.count
@@ -229,8 +228,8 @@ class AdapterExecutor(AgentExecutor):
             run.events, run.answers_parked = parked.events, True
         elif task:
             run.is_too_late = is_too_late(context)
-        if (configuration := context.configuration) is not None:
-            run.is_awaited_at_once = configuration.return_immediately
+            run.is_anybodys = self.adapter.resumes and is_durable_question(task)
+        run.is_awaited_at_once = getattr(context.configuration, "return_immediately", False)
         return run
 
     async def _answer(self, run: Run) -> None:
@@ -242,8 +241,9 @@ class AdapterExecutor(AgentExecutor):
         queue = run.queue if has_to_wait else None
         if queue:
             queue.waits()
-        run.turn = self._conversations.turn(key, self._slots)
+        run.turn = self._conversations.turn(key)
         async with run.turn:
+            await run.take(self._slots)
             if queue:
                 queue.begins()
             if run.is_too_late:

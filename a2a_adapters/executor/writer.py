@@ -213,6 +213,10 @@ class TaskWriter:
             stamp(message, now())
         await self._send(message)
 
+    async def submitted(self) -> None:
+        """Say that the message is taken, and that the work on it has yet to begin."""
+        await self._status(states.SUBMITTED)
+
     async def working(self) -> None:
         """Say that the work has begun, or goes on."""
         await self._status(states.WORKING)

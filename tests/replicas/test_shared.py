@@ -26,6 +26,7 @@ from a2a_adapters import (
     InputRequired,
     Limits,
     PushOptions,
+    ServerOptions,
     TextDelta,
     as_executor,
 )
@@ -92,7 +93,7 @@ class Replica:
         self.storage = storage_at(url, limits, bus)
         self.agent = agent or Steps()
         card = build_card(self.agent.describe(), "http://x", push=True)
-        executor = as_executor(self.agent)
+        executor = as_executor(self.agent, ServerOptions(limits=limits))
         place = self.storage.of("steps")
         self.runtime = SharedRuntime(executor, card, storage=place, limits=limits, push=PUSH)
 
