@@ -23,6 +23,7 @@ NEEDED = (
     "a2a_adapters.storage.database",
     "aiosqlite",
     "anyio._backends._asyncio",
+    "crewai",
     "langchain_core.language_models",
     "langchain_core.prompts",
     "langgraph.graph",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.warm import warm
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -19,7 +20,7 @@ EXAMPLE_NAMES = [
 ]
 
 
-@pytest.mark.timeout(300)  # each process imports its framework
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", EXAMPLE_NAMES)
 def test_an_example(name):
-    subprocess.run([sys.executable, EXAMPLES / name], check=True, timeout=250)
+    subprocess.run(warm(str(EXAMPLES / name)), check=True, timeout=250)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from tests.processes import launched
 from tests.storage.conftest import new_url
 from tests.storage.test_durable import asked, caller
 from tests.storage.test_resume import reason
+from tests.warm import warm
 
 pytestmark = pytest.mark.timeout(300)
 
 
 async def test_a_review_that_was_awaited_in_the_process_fails_with_it(tmp_path):
     module = "tests.plugins.crewai.served_human"
-    command = [sys.executable, "-m", module, new_url("sqlite", tmp_path)]
+    command = warm("-m", module, new_url("sqlite", tmp_path))
     with launched(command) as (process, url):
         async with caller(url, "crew") as http:
             waiting = await http.send("cats", wait=True)
