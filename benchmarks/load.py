@@ -103,7 +103,8 @@ async def _run(
 
 def request(method: str, text: str, path: str = "/") -> bytes:
     number = next(_numbers)
-    message = {"messageId": f"m{number}", "role": "ROLE_USER", "parts": [{"text": text}]}
+    message_id = f"{number:032x}"  # as long as those of real clients, which are remembered
+    message = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": text}]}
     params = {"message": message}
     call = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
     body = json.dumps(call if path == "/" else params)

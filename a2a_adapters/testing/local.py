@@ -77,8 +77,7 @@ async def running(app: ASGIApp) -> AsyncGenerator[str]:
 async def _close(server: uvicorn.Server) -> None:
     """Do at once what `Server.shutdown` does, which looks around ten times a second."""
     state = server.server_state
-    for listener in server.servers:
-        listener.close()
+    await _stop_listening(server)
     with suppress(TimeoutError):
         async with asyncio.timeout(_CLOSING_SECONDS):
             is_open = True
@@ -94,6 +93,21 @@ async def _close(server: uvicorn.Server) -> None:
     for connection in list(state.connections):
         connection.transport.abort()
     await _turns()
+
+
+async def _stop_listening(server: uvicorn.Server) -> None:
+    """Close the listeners when all that was accepted has begun: asyncio forgets to close the rest.
+
+    A connection of a server that has been closed since fails an assertion as it is made.
+    """
+    loop = asyncio.get_running_loop()
+    for listener in server.servers:
+        for socket in listener.sockets:
+            with suppress(NotImplementedError):  # of Windows, whose loop has no readers
+                loop.remove_reader(socket.fileno())
+    await _turns()
+    for listener in server.servers:
+        listener.close()
 
 
 async def _turns() -> None:

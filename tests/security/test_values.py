@@ -195,7 +195,7 @@ async def test_readers_of_one_task_share_what_they_are_sent():
         yield InputRequired("what?", durable=True)
 
     made = []
-    convert = updates.to_dict
+    convert = updates.one_line
 
     def counted(event):
         made.append(event)
@@ -205,7 +205,7 @@ async def test_readers_of_one_task_share_what_they_are_sent():
         async with serving(agent) as http:
             sent = await call(http, "SendMessage", say("x" * 300_000))
             task_id = sent["result"]["task"]["id"]
-            patch.setattr(updates, "to_dict", counted)
+            patch.setattr(updates, "one_line", counted)
             async with asyncio.timeout(60):
                 texts = await asyncio.gather(*[first(http, task_id) for _ in range(10)])
     assert len(set(texts)) == 1
