@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import FrameType
 from typing import Self, TypedDict
+from uuid import uuid4
 
 import httpx
 from a2a_adapters_langchain import A2AChatModel
@@ -80,7 +81,7 @@ def graph() -> object:
 
 def body(method: str) -> dict[str, object]:
     """Return a call with a message of one word."""
-    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
+    message = {"messageId": uuid4().hex, "role": "ROLE_USER", "parts": [{"text": "hello"}]}
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"message": message}}
 
 
