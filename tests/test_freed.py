@@ -8,6 +8,8 @@ import weakref
 import pytest
 
 from a2a_adapters import ServerOptions
+from a2a_adapters.serving import app
+from a2a_adapters.serving.garbage import Garbage
 from tests.bindings.support import V1, rpc, say, serving
 
 REQUESTS = {
@@ -54,8 +56,9 @@ async def test_requests_leave_no_garbage(body, storage, tmp_path, left):
 
 
 @pytest.fixture
-def thawed():
+def thawed(monkeypatch):
     """Have a process in which nothing is frozen, as most are."""
+    monkeypatch.setattr(app, "settled", Garbage().settled)
     gc.unfreeze()
     yield
     gc.freeze()
@@ -79,6 +82,16 @@ async def test_what_an_app_has_built_at_its_start_is_not_looked_through():
     assert not gc.get_freeze_count()
 
 
+@pytest.mark.usefixtures("thawed")
+async def test_it_is_looked_through_again_when_the_last_app_has_ended():
+    async with serving(words):
+        async with serving(words):
+            pass
+        assert gc.get_freeze_count()
+    assert not gc.get_freeze_count()
+
+
+@pytest.mark.usefixtures("thawed")
 async def test_what_its_process_has_frozen_stays_so():
     gc.freeze()
     async with serving(words):

@@ -4,25 +4,46 @@ from __future__ import annotations
 
 import gc
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
 
-@contextmanager
-def settled() -> Generator[None]:
-    """Have the collector look no more, inside, at what is imported and built by now.
+class Garbage:
+    """The collector of a process, which looks no more at what the process's apps are made of."""
 
-    A process in which something is frozen already does so itself, or serves another app that has
-    done so: there nothing is changed.
-    """
-    if gc.get_freeze_count():
-        yield
-        return
-    gc.collect()  # what is garbage by now would stay as well
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
+    def __init__(self) -> None:
+        self._apps = 0
+
+    @cached_property
+    def _is_the_hosts(self) -> bool:
+        """Whether something was frozen before the first app: the process sees to it itself.
+
+        That takes as long as there is much, tens of milliseconds: it is not asked for every app.
+        """
+        return gc.get_freeze_count() > 0
+
+    @contextmanager
+    def settled(self) -> Generator[None]:
+        """Have the collector look no more, inside, at what is imported and built by now.
+
+        Where another app is inside already, or the process does so itself, nothing is changed.
+        """
+        if self._is_the_hosts:
+            yield
+            return
+        self._apps += 1
+        if self._apps == 1:
+            gc.collect()  # what is garbage by now would stay as well
+            gc.freeze()
+        try:
+            yield
+        finally:
+            self._apps -= 1
+            if not self._apps:
+                gc.unfreeze()
+
+
+settled = Garbage().settled
