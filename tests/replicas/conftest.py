@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.processes import launched
+from tests.processes import PATIENCE, launched
 from tests.storage.postgresql import new_database
 
 
@@ -45,7 +45,12 @@ def replicas(tmp_path):
 
 @pytest.fixture
 def hold(monkeypatch):
-    """Hold up the next transaction of a replica that writes something of this kind."""
+    """Hold up the next transaction of a replica that writes something of this kind.
+
+    That is no database that is away, however long a busy machine takes meanwhile.
+    """
+    for patient in ("outlasting.PATIENCE", "sql.PATIENCE", "commit.STATEMENT"):
+        monkeypatch.setattr(f"a2a_adapters.storage.{patient}_SECONDS", PATIENCE)
 
     def held(replica, kind):
         commits, is_due, may_go = replica.storage.database.commits, asyncio.Event(), asyncio.Event()

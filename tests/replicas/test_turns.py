@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from tests.replicas.test_losses import INPUT_REQUIRED
 from tests.replicas.test_shared import (
     ANN,
     COMPLETED,
+    LIMITS,
     WORKING,
     Replica,
     Steps,
@@ -33,7 +35,9 @@ def url():
 
 @pytest.fixture
 async def replicas(url):
-    async with Replica(url).running() as one, Replica(url).running() as other:
+    patient = replace(LIMITS, lease_seconds=600)
+    one, other = Replica(url, limits=patient), Replica(url, limits=patient)
+    async with one.running(), other.running():
         yield one, other
 
 
