@@ -49,6 +49,7 @@ async def test_tasks_are_listed_filtered_opened_and_cancelled(open_page, url):
         await expect(tasks.locator(".state")).to_have_text("cancelled")
         await page.get_by_label("this conversation").uncheck()
         await page.get_by_label("State").select_option("done")
+        await expect(tasks.first.locator(".state")).to_have_text("done")
         await tasks.first.locator(".open").click()
         await expect(page.get_by_text("Hello Ada!")).to_be_visible()
 
