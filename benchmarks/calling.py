@@ -13,11 +13,11 @@ import time
 from statistics import median
 from uuid import uuid4
 
-import httpcore
 import httpx
 from a2a_adapters_langchain import A2AChatModel
 
 from a2a_adapters import RemoteAgent
+from a2a_adapters.net.network import AsyncioNetwork
 
 CALLS, CHUNKS = 200, 2000
 WARM_UP_CALLS = 20
@@ -62,14 +62,14 @@ async def chunks_per_second(url: str) -> float:
 async def connections(url: str) -> int:
     """Return how many connections many calls at once make."""
     made = 0
-    connect = httpcore.AnyIOBackend.connect_tcp
+    connect = AsyncioNetwork.connect_tcp
 
     async def counted(*arguments, **options):
         nonlocal made
         made += 1
         return await connect(*arguments, **options)
 
-    httpcore.AnyIOBackend.connect_tcp = counted
+    AsyncioNetwork.connect_tcp = counted
     async with RemoteAgent(url) as agent:
         replies = await asyncio.gather(*(agent.send(str(n)) for n in range(CALLS_AT_ONCE)))
     assert [reply.text for reply in replies] == [str(n) for n in range(CALLS_AT_ONCE)]

@@ -14,6 +14,7 @@ from a2a_adapters.calling.budget import ValueBudget
 from a2a_adapters.calling.failure import BUSY
 from a2a_adapters.calling.trust import Trust
 from a2a_adapters.errors import RemoteAnswerError
+from a2a_adapters.net.transport import PooledTransport
 
 if TYPE_CHECKING:
     import ssl
@@ -38,9 +39,7 @@ def make_client(
     limits = httpx.Limits(
         max_connections=None, max_keepalive_connections=20, keepalive_expiry=_IDLE_SECONDS
     )
-    transport: httpx.AsyncBaseTransport = httpx.AsyncHTTPTransport(
-        verify=options.tls or _ssl_context(), limits=limits
-    )
+    transport: httpx.AsyncBaseTransport = PooledTransport(options.tls or _ssl_context(), limits)
     trust = Trust(origin, options.trusted_hosts)
     if origin is not None:
         transport = _HostPolicy(transport, trust, options)

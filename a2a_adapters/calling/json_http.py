@@ -99,7 +99,7 @@ class JsonHttp:
                 yield await made(len(content), self._read, response, make)
                 return
             events = Events()
-            async for chunk in response.aiter_bytes():
+            async for chunk in response.aiter_raw():  # it is not compressed
                 for data in events.ended_by(chunk):
                     yield await made(len(data), self._event, data, make)
         finally:

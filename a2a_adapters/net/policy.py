@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import httpx
 
 from a2a_adapters.errors import ForbiddenUrlError
 from a2a_adapters.net.addresses import Reach, reach
 from a2a_adapters.net.names import resolve
+from a2a_adapters.net.network import Resolver
 from a2a_adapters.net.transport import GuardedTransport
 
 __all__ = ["OutboundPolicy", "Resolver"]
-
-Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
-"""From a host and a port to its IP addresses. Raises `OSError` if there are none."""
 
 _PORTS = {"http": 80, "https": 443}
 _ALL_PORTS = range(1, 1 << 16)

@@ -1,14 +1,16 @@
-"""HTTP that connects only to addresses an outbound policy has checked."""
+"""HTTP over pools of connections, also of some that go only where an outbound policy allows."""
 
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
 import httpcore
 import httpx
+
+from a2a_adapters.net.network import AsyncioNetwork, Resolver, system_addresses
 
 _SAME_IN_HTTPX = tuple(
     (getattr(httpcore, name), getattr(httpx, name))
@@ -41,8 +43,8 @@ class Policy(Protocol):
         """Return the addresses of a host; raise `ForbiddenUrlError` if one is refused."""
 
 
-class GuardedTransport(httpx.AsyncBaseTransport):
-    """A pool of connections to where the policy allows.
+class PooledTransport(httpx.AsyncBaseTransport):
+    """HTTP over a pool of connections.
 
     It is what `httpx.AsyncHTTPTransport` is, which cannot be given a network backend. The pool
     knows connections by the host's name, so that certificates are checked against it and no
@@ -50,25 +52,25 @@ class GuardedTransport(httpx.AsyncBaseTransport):
     """
 
     def __init__(
-        self, policy: Policy, ssl_context: ssl.SSLContext | None, limits: httpx.Limits
+        self,
+        ssl_context: ssl.SSLContext | None,
+        limits: httpx.Limits,
+        addresses: Resolver = system_addresses,
     ) -> None:
-        self._policy = policy
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=ssl_context or httpx.create_ssl_context(),
             max_connections=limits.max_connections,
             max_keepalive_connections=limits.max_keepalive_connections,
             keepalive_expiry=limits.keepalive_expiry,
-            network_backend=_CheckedNetwork(policy),
+            network_backend=AsyncioNetwork(addresses),
         )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send one request.
 
         Raises:
-            ForbiddenUrlError: The policy refuses the URL.
             httpx.TransportError: The server cannot be reached or does not answer as it should.
         """
-        self._policy.check_form(request.url)
         url = request.url
         with _errors_of_httpx():
             response = await self._pool.handle_async_request(
@@ -95,39 +97,24 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         await self._pool.aclose()
 
 
-class _CheckedNetwork(httpcore.AsyncNetworkBackend):
-    """Resolves a host, checks what was found, and connects to that."""
+class GuardedTransport(PooledTransport):
+    """HTTP over a pool of connections to where the policy allows."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(
+        self, policy: Policy, ssl_context: ssl.SSLContext | None, limits: httpx.Limits
+    ) -> None:
+        super().__init__(ssl_context, limits, policy.addresses)
         self._policy = policy
-        self._network = httpcore.AnyIOBackend()
 
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ASYNC109 - the interface has it
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        try:
-            addresses = await self._policy.addresses(host, port)
-        except OSError as error:
-            raise httpcore.ConnectError(f"{host} cannot be resolved") from error
-        share = timeout and timeout / len(addresses)
-        for address in addresses[:-1]:
-            try:
-                return await self._network.connect_tcp(
-                    address, port, share, local_address, socket_options
-                )
-            except (httpcore.ConnectError, httpcore.ConnectTimeout):
-                continue
-        return await self._network.connect_tcp(
-            addresses[-1], port, share, local_address, socket_options
-        )
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send one request.
 
-    async def sleep(self, seconds: float) -> None:
-        await self._network.sleep(seconds)
+        Raises:
+            ForbiddenUrlError: The policy refuses the URL.
+            httpx.TransportError: The server cannot be reached or does not answer as it should.
+        """
+        self._policy.check_form(request.url)
+        return await super().handle_async_request(request)
 
 
 class _Body(httpx.AsyncByteStream):

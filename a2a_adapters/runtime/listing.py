@@ -24,10 +24,6 @@ _Place: TypeAlias = "tuple[bool, int, str, TaskState]"
 """Whether a task has a time, its nanoseconds, its id, and its state, which orders nothing."""
 
 
-_SPARE = 1000
-"""How many tasks more than there are may be noted as moved."""
-
-
 class TaskIndex:
     """Keeps tasks sorted by time, as a whole and by context: a page is cut out, never sorted.
 
@@ -36,21 +32,25 @@ class TaskIndex:
 
     def __init__(self) -> None:
         self._kept: dict[str, Task | bytes] = {}
-        self._moved: list[str] = []
+        self._moved: dict[str, None] = {}
         self._places: dict[str, tuple[_Place, str]] = {}
         self._all: list[_Place] = []
         self._by_context: dict[str, list[_Place]] = {}
 
-    def put(self, task: Task) -> None:
+    def put(self, task_id: str, task: Task) -> None:
         """Add a task, or note that its status has changed.
 
-        A small one that has ended is kept as its bytes, which are a quarter of the object.
+        A small one that has ended is kept as its bytes, which are a quarter of the object, and
+        so that all maps share its id.
         """
-        is_large = task.status.state not in states.TERMINAL or task.ByteSize() > LARGE_BYTES
-        self._kept[task.id] = task if is_large else task.SerializeToString()
-        self._moved.append(task.id)
-        if len(self._moved) > 2 * len(self._kept) + _SPARE:
-            self._moved = list(dict.fromkeys(filter(self._kept.__contains__, self._moved)))
+        is_going_on = task.status.state not in states.TERMINAL
+        if is_going_on or task.ByteSize() > LARGE_BYTES:
+            self._kept[task_id] = task
+        else:
+            self._kept.pop(task_id, None)
+            self._moved.pop(task_id, None)
+            self._kept[task_id] = task.SerializeToString()
+        self._moved[task_id] = None
 
     def get(self, task_id: str) -> Task | None:
         """Return a task, None if it is not there."""
@@ -74,6 +74,7 @@ class TaskIndex:
     def remove(self, task_id: str) -> None:
         """Forget a task."""
         self._kept.pop(task_id, None)
+        self._moved.pop(task_id, None)
         if (found := self._places.pop(task_id, None)) is not None:
             self._remove(*found)
 
@@ -85,7 +86,7 @@ class TaskIndex:
         Raises:
             InvalidParamsError: The page token is none.
         """
-        for task_id in dict.fromkeys(self._moved):
+        for task_id in self._moved:
             if (task := self.get(task_id)) is not None:
                 self._put_in_place(task)
         self._moved.clear()

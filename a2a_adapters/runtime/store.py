@@ -49,10 +49,11 @@ class MemoryTaskStore(TaskStore):
         index = self._owners.get(owner)
         if index is None:
             index = self._owners[owner] = TaskIndex()
-        index.put(task)
-        if task.status.state in states.TERMINAL and task.id not in self._finished:
+        task_id = task.id
+        index.put(task_id, task)
+        if task.status.state in states.TERMINAL and task_id not in self._finished:
             size = weight(task)
-            self._finished[task.id] = (time.monotonic(), owner, size)
+            self._finished[task_id] = (time.monotonic(), owner, size)
             is_too_much = self._room.take(owner, size)
             oldest_at, _, _ = next(iter(self._finished.values()))
             is_old = oldest_at < time.monotonic() - self._limits.finished_seconds

@@ -81,7 +81,7 @@ class MemoryAgentStorage(AgentStorage):
         self.agent = agent
         self.push_configs = MemoryPushStore(limits.finished_tasks)
         kept = limits.runs + limits.waiting_tasks + limits.finished_tasks
-        self._messages: BoundedMap[bytes, UsedMessage] = BoundedMap(kept, limits.finished_seconds)
+        self._messages: BoundedMap[bytes, bytes] = BoundedMap(kept, limits.finished_seconds)
         self._states: BoundedMap[bytes, bytes] = BoundedMap(
             limits.conversations, limits.history_seconds
         )
@@ -101,8 +101,10 @@ class MemoryAgentStorage(AgentStorage):
         name = _name(owner, message_id)
         used = self._messages.get(name)
         if used is None:
-            self._messages[name] = UsedMessage(task.id, digest)
-        return used or TaskVersion.MISSING
+            self._messages[name] = b"%b\0%b" % (task.id.encode(), digest)
+            return TaskVersion.MISSING
+        task_id, _, known = used.partition(b"\0")
+        return UsedMessage(task_id.decode(), known)
 
     async def retract(
         self,

@@ -1,0 +1,318 @@
+"""Connections over TCP and TLS, on the event loops people use."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import struct
+import threading
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+
+import httpx
+import pytest
+import trustme
+import uvloop
+
+from a2a_adapters import OutboundPolicy
+from a2a_adapters.net.transport import PooledTransport
+
+HOST = "agent.example"
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+MUCH = bytes(range(256)) * 80_000
+
+
+@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def run(request):
+    """Return what runs a coroutine, on each kind of event loop."""
+    with asyncio.Runner(loop_factory=request.param) as runner:
+        yield runner.run
+
+
+@pytest.fixture(scope="module")
+def certificates():
+    """Return the TLS of a server that is `HOST`, and of clients that trust it."""
+    authority = trustme.CA()
+    theirs = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(HOST).configure_cert(theirs)
+    ours = ssl.create_default_context()
+    authority.configure_trust(ours)
+    return theirs, ours
+
+
+@asynccontextmanager
+async def listening(handle, port=0, **options):
+    """Yield the port of a server that handles each connection like this; wait for their ends."""
+    handled = []
+
+    async def accept(reader, writer):
+        handled.append(asyncio.current_task())
+        try:
+            await handle(reader, writer)
+        finally:
+            writer.close()
+
+    async with await asyncio.start_server(accept, "127.0.0.1", port, **options) as server:
+        yield server.sockets[0].getsockname()[1]
+        await asyncio.gather(*handled)
+
+
+def client(ours=None, **timeouts):
+    async def local(host, port):
+        return ["127.0.0.1"]
+
+    transport = PooledTransport(ours or ssl.create_default_context(), httpx.Limits(), local)
+    return httpx.AsyncClient(transport=transport, timeout=httpx.Timeout(60, **timeouts))
+
+
+async def answer(reader, writer):
+    """Answer every request of a connection until its end."""
+    while await requested(reader):
+        writer.write(OK)
+
+
+async def count(reader, writer):
+    """Answer requests with how long their content is, without any with much."""
+    while head := await requested(reader):
+        lengths = [line for line in head.lower().splitlines() if line.startswith(b"content-length")]
+        if lengths:
+            left = length = int(lengths[0].split(b":")[1])
+            while left:
+                left -= len(await reader.read(left))
+            content = b"%d" % length
+        else:
+            content = MUCH
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(content) + content)
+        await writer.drain()
+
+
+async def requested(reader):
+    try:
+        return await reader.readuntil(b"\r\n\r\n")
+    except asyncio.IncompleteReadError:
+        return b""
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_connection_is_used_again(run, certificates, scheme):
+    theirs, ours = certificates
+    connections = []
+
+    async def counted(reader, writer):
+        connections.append(writer.get_extra_info("peername"))
+        await answer(reader, writer)
+
+    async def main():
+        options = {"ssl": theirs} if scheme == "https" else {}
+        async with listening(counted, **options) as port, client(ours) as http:
+            for _ in range(3):
+                response = await http.get(f"{scheme}://{HOST}:{port}/")
+                assert response.text == "ok"
+            stream = response.extensions["network_stream"]
+            assert stream.get_extra_info("server_addr") == ("127.0.0.1", port)
+            assert [stream.get_extra_info("client_addr")] == connections
+            assert bool(stream.get_extra_info("ssl_object")) == (scheme == "https")
+
+    run(main())
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_much_comes_through_whole(run, certificates, scheme):
+    theirs, ours = certificates
+
+    async def main():
+        options = {"ssl": theirs} if scheme == "https" else {}
+        async with listening(count, **options) as port, client(ours) as http:
+            url = f"{scheme}://{HOST}:{port}/"
+            assert (await http.post(url, content=MUCH)).text == str(len(MUCH))
+            assert (await http.get(url)).content == MUCH
+
+    run(main())
+
+
+def test_a_server_is_held_up_by_who_does_not_read(run):
+    async def main():
+        is_held_up = asyncio.Event()
+
+        class Server(asyncio.Protocol):
+            def connection_made(self, transport):
+                self.transport = transport
+
+            def data_received(self, data):
+                self.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(MUCH))
+                self.transport.write(MUCH)
+
+            def pause_writing(self):
+                is_held_up.set()
+
+            def resume_writing(self):
+                is_held_up.clear()
+
+        loop = asyncio.get_running_loop()
+        async with await loop.create_server(Server, "127.0.0.1", 0) as server, client() as http:
+            port = server.sockets[0].getsockname()[1]
+            async with http.stream("GET", f"http://{HOST}:{port}/") as response:
+                pieces = response.aiter_raw()
+                first = await anext(pieces)
+                await is_held_up.wait()
+                for _ in range(1000):
+                    await asyncio.sleep(0)
+                assert is_held_up.is_set()
+                assert first + b"".join([piece async for piece in pieces]) == MUCH
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("timeouts", "content", "error"),
+    [({"read": 0.05}, b"", httpx.ReadTimeout), ({"write": 0.05}, MUCH, httpx.WriteTimeout)],
+    ids=["read", "write"],
+)
+def test_who_neither_answers_nor_reads_is_not_waited_for(run, timeouts, content, error):
+    async def main():
+        is_over = asyncio.Event()
+
+        async def silence(reader, writer):
+            await is_over.wait()
+            writer.transport.abort()
+
+        async with listening(silence) as port:
+            async with client(**timeouts) as http:
+                with pytest.raises(error):
+                    await http.post(f"http://{HOST}:{port}/", content=content)
+            is_over.set()
+
+    run(main())
+
+
+def test_a_handshake_that_nobody_answers_is_not_waited_for(run, certificates):
+    async def main():
+        async def silence(reader, writer):
+            assert await reader.read()  # until the client has gone
+
+        async with listening(silence) as port, client(certificates[1], connect=0.05) as http:
+            with pytest.raises(httpx.ConnectTimeout):
+                await http.get(f"https://{HOST}:{port}/")
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("scheme", "said", "error"),
+    [
+        ("https", b"SSH-2.0-OpenSSH_9.2\r\n", httpx.ConnectError),
+        ("https", b"", httpx.ConnectError),
+        ("http", b"", httpx.RemoteProtocolError),
+        ("http", b"SSH-2.0-OpenSSH_9.2\r\n", httpx.RemoteProtocolError),
+    ],
+)
+def test_what_does_not_speak_the_protocol_raises_what_httpx_raises(
+    run, certificates, scheme, said, error
+):
+    async def main():
+        async def other(reader, writer):
+            await reader.read(1)
+            writer.write(said)
+
+        async with listening(other) as port, client(certificates[1]) as http:
+            with pytest.raises(error):
+                await http.get(f"{scheme}://{HOST}:{port}/")
+
+    run(main())
+
+
+def test_a_connection_that_is_reset_raises_what_httpx_raises(run):
+    async def main():
+        async def reset(reader, writer):
+            await requested(reader)
+            at_once = struct.pack("ii", 1, 0)
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+
+        async with listening(reset) as port, client() as http:
+            with pytest.raises(httpx.ReadError):
+                await http.get(f"http://{HOST}:{port}/")
+
+    run(main())
+
+
+def test_an_answer_that_comes_before_the_end_of_a_request_is_read(run):
+    async def main():
+        async def refuse(reader, writer):
+            await requested(reader)
+            writer.write(b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n")
+            writer.write_eof()
+            while await reader.read(1 << 16):
+                pass
+
+        async with listening(refuse) as port, client() as http:
+            response = await http.post(f"http://{HOST}:{port}/", content=MUCH)
+            assert response.status_code == 413
+
+    run(main())
+
+
+def test_what_was_closed_while_the_event_loop_stood_still_is_not_used_again(run):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer_once():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(OK)
+
+        async def main():
+            async with client() as http:
+                for _ in range(3):
+                    answering = threading.Thread(target=answer_once)
+                    answering.start()
+                    response = await http.get(f"http://{HOST}:{server.getsockname()[1]}/")
+                    assert response.text == "ok"
+                    answering.join()  # the event loop stands still
+
+        run(main())
+
+
+def test_who_cancels_a_request_closes_its_connection(run):
+    async def main():
+        came, went = asyncio.Event(), asyncio.Event()
+
+        async def silence(reader, writer):
+            await requested(reader)
+            came.set()
+            assert not await reader.read()
+            went.set()
+
+        async with listening(silence) as port, client() as http:
+            request = asyncio.create_task(http.get(f"http://{HOST}:{port}/"))
+            await came.wait()
+            request.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await request
+            await went.wait()
+
+    run(main())
+
+
+def test_the_address_that_answers_first_is_connected_to(run):
+    async def both(host, of):
+        return ["127.0.0.2", "127.0.0.1"]
+
+    async def main(port):
+        own = OutboundPolicy(allow_private=True, resolver=both)
+        async with listening(answer, port), own.client(timeout=60) as http:
+            assert (await http.get(f"http://{HOST}:{port}/")).text == "ok"
+
+    with full("127.0.0.2") as port:
+        run(main(port))
+
+
+@contextmanager
+def full(address):
+    """Yield a port where a system has no room for another connection, and so does not answer."""
+    with ExitStack() as closing:
+        server = closing.enter_context(socket.create_server((address, 0), backlog=0))
+        for _ in range(2):
+            connection = closing.enter_context(socket.socket())
+            connection.setblocking(False)
+            connection.connect_ex(server.getsockname())
+        yield server.getsockname()[1]
