@@ -19,6 +19,7 @@ from xdist.workermanage import NodeManager
 
 from a2a_adapters.observability.logs import JsonFormatter
 from tests.processes import PATIENCE, UV
+from tests.warm import share
 
 # Blocks a2a-sdk's spans: they are not under test, and cost more than what is.
 os.environ.setdefault("OTEL_INSTRUMENTATION_A2A_SDK_ENABLED", "false")
@@ -35,6 +36,10 @@ settings.load_profile("patient")
 
 # crewai is large: its tests have an environment of their own, see the Makefile.
 collect_ignore = [] if find_spec("crewai") else ["plugins/crewai"]
+
+
+def pytest_configure():
+    share()
 
 
 @pytest.fixture(scope="session", autouse=True)

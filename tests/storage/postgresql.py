@@ -18,13 +18,20 @@ with warnings.catch_warnings():
     import psycopg
 
 WATCH = Path(__file__).with_name("watch.py")
+UNSAFE_IF_THE_MACHINE_STOPS = ("fsync", "full_page_writes")
+"""What takes time and is of no use to tests, which stop processes alone."""
 
 
 @cache
 def server():
     """Return the server: whoever comes first starts it, and it ends with the last of them."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"{os.getpid()}"
-    return server_in(Path(tempfile.gettempdir()) / f"a2a-pg-{run[:12]}")
+    server = server_in(Path(tempfile.gettempdir()) / f"a2a-pg-{run[:12]}")
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        for setting in UNSAFE_IF_THE_MACHINE_STOPS:
+            connection.execute(f"ALTER SYSTEM SET {setting} = off")
+        connection.execute("SELECT pg_reload_conf()")
+    return server
 
 
 def server_of_its_own():

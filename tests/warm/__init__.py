@@ -9,6 +9,7 @@ imported need a fresh interpreter, and each command of the package has a test wi
 from __future__ import annotations
 
 import atexit
+import os
 import shlex
 import socket
 import subprocess
@@ -18,6 +19,8 @@ from functools import cache
 from pathlib import Path
 
 _HERE = Path(__file__).parent
+_SHARED = "A2A_ADAPTERS_TESTS_WARM"
+"""Names the environment that all processes of a test run are of, and where its commands go."""
 _INTERPRETER = """#!/bin/sh
 case "$1" in
 -m|-W|*.py) exec {relay} "$@" ;;
@@ -34,18 +37,29 @@ def warm(*arguments: str, prepared: str = "") -> list[str]:
         prepared: What the process calls once, before it is forked for these commands, because it
             takes long: a function without arguments, as `module:name`.
     """
-    return [*_relay(prepared), *arguments]
+    of, _, shared = os.environ.get(_SHARED, "").rpartition(os.pathsep)
+    address = shared if of == sys.prefix and not prepared else _address(prepared)
+    return [*_relay(address), *arguments]
+
+
+def share() -> None:
+    """Have this process and those it starts in this environment share one warm process."""
+    if not os.environ.get(_SHARED, "").startswith(f"{sys.prefix}{os.pathsep}"):
+        os.environ[_SHARED] = f"{sys.prefix}{os.pathsep}{_address('')}"
 
 
 @cache
-def _relay(prepared: str) -> list[str]:
-    """Start the warm process, which ends with this one, and return the command that reaches it."""
+def _address(prepared: str) -> str:
+    """Start a process that gets warm with the first command, and return how it is reached.
+
+    It ends with this one.
+    """
     folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
     address = str(Path(folder.name) / "warm")
     interpreter = Path(folder.name) / "python"
-    relay = [sys.executable, "-I", "-S", str(_HERE / "relay.py"), address]
     interpreter.write_text(
-        _INTERPRETER.format(relay=shlex.join(relay), python=shlex.quote(sys.executable))
+        _INTERPRETER.format(relay=shlex.join(_relay(address)), python=shlex.quote(sys.executable))
     )
     interpreter.chmod(0o700)
     with socket.socket(socket.AF_UNIX) as listener:
@@ -58,6 +72,9 @@ def _relay(prepared: str) -> list[str]:
             pass_fds=[listener.fileno()],
             start_new_session=True,
         )
-    atexit.register(folder.cleanup)
     atexit.register(process.communicate)  # closes its input, upon which it ends
-    return relay
+    return address
+
+
+def _relay(address: str) -> list[str]:
+    return [sys.executable, "-I", "-S", str(_HERE / "relay.py"), address]

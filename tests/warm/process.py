@@ -1,4 +1,4 @@
-"""The warm process: imports the package, then forks for every command that a relay brings."""
+"""The warm process: with its first command it imports the package, then forks for each."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import json
 import os
 import pkgutil
 import runpy
+import select
 import selectors
 import signal
 import socket
@@ -169,12 +170,14 @@ if __name__ == "__main__":
     atexit.register(leave, ended)  # before all that is imported, and so called after it
     # Not ignored: a fork that is not yet ready for Ctrl-C would never hear of it.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    listener, interpreter, prepared = sys.argv[1:]
+    number, interpreter, prepared = sys.argv[1:]
+    listener = socket.socket(fileno=int(number))
+    select.select([INPUT, listener], [], [])
     made = warm_up(prepared)
     gc.freeze()  # what is here stays, a fork need not look it through
     sys.executable = interpreter
     try:
-        arguments, folder, environment = wait_for_command(socket.socket(fileno=int(listener)))
+        arguments, folder, environment = wait_for_command(listener)
         run(arguments, folder, environment | made)
         ended["code"] = 0
     except SystemExit as end:
