@@ -24,6 +24,9 @@ from tests.warm import share
 # Blocks a2a-sdk's spans: they are not under test, and cost more than what is.
 os.environ.setdefault("OTEL_INSTRUMENTATION_A2A_SDK_ENABLED", "false")
 
+# Threads of a local model that wait for each other let others compute.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 # A shell has what it runs in the background ignore Ctrl-C, and so would what tests start and stop.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -44,12 +47,13 @@ def pytest_configure():
 
 @pytest.fixture(scope="session", autouse=True)
 def certificates():
-    """Read certifi's certificates once: that takes each of httpx's clients 25 ms."""
+    """Read the certificates of authorities once: that takes each of httpx's clients 25 ms."""
     read = ssl.create_default_context
-    known = read(cafile=certifi.where())
+    authorities = os.environ.get("SSL_CERT_FILE", certifi.where())
+    known = read(cafile=authorities)
 
     def known_or_read(*arguments, **options):
-        is_usual = not arguments and options == {"cafile": certifi.where()}
+        is_usual = not arguments and options == {"cafile": authorities}
         return known if is_usual else read(*arguments, **options)
 
     with patch.object(ssl, "create_default_context", known_or_read):

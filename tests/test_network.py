@@ -61,7 +61,7 @@ def client(ours=None, **timeouts):
     async def local(host, port):
         return ["127.0.0.1"]
 
-    transport = PooledTransport(ours or ssl.create_default_context(), httpx.Limits(), local)
+    transport = PooledTransport(ours, httpx.Limits(), local)
     return httpx.AsyncClient(transport=transport, timeout=httpx.Timeout(60, **timeouts))
 
 
