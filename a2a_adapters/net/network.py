@@ -97,13 +97,21 @@ async def _first(connect: Callable[[str], Awaitable[_Stream]], addresses: Sequen
     """Connect to the address that answers first; the next is tried when one fails or is slow."""
     if len(addresses) == 1:
         return await connect(addresses[0])
-    attempts = [partial(connect, address) for address in addresses]
-    winner: tuple[_Stream | None, int | None, list[Exception | None]]
-    winner = await staggered_race(attempts, _NEXT_SECONDS)
-    stream, _, errors = winner
-    if stream is None:
+    connected: list[_Stream] = []
+
+    async def attempt(address: str) -> None:
+        connected.append(await connect(address))
+
+    attempts = [partial(attempt, address) for address in addresses]
+    try:
+        _, _, errors = await staggered_race(attempts, _NEXT_SECONDS)
+    except BaseException:
+        for stream in connected:  # who wanted it went at this very moment
+            stream.abort()
+        raise
+    if not connected:
         raise next(error for error in errors if error is not None)
-    return stream
+    return connected[0]
 
 
 async def _connect(address: str, port: int, local_address: str | None) -> _Stream:
@@ -181,9 +189,12 @@ class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         if self._lost.done():
             raise httpcore.WriteError(str(self._failure or "the server has closed it"))
 
+    def abort(self) -> None:
+        self._transport.abort()
+
     async def aclose(self) -> None:
         if not self._lost.done():
-            self._transport.abort()
+            self.abort()
             await asyncio.wait([self._lost])
 
     async def start_tls(
@@ -206,7 +217,7 @@ class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         try:
             secured = await loop.start_tls(self._transport, self, context, server_hostname=name)
         except BaseException:
-            self._transport.abort()
+            self.abort()
             raise
         if secured is None:
             raise ConnectionError("the server has closed it")
