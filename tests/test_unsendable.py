@@ -22,7 +22,7 @@ from a2a_adapters import (
     ToolResult,
     build_app,
 )
-from a2a_adapters.protocol.conversion import from_protocol
+from a2a_adapters.protocol.conversion import from_protocol, struct_to_dict
 from a2a_adapters.testing import answer_of, running, user_message
 from tests.test_robustness import CALLER, runtime_of
 
@@ -123,6 +123,24 @@ async def test_half_characters_are_replaced_wherever_an_agent_says_them(said, se
     task = await runtime_of(halves).on_message_send(user_message("go"), CALLER)
     parts = task.artifacts[0].parts if task.artifacts else task.status.message.parts
     assert [from_protocol(part) for part in parts] == [sent]
+
+
+async def test_half_characters_are_replaced_beside_what_an_agent_says():
+    async def halves(text: str):
+        yield TaskMetadata({"from": "\udcff.txt"})
+        yield Output(
+            [Text("x", "text/\udcff", metadata={"\udcff": 1})],
+            name="\udcff.txt",
+            description="\udcff",
+            metadata={"of": ["\udcff"]},
+        )
+
+    task = await runtime_of(halves).on_message_send(user_message("go"), CALLER)
+    [artifact] = task.artifacts
+    assert (artifact.name, artifact.description) == ("?.txt", "?")
+    assert struct_to_dict(artifact.metadata) == {"of": ["?"]}
+    assert from_protocol(artifact.parts[0]) == Text("x", "text/?", metadata={"?": 1})
+    assert struct_to_dict(task.metadata) == {"from": "?.txt"}
 
 
 async def test_half_characters_of_tools_do_not_fail_those_who_follow_the_progress():

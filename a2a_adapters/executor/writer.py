@@ -34,7 +34,7 @@ from a2a_adapters.protocol.conversion import (
     ARTIFACTS,
     DURABLE,
     agent_parts,
-    to_struct,
+    agent_struct,
     whole_characters,
 )
 from a2a_adapters.protocol.ids import new_id
@@ -163,13 +163,13 @@ class TaskWriter:
         self.said.extend(said)
         artifact = Artifact(
             artifact_id=new_id(),
-            name=output.name,
-            description=output.description,
+            name=whole_characters(output.name),
+            description=whole_characters(output.description),
             parts=parts,
             extensions=self._activated(output.extensions),
         )
         if output.metadata:
-            artifact.metadata.CopyFrom(to_struct(output.metadata))
+            artifact.metadata.CopyFrom(agent_struct(output.metadata))
         if self._is_timed:
             stamp(artifact, now())
         await self._artifact(artifact, append=False, last=True)
@@ -180,7 +180,7 @@ class TaskWriter:
         Raises:
             ValueError: It cannot be expressed as JSON.
         """
-        to_struct(values)
+        agent_struct(values)
         self._metadata.update(values)
 
     async def progress(self, event: ProgressEvent) -> None:
@@ -198,7 +198,7 @@ class TaskWriter:
         if event.durable:
             metadata |= {DURABLE: True, ARTIFACTS: self._artifacts}
         if metadata:
-            message.metadata.CopyFrom(to_struct(metadata))
+            message.metadata.CopyFrom(agent_struct(metadata))
         is_auth = isinstance(event, AuthRequired)
         state = states.AUTH_REQUIRED if is_auth else states.INPUT_REQUIRED
         await self._status(state, message)
@@ -208,7 +208,7 @@ class TaskWriter:
         message = agent_message(reply.parts, self._context_id)
         message.extensions.extend(self._activated(reply.extensions))
         if reply.metadata:
-            message.metadata.CopyFrom(to_struct(reply.metadata))
+            message.metadata.CopyFrom(agent_struct(reply.metadata))
         if self._is_timed:
             stamp(message, now())
         await self._send(message)
@@ -250,7 +250,7 @@ class TaskWriter:
             task_id=self._task_id, context_id=self._context_id, status=status(state, message)
         )
         if self._metadata:
-            event.metadata.CopyFrom(to_struct(self._metadata))
+            event.metadata.CopyFrom(agent_struct(self._metadata))
             self._metadata = {}
         self.has_written = True
         await self._queue.enqueue_event(event)

@@ -164,7 +164,26 @@ def agent_parts(parts: Sequence[Part]) -> tuple[Sequence[Part], list[ProtocolPar
         return whole, to_protocol(whole)
 
 
+def agent_struct(values: Mapping[str, JSON]) -> struct_pb2.Struct:
+    """Return what an agent says beside its parts as a protobuf struct.
+
+    Halves of surrogate pairs become question marks, as in its parts.
+
+    Raises:
+        ValueError: A value cannot be expressed as JSON.
+    """
+    try:
+        return to_struct(values)
+    except UnicodeEncodeError:
+        return to_struct(_whole_text(values))
+
+
 def _whole_characters(part: Part) -> Part:
+    part = replace(
+        part,
+        media_type=whole_characters(part.media_type),
+        metadata=_whole_text(dict(part.metadata)),
+    )
     match part:
         case Text():
             return replace(part, text=whole_characters(part.text))
