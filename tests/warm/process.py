@@ -42,20 +42,25 @@ def warm_up(prepared):
         What it has set in the environment.
     """
     from a2a_adapters import bindings, calling, cli, serving
+    from a2a_adapters.serving.garbage import settled
 
     before = set(os.environ.items())
     for module in NEEDED:
         with suppress(ImportError):
             importlib.import_module(module)
+    packages = [bindings, calling, cli, serving]
     for plugin in entry_points(group="a2a_adapters"):
         with suppress(ImportError):
-            plugin.load()
-    for package in (bindings, calling, cli, serving):
+            packages.append(importlib.import_module(plugin.module))
+    for package in packages:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             with suppress(ImportError):
                 importlib.import_module(module.name)
     if prepared:
         pkgutil.resolve_name(prepared)()
+    gc.freeze()  # what is here stays, a fork need not look it through
+    with settled():  # finds that out, which takes tens of milliseconds, once for all of them
+        pass
     return dict(set(os.environ.items()) - before)
 
 
@@ -174,7 +179,6 @@ if __name__ == "__main__":
     listener = socket.socket(fileno=int(number))
     select.select([INPUT, listener], [], [])
     made = warm_up(prepared)
-    gc.freeze()  # what is here stays, a fork need not look it through
     sys.executable = interpreter
     try:
         arguments, folder, environment = wait_for_command(listener)
