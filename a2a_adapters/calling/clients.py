@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING
 from weakref import finalize, ref
 
@@ -21,6 +21,9 @@ __all__ = ["HttpClients"]
 
 _UNUSED_SECONDS = 1.0
 """How long what nobody uses stays open: closing is no task for an event loop that is ending."""
+
+_LOOK_SECONDS = 0.1
+"""How often to look whether another event loop has ended: it tells nobody."""
 
 _kept: dict[httpx.AsyncClient, AsyncGenerator[None]] = {}
 """What is open, with what holds it: neither may become garbage before it is closed."""
@@ -85,8 +88,17 @@ class HttpClients:
             if loop is here:
                 await holder.aclose()
             elif loop.is_running():
-                closing = asyncio.run_coroutine_threadsafe(holder.aclose(), loop)
-                await asyncio.wrap_future(closing)
+                await _closed_in(loop, holder)
+
+
+async def _closed_in(loop: asyncio.AbstractEventLoop, holder: AsyncGenerator[object]) -> None:
+    """Wait until the event loop of a client has closed it, or has ended, which closes it as well."""
+    with suppress(RuntimeError):  # the loop is closed, or closes the client just now
+        closed = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(holder.aclose(), loop))
+        while not closed.done() and not loop.is_closed():
+            await asyncio.wait([closed], timeout=_LOOK_SECONDS)
+        if closed.done() and not closed.cancelled():
+            closed.result()
 
 
 async def _hold(

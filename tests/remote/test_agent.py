@@ -21,6 +21,7 @@ from a2a_adapters import (
     Output,
     Progress,
     RemoteAgent,
+    RemoteConnectionError,
     RemoteOptions,
     RemoteTaskError,
     TaskMetadata,
@@ -328,6 +329,33 @@ async def test_one_agent_serves_event_loops_and_threads_at_once():
         await agent.aclose()
     assert [reply.text for reply in here] == ["pong: ping"] * 8
     assert answers == ["pong: ping"] * 16
+
+
+async def test_it_is_closed_while_another_event_loop_ends(monkeypatch):
+    is_used, may_end = threading.Event(), threading.Event()
+    ask = asyncio.run_coroutine_threadsafe
+
+    def ask_and_let_end(coroutine, loop):
+        asked = ask(coroutine, loop)
+        may_end.set()
+        return asked
+
+    monkeypatch.setattr(asyncio, "run_coroutine_threadsafe", ask_and_let_end)
+
+    agent = RemoteAgent("http://127.0.0.1:1", options=RemoteOptions(retries=0))
+
+    async def elsewhere():
+        with pytest.raises(RemoteConnectionError):
+            await agent.send("hi")
+        is_used.set()
+        may_end.wait()  # blocks its event loop, which ends then
+
+    thread = threading.Thread(target=asyncio.run, args=[elsewhere()])
+    thread.start()
+    await asyncio.to_thread(is_used.wait)
+    async with asyncio.timeout(60):
+        await agent.aclose()
+    await asyncio.to_thread(thread.join)
 
 
 async def test_blocking_calls_work_inside_a_running_event_loop():
