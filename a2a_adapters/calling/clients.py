@@ -92,7 +92,7 @@ class HttpClients:
 
 
 async def _closed_in(loop: asyncio.AbstractEventLoop, holder: AsyncGenerator[object]) -> None:
-    """Wait until the event loop of a client has closed it, or has ended, which closes it as well."""
+    """Wait until the event loop of a client has closed it, or has ended, which does so too."""
     with suppress(RuntimeError):  # the loop is closed, or closes the client just now
         closed = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(holder.aclose(), loop))
         while not closed.done() and not loop.is_closed():
