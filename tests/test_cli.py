@@ -52,6 +52,9 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "unfinished.py").write_text("def agent(text):\n    return (")
     (tmp_path / "outer.py").write_text("import math\n\n\nimport broken")
     (tmp_path / "needy.py").write_text("import no_such_package")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "app.py").write_text(APP)
+    (tmp_path / "time.py").write_text(APP)
     (tmp_path / "wrong").write_text("ann: hunter2\nhunter2\n")
     (tmp_path / "wrong").chmod(0o600)
     monkeypatch.chdir(tmp_path)
@@ -82,6 +85,8 @@ def run(*arguments, interpreter=warm):
         (["serve", "outer:x"], "broken.py, line 2: importing outer failed: ZeroDivisionError"),
         (["serve", "unfinished:x"], "unfinished.py, line 2: importing unfinished failed: Syntax"),
         (["serve", "nowhere.py:x"], "there is no file nowhere.py"),
+        (["serve", "a=app.py:shout", "b=other/app.py:shout"], "has the name of another module"),
+        (["serve", "time.py:shout"], "has the name of another module, of Python itself"),
         (["serve", "app:nothing"], "no attribute 'nothing'"),
         (["serve", "app:holder"], "no plugin can serve an object of type app.Holder"),
         (["serve", "app:shout", "--host", "0.0.0.0"], "--allow-unauthenticated"),

@@ -12,6 +12,7 @@ from a2a_adapters.plugins import installed_plugins
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import ModuleType
 
 
 def load_targets(arguments: Sequence[str]) -> object:
@@ -67,13 +68,23 @@ def load_target(path: str) -> object:
         )
     installed_plugins().prepare_process()
     sys.path.insert(0, str(Path.cwd()))
-    name = _module_of(Path(source)) if source.endswith(".py") else source
-    target = _import(name)
+    target: object = _import_file(Path(source)) if source.endswith(".py") else _import(source)
     for part in attribute.split("."):
         if not hasattr(target, part):
             raise ConfigurationError(f"{source} has no attribute {part!r}")
         target = getattr(target, part)
     return target
+
+
+def _import_file(file: Path) -> ModuleType:
+    module = _import(_module_of(file))
+    imported = getattr(module, "__file__", None)
+    if not imported or not file.samefile(imported):
+        raise ConfigurationError(
+            f"{file} has the name of another module, {imported or 'of Python itself'}: "
+            "give it another, or make its folder a package with an __init__.py"
+        )
+    return module
 
 
 def _module_of(file: Path) -> str:
@@ -92,7 +103,7 @@ def _module_of(file: Path) -> str:
     return ".".join(names)
 
 
-def _import(name: str) -> object:
+def _import(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

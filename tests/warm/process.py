@@ -33,6 +33,8 @@ NEEDED = (
     "rich.logging",
     "uvicorn.loops.uvloop",
 )
+HIDDEN = "agents"
+"""Not imported: files of users and of tests have the name of OpenAI's package, too."""
 
 
 def warm_up(prepared):
@@ -45,6 +47,7 @@ def warm_up(prepared):
     from a2a_adapters.serving.garbage import settled
 
     before = set(os.environ.items())
+    sys.modules[HIDDEN] = None
     for module in NEEDED:
         with suppress(ImportError):
             importlib.import_module(module)
@@ -58,6 +61,7 @@ def warm_up(prepared):
                 importlib.import_module(module.name)
     if prepared:
         pkgutil.resolve_name(prepared)()
+    del sys.modules[HIDDEN]
     gc.freeze()  # what is here stays, a fork need not look it through
     with settled():  # finds that out, which takes tens of milliseconds, once for all of them
         pass

@@ -14,6 +14,7 @@ from autogen_agentchat.teams import RoundRobinGroupChat
 from autogen_ext.tools.mcp import McpWorkbench, StdioServerParams
 
 from a2a_adapters import ToolResult
+from tests.fifos import fifos
 from tests.plugins.autogen.support import (
     Custom,
     answer,
@@ -97,11 +98,11 @@ async def test_a_workbench_that_runs_share_is_left_open(tmp_path):
 
 @pytest.mark.parametrize("kind", [alone, team])
 async def test_a_cancelled_run_leaves_no_process(tmp_path, kind):
-    os.mkfifo(tmp_path / "waiting")
     adapter = adapt(lambda: kind(caller(tmp_path, "never")))
     asked = request("What time is it?")
-    task = asyncio.create_task(run(adapter, asked))
-    await asyncio.to_thread((tmp_path / "waiting").read_bytes)
+    with fifos(tmp_path, "waiting"):
+        task = asyncio.create_task(run(adapter, asked))
+        await asyncio.to_thread((tmp_path / "waiting").read_bytes)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -13,6 +13,7 @@ from a2a_adapters_crewai import adapt
 from crewai import Crew
 from crewai.mcp import MCPServerHTTP, MCPServerStdio
 
+from tests.fifos import fifos
 from tests.plugins.crewai.support import (
     Scripted,
     agent,
@@ -54,12 +55,11 @@ def small(mode):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+async def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("MCP_TEST_FOLDER", str(tmp_path))
-    for name in ("begun", "cancelled"):
-        os.mkfifo(tmp_path / name)
     (tmp_path / "first").touch()
-    return tmp_path
+    with fifos(tmp_path, "begun", "cancelled"):
+        yield tmp_path
 
 
 def read(path):

@@ -20,12 +20,6 @@ from a2a_adapters.testing import running
 SMALL = Path(__file__).with_name("small_server.py")
 
 
-@pytest.fixture
-def folder(tmp_path):
-    os.mkfifo(tmp_path / "begun")
-    return tmp_path
-
-
 def small(mode, folder, **options):
     command = [sys.executable, "-I", "-S", str(SMALL), mode]
     return McpServer(command, env={"MCP_TEST_FOLDER": str(folder)}, **options)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
@@ -78,14 +77,6 @@ async def test_all_that_a_remote_agent_does_comes_through():
     assert "not today" in text_of(refused)
     assert [block.type for block in drawn.content] == ["text", "resource_link"]
     assert [text_of(each) for each in said] == ["a", "a b"]
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    os.mkfifo(tmp_path / "begun")
-    os.mkfifo(tmp_path / "cancelled")
-    monkeypatch.setenv("MCP_TEST_FOLDER", str(tmp_path))
-    return tmp_path
 
 
 async def test_a_cancelled_call_ends_the_remote_task(folder):

@@ -75,17 +75,13 @@ async def test_a_session_that_calls_share_ends_with_the_server():
     await until_gone(process)
 
 
-async def test_a_cancelled_run_ends_its_call(tmp_path, monkeypatch):
-    monkeypatch.setenv("MCP_TEST_FOLDER", str(tmp_path))
-    for name in ("begun", "cancelled"):
-        os.mkfifo(tmp_path / name)
-
+async def test_a_cancelled_run_ends_its_call(folder):
     async def make_agent():
         return graph(await client().get_tools(), "wait", number=1)
 
     async with running(build_app(make_agent)) as url, RemoteAgent(url) as agent:
-        ended = asyncio.create_task(asyncio.to_thread((tmp_path / "cancelled").read_text))
+        ended = asyncio.create_task(asyncio.to_thread((folder / "cancelled").read_text))
         waiting = asyncio.create_task(agent.send("go"))
-        assert await asyncio.to_thread((tmp_path / "begun").read_text) == "1"
+        assert await asyncio.to_thread((folder / "begun").read_text) == "1"
         waiting.cancel()
         assert await ended == "yes"

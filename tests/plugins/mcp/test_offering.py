@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from base64 import b64decode, b64encode
 
 import httpx
@@ -170,14 +169,6 @@ async def test_a_failure_tells_nothing():
     assert result.isError
     assert "Error id" in text_of(result)
     assert "hunter2" not in str(result)
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    os.mkfifo(tmp_path / "begun")
-    os.mkfifo(tmp_path / "cancelled")
-    monkeypatch.setenv("MCP_TEST_FOLDER", str(tmp_path))
-    return tmp_path
 
 
 async def begin_to_wait(session, folder):

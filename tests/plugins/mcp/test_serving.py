@@ -190,14 +190,6 @@ async def test_what_is_unused_is_closed():
         await until_gone(pid)
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    os.mkfifo(tmp_path / "begun")
-    os.mkfifo(tmp_path / "cancelled")
-    monkeypatch.setenv("MCP_TEST_FOLDER", str(tmp_path))
-    return tmp_path
-
-
 @pytest.mark.parametrize("kind", ["stdio", "stdio, shared", "http"])
 async def test_a_cancelled_task_cancels_the_call(folder, kind):
     async def cancel(server):

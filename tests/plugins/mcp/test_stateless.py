@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from contextlib import asynccontextmanager
 
 import pytest
@@ -218,13 +217,10 @@ async def test_sixteen_clients_are_never_mixed():
         await asyncio.gather(*(converse(url, number) for number in range(16)))
 
 
-async def test_a_client_that_leaves_ends_its_call(tmp_path, monkeypatch):
-    os.mkfifo(tmp_path / "begun")
-    os.mkfifo(tmp_path / "cancelled")
-    monkeypatch.setenv("MCP_TEST_FOLDER", str(tmp_path))
+async def test_a_client_that_leaves_ends_its_call(folder):
     async with offered() as client:
-        ended = asyncio.create_task(asyncio.to_thread((tmp_path / "cancelled").read_text))
+        ended = asyncio.create_task(asyncio.to_thread((folder / "cancelled").read_text))
         waiting = asyncio.create_task(client.call("wait"))
-        assert await asyncio.to_thread((tmp_path / "begun").read_text) == "x"
+        assert await asyncio.to_thread((folder / "begun").read_text) == "x"
         waiting.cancel()
         assert await ended == "yes"
