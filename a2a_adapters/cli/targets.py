@@ -68,12 +68,12 @@ def load_target(path: str) -> object:
         )
     installed_plugins().prepare_process()
     sys.path.insert(0, str(Path.cwd()))
-    target: object = _import_file(Path(source)) if source.endswith(".py") else _import(source)
+    found: object = _import_file(Path(source)) if source.endswith(".py") else _import(source)
     for part in attribute.split("."):
-        if not hasattr(target, part):
+        if not hasattr(found, part):
             raise ConfigurationError(f"{source} has no attribute {part!r}")
-        target = getattr(target, part)
-    return target
+        found = getattr(found, part)
+    return found
 
 
 def _import_file(file: Path) -> ModuleType:
