@@ -68,7 +68,7 @@ coverage: $(VENV)/.test ## the core's own tests reach 95 % of it; measuring take
 	$(VENV)/bin/coverage report
 
 lowest: $(LOWEST)/.test ## the floors of pyproject.toml hold
-	$(LOWEST)/bin/python -m pytest $(PARALLEL) -n 4 $(UNVERSIONED:%=--ignore=%) \
+	$(LOWEST)/bin/python -m pytest $(PARALLEL) $(UNVERSIONED:%=--ignore=%) \
 		--ignore-glob='*/test_examples.py' -m "not model and not install" --quiet
 
 test-crewai: $(CREWAI)/.test ## crewai is large and has an environment of its own

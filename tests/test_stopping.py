@@ -15,6 +15,8 @@ from a2a.types import TaskState
 from tests.processes import launched
 from tests.warm import warm
 
+pytestmark = pytest.mark.timeout(5 * 60)
+
 V1 = {"A2A-Version": "1.0"}
 APP = '''
 """A server with a grace time of a second, and a store in a folder."""

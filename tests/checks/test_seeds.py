@@ -11,6 +11,8 @@ from tests.checks.card_seeds import CARD_SEEDS
 from tests.checks.sending_seeds import SENDING_SEEDS
 from tests.checks.wire_seeds import WIRE_SEEDS
 
+pytestmark = pytest.mark.timeout(5 * 60)
+
 READING_SEEDS = [*CARD_SEEDS, *WIRE_SEEDS]
 
 

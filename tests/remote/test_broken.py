@@ -48,6 +48,8 @@ from tests.remote.servers.malformed import (
 )
 from tests.remote.servers.wire import Broken
 
+pytestmark = pytest.mark.timeout(5 * 60)
+
 IMPATIENT = RemoteOptions(timeout=0.3, retries=0)
 
 

@@ -13,6 +13,8 @@ from tests.replicas.carriers import CARRIERS
 from tests.storage.conftest import storage_at
 from tests.storage.postgresql import new_database
 
+pytestmark = pytest.mark.timeout(5 * 60)
+
 
 class End:
     """One end of the bus, with what it has received."""

@@ -21,6 +21,8 @@ from tests.replicas.test_shared import (
 from tests.storage.test_database import end_lease
 from tests.storage.test_messages import message
 
+pytestmark = pytest.mark.timeout(5 * 60)
+
 
 @pytest.fixture(params=CARRIERS)
 async def replicas(request):

@@ -14,6 +14,8 @@ from a2a_adapters.storage.lease import RenewLease
 from tests.storage.conftest import storage_at
 from tests.storage.test_contract import COMPLETED, MISSING, caller, put, store_of, task
 
+pytestmark = pytest.mark.timeout(5 * 60)
+
 
 @pytest.fixture
 async def storage(database_url):

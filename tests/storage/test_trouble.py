@@ -18,6 +18,8 @@ from tests.storage.conftest import before_statements, storage_at
 from tests.storage.test_contract import store_of
 from tests.storage.test_messages import message, runtime_of
 
+pytestmark = pytest.mark.timeout(5 * 60)
+
 CALLER = ServerCallContext()
 COMPLETED = TaskState.TASK_STATE_COMPLETED
 

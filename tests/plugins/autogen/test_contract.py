@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from a2a_adapters_autogen import adapt
 from autogen_agentchat.agents import AssistantAgent, UserProxyAgent
 from autogen_agentchat.conditions import HandoffTermination
@@ -19,6 +20,8 @@ from a2a_adapters.testing import (
 )
 from tests.contract.test_functions import OnTheSdk
 from tests.plugins.autogen.support import Custom, model, round_robin
+
+pytestmark = pytest.mark.timeout(5 * 60)
 
 
 def streaming_then_failing(secret):

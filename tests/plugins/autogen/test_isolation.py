@@ -24,6 +24,8 @@ from a2a_adapters import TargetError, build_app
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.autogen.support import agent, answer, ask, calling, model, round_robin
 
+pytestmark = pytest.mark.timeout(5 * 60)
+
 CALLERS = {"listener": 16, "a_round_robin": 16}  # others differ in what they keep: 4 do
 TURNS = 3
 

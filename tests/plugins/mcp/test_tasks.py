@@ -22,6 +22,8 @@ from a2a_adapters.testing import running
 from tests.plugins.mcp import agents
 from tests.plugins.mcp.stateless_client import FORMS, TASKS, accepted, said, stateless
 
+pytestmark = pytest.mark.timeout(5 * 60)
+
 AT_ONCE = McpTools(task_after_seconds=0)
 TOKENS = BearerTokens({"of-ann": "ann", "of-bob": "bob"})
 
