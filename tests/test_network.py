@@ -293,6 +293,19 @@ def test_who_cancels_a_request_closes_its_connection(run):
     run(main())
 
 
+@pytest.mark.parametrize(
+    "place", ["a..example", "a" * 64 + ".example", ".example", "127.0.0.1:65536"]
+)
+def test_what_can_be_no_place_is_not_connected_to(run, place):
+    async def main():
+        transport = PooledTransport(None, httpx.Limits())
+        async with httpx.AsyncClient(transport=transport) as http:
+            with pytest.raises(httpx.ConnectError):
+                await http.get(f"http://{place}/")
+
+    run(main())
+
+
 def test_the_address_that_answers_first_is_connected_to(run):
     async def both(host, of):
         return ["127.0.0.2", "127.0.0.1"]

@@ -76,7 +76,7 @@ class AsyncioNetwork(httpcore.AsyncNetworkBackend):
                 stream = await _first(connect, await self._resolved(host, port))
         except TimeoutError as error:
             raise httpcore.ConnectTimeout(f"{host} did not answer in time") from error
-        except OSError as error:
+        except (OSError, OverflowError) as error:  # there are ports that no socket has
             raise httpcore.ConnectError(str(error)) from error
         for option in socket_options or ():
             stream.get_extra_info("socket").setsockopt(*option)
@@ -85,7 +85,7 @@ class AsyncioNetwork(httpcore.AsyncNetworkBackend):
     async def _resolved(self, host: str, port: int) -> Sequence[str]:
         try:
             return await self._addresses(host, port)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # there are names that no host can have
             raise httpcore.ConnectError(f"{host} cannot be resolved") from error
 
     async def sleep(self, seconds: float) -> None:
