@@ -18,7 +18,7 @@ from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.journal import Caller
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
 
     from a2a.server.agent_execution import AgentExecutor
     from a2a.types import SendMessageRequest, Task
@@ -111,21 +111,21 @@ class Takeover:
         for left in await self._storage.left_behind():
             self._left[left.owner, left.stored.task.id] = left
         found = sorted(self._left.values(), key=_order)
-        for left in filter(self._can_resume, found):
-            await self._settle(left, self._resume(left))
-        ending = [
-            self._settle(left, self._end(left)) for left in found if not self._can_resume(left)
-        ]
+        resumed = [left for left in found if self._can_resume(left)]
+        ended = [left for left in found if not self._can_resume(left)]
+        for left in resumed:
+            await self._settle(left, self._resume)
         late = await self._storage.waiting_since(time.time() - self._limits.input_seconds)
+        ending = [self._settle(left, self._end) for left in ended]
         ending += [self._live.end_late(left) for left in late]
         for outcome in await asyncio.gather(*ending, return_exceptions=True):
             if isinstance(outcome, BaseException):
                 logger.error("a task that was left behind could not be ended", exc_info=outcome)
 
-    async def _settle(self, left: LeftTask, work: Awaitable[object]) -> None:
+    async def _settle(self, left: LeftTask, settle: Callable[[LeftTask], Awaitable[None]]) -> None:
         """Do what is to be done about a task; what fails now is done by the next sweep."""
         try:
-            await work
+            await settle(left)
         except ConcurrentTaskModificationError:  # it is another process's now
             pass
         except Exception:

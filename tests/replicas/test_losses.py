@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 from a2a.types import ListTasksRequest, Task, TaskState
@@ -24,6 +25,7 @@ from tests.replicas.test_shared import (
 from tests.storage.postgresql import new_database
 from tests.storage.test_messages import message
 
+FAILED = TaskState.TASK_STATE_FAILED
 INPUT_REQUIRED = TaskState.TASK_STATE_INPUT_REQUIRED
 
 
@@ -160,6 +162,28 @@ async def test_it_is_read_beyond_the_takeover_when_its_process_is_gone(url):
         assert heard(events) == "a "
         assert events[-1].status.state == COMPLETED
         assert {event.id for event in events if isinstance(event, Task)} == {task.id}
+
+
+async def test_what_cannot_be_gone_on_with_ends_once_the_storage_answers_again(url, monkeypatch):
+    async with Replica(url).running() as one, Replica(url).running() as other:
+        other.agent.resumes = False
+        task = await left_behind(one, other)
+        storage = other.runtime._storage
+
+        async def no_answer(_before):
+            raise OSError("the storage is away")
+
+        async def taken():  # the first sweep may find what one that was cut off has looked for
+            with pytest.raises(OSError, match="is away"):
+                await other.runtime._sweep()
+            return other.runtime._takeover._left
+
+        with monkeypatch.context() as away:
+            away.setattr(storage, "waiting_since", no_answer)
+            await until(taken, bool)
+        gc.collect()  # what was begun and never awaited is complained of now
+        await other.runtime._sweep()
+        assert (await other.get(task)).status.state == FAILED
 
 
 @pytest.mark.parametrize("kind", ["subscribed", "sent again"])

@@ -94,8 +94,8 @@ class Replica:
         self.agent = agent or Steps()
         card = build_card(self.agent.describe(), "http://x", push=True)
         executor = as_executor(self.agent, ServerOptions(limits=limits))
-        place = self.storage.of("steps")
-        self.runtime = SharedRuntime(executor, card, storage=place, limits=limits, push=PUSH)
+        self.place = self.storage.of("steps")
+        self.runtime = SharedRuntime(executor, card, storage=self.place, limits=limits, push=PUSH)
 
     @asynccontextmanager
     async def running(self):

@@ -61,6 +61,14 @@ def sent(replica, text, talk):
     return asyncio.ensure_future(replica.runtime.on_message_send(request, ANN))
 
 
+async def stored_beside(replica, talk):
+    """Wait until a process finds stored that another one works on something of the conversation.
+
+    A caller is told that a task is being worked on before that is stored.
+    """
+    await until(lambda: replica.place.runner_of(ANN.user.user_name, talk), bool)
+
+
 def runs_of(replica):
     async def runs():
         return replica.runtime._executions.runs
@@ -109,7 +117,7 @@ async def test_a_message_waits_for_an_answer_that_came_to_another_process_meanwh
     second = sent(one, "beside", "behind")
     await is_due.wait()
     answering = asyncio.ensure_future(other.send("now", question, message_id="answer-behind"))
-    await until(lambda: other.get(question), lambda task: task.status.state == WORKING)
+    await stored_beside(one, "behind")
     may_go.set()
     await until(runs_of(other), lambda runs: len(runs) == 2)
     other.say("first ", "end", "then ", "end")
@@ -130,7 +138,7 @@ async def test_an_answer_whose_commit_is_unheard_stays_where_it_was_stored(repli
         if not beside and any(isinstance(write, SaveTask) for write in writes):
             # What waits in a process is not held up.
             beside.append(asyncio.ensure_future(one.send("this", parked, message_id="parked-1")))
-            await until(lambda: one.get(parked), lambda task: task.status.state == WORKING)
+            await stored_beside(other, "unheard")
             raise OSError("the answer is lost")
         return results
 
