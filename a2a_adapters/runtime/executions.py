@@ -18,8 +18,11 @@ class Executions:
         self.runs: set[Run] = set()
 
     async def leave_behind(self) -> None:
-        """Leave those behind that had answered already when this was called before."""
-        for run in [run for run in self.runs if run.has_answered]:
+        """Leave those behind that had answered already when this was called before.
+
+        One whose answer is still being stored waits for that.
+        """
+        for run in [run for run in self.runs if run.has_answered and not run.live.page.is_saving]:
             if not run.lingers:
                 run.lingers = True
                 continue

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from a2a.utils.errors import TaskNotFoundError
 
 from a2a_adapters.protocol import states
+from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.subscription import Subscription
 from a2a_adapters.runtime.updates import Update
 
@@ -87,8 +88,17 @@ class Repeats:
         context: ServerCallContext,
         subscriber: Subscriber,
     ) -> Subscription:
-        """Return the stream of what a message began when it came first, from now on."""
+        """Return the stream of what a message began when it came first, from now on.
+
+        Raises:
+            StorageUnavailableError: How it has ended cannot be stored in time, or another process
+                has it now.
+        """
         live = first.run.live if first.run else await self._begun(first, message, context)
+        if first.run and first.run.has_answered:
+            await live.page.written()
+            if live.page.is_lost:
+                raise StorageUnavailableError
         if first.run.has_answered if first.run else _is_answered(live, until_begun=False):
             last = Update(live.reply) if live.reply else live.snapshot()
             assert last is not None  # noqa: S101 - what was answered has one of the two

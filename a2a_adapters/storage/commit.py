@@ -128,6 +128,8 @@ class GroupCommit:
         self.bulk = bulk
         self._health = health
         self._waiting: deque[tuple[Write, asyncio.Future[Any]]] = deque()
+        self._batch: _Batch = []
+        """What is being written."""
         self._wake = asyncio.Event()
         self._worker: asyncio.Task[None] | None = None
         self._most = _MOST
@@ -149,7 +151,7 @@ class GroupCommit:
                     await asyncio.wait(left)
 
     def _left(self) -> list[asyncio.Future[Any]]:
-        waiting = [future for _, future in self._waiting if not future.done()]
+        waiting = [future for _, future in [*self._batch, *self._waiting] if not future.done()]
         return [*waiting, *self._apart.values()]
 
     async def aclose(self, seconds: float) -> None:
@@ -207,13 +209,15 @@ class GroupCommit:
             await self._wake.wait()
             self._wake.clear()
             while batch := await self._gathered():
-                left = batch
+                self._batch = left = batch
                 try:
                     left = await self._commit(batch)
                     end_if_cancelled()
                 except asyncio.CancelledError:
                     self._waiting.extendleft(reversed(left))
                     raise
+                finally:
+                    self._batch = []
                 if not left:
                     failures = 0
                     self._most = min(_MOST, 2 * self._most)

@@ -168,7 +168,7 @@ async def test_a_process_lives_until_what_it_leaves_is_written(database_url, mon
             has_begun.set()
             await may_go_on.wait()
         result = await transaction(writes)
-        order.extend(type(write).__name__ for write in writes)
+        order.extend(type(write).__name__ for write in writes if type(write) is not RenewLease)
         return result
 
     monkeypatch.setattr(commits, "_transaction", written)
@@ -181,6 +181,34 @@ async def test_a_process_lives_until_what_it_leaves_is_written(database_url, mon
         may_go_on.set()
         await asyncio.gather(writing, closing)
     assert order[-2:] == ["SaveState", "EndLease"]
+
+
+async def test_what_is_being_written_when_the_storage_is_closed_is_written(
+    database_url, monkeypatch
+):
+    storage = storage_at(database_url)
+    await storage.start()
+    commits = storage.database.commits
+    transaction, has_begun, may_go_on = commits._transaction, asyncio.Event(), asyncio.Event()
+
+    async def written(writes):
+        if any(write.key[-1] == "kind" for write in writes):
+            has_begun.set()
+            await may_go_on.wait()
+        return await transaction(writes)
+
+    monkeypatch.setattr(commits, "_transaction", written)
+    monkeypatch.setattr(commit, "STATEMENT_SECONDS", 100)
+    poet = storage.of("poet")
+    writing = asyncio.ensure_future(poet.write_state("ann", "c1", "kind", b"x"))
+    async with asyncio.timeout(100):
+        await has_begun.wait()
+        closing = asyncio.ensure_future(storage.database.commits.aclose(100))
+        await asyncio.wait([closing], timeout=0.1)
+        may_go_on.set()
+        await writing
+        await closing
+    await storage.aclose(1)
 
 
 async def test_a_large_swap_of_a_state_holds_up_no_others(storage, monkeypatch):
