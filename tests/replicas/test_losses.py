@@ -43,7 +43,15 @@ async def replicas(url):
 async def answering(one, other, url, message_id):
     """Return what sends an answer to a task elsewhere, whose way back was lost."""
     asked = await one.runtime.on_message_send(message("ask"), ANN)
+    peers, is_heard = other.runtime._peers, asyncio.Event()
+
+    def receive(letter):
+        peers._receive(letter)
+        is_heard.set()
+
+    other.storage.database.bus.listen("steps", receive, peers._lose)
     sending = asyncio.ensure_future(other.send("this", asked, message_id=message_id))
+    await is_heard.wait()
     await until(lambda: one.get(asked), lambda task: text_of(task) == "heard this ")
     Postgresql(url).cut_listeners()
     return sending
@@ -211,8 +219,9 @@ async def test_it_is_read_though_it_is_just_being_taken_over(url, kind, monkeypa
         await asyncio.wait([beginning], timeout=0.2)
         goes_on.set()
         await sweeping
+        events = [await beginning]
         other.say("a ", "end")
-        events = [await beginning] + [event async for event in stream]
+        events += [event async for event in stream]
         await again.aclose()
         assert heard(events) == "a "
         assert events[-1].status.state == COMPLETED

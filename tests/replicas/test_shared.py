@@ -31,8 +31,10 @@ from a2a_adapters import (
     as_executor,
 )
 from a2a_adapters.protocol.card import build_card
+from a2a_adapters.runtime import shared
 from a2a_adapters.runtime.journal import Caller
 from a2a_adapters.runtime.shared import SharedRuntime
+from tests.processes import PATIENCE
 from tests.push.support import OPEN, inbox
 from tests.replicas.carriers import CARRIERS
 from tests.storage.conftest import storage_at
@@ -164,7 +166,8 @@ async def until(ask, is_so):
         await asyncio.sleep(0.02)
 
 
-async def test_a_task_is_as_its_caller_was_told_wherever_it_is_asked_for(replicas):
+async def test_a_task_is_as_its_caller_was_told_wherever_it_is_asked_for(replicas, monkeypatch):
+    monkeypatch.setattr(shared, "_LISTING_SECONDS", PATIENCE)
     one, other = replicas
     task = await one.begin()
     one.say("a ")

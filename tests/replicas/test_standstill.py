@@ -22,12 +22,12 @@ async def test_what_is_sent_in_a_standstill_is_not_lost(carrier, monkeypatch, ca
     bus = storage.database.bus
     came = asyncio.Event()
     bus.listen("agent", lambda _: came.set(), lambda: None)
-    monkeypatch.setattr(batches, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(batches, "ANSWER_SECONDS", 2)
     deliver = bus._deliver
 
     async def stand_still_during(letters, how):
         async def begun(payloads, seconds):
-            asyncio.get_running_loop().call_soon(time.sleep, 1)
+            asyncio.get_running_loop().call_soon(time.sleep, 2.5)
             await how(payloads, seconds)
 
         await deliver(letters, begun)

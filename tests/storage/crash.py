@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 V1 = {"A2A-Version": "1.0"}
 SENDERS = 20
 STREAMS = 4
+KINDS = ("count", "tell")
+"""Of streams: one that can be gone on with, and one that cannot."""
 ENDED = {"TASK_STATE_COMPLETED", "TASK_STATE_FAILED"}
 WAITS = "TASK_STATE_INPUT_REQUIRED"
 PATIENT = RemoteOptions(retries=20, timeout=300)
@@ -83,6 +85,8 @@ class Crash:
         self._tasks = tasks
         self._kill_after = self._random.randrange(tasks // 10, tasks * 9 // 10)
         self._is_killed = False
+        self._heard = Counter[str]()
+        """How many streams of each kind say something now."""
         self.seen = Seen()
 
     async def run(self) -> Seen:
@@ -92,7 +96,7 @@ class Crash:
             async with self._serving() as process, _http(url) as http:
                 streams = [
                     asyncio.create_task(self._streams(agent, kind))
-                    for kind in ("count", "tell")
+                    for kind in KINDS
                     for _ in range(STREAMS)
                 ]
                 await self._send_all(http, process.kill)
@@ -130,7 +134,8 @@ class Crash:
             self.seen.wrong.append(otherwise)
 
     async def _send_all(self, http: httpx.AsyncClient, kill: Callable[[], None]) -> None:
-        """Send messages all the time, and kill the server in between."""
+        """Send messages all the time, and kill the server in between, while it streams."""
+        is_due = asyncio.Event()
 
         async def sender() -> None:
             for _ in range(self._tasks // SENDERS):
@@ -141,11 +146,19 @@ class Crash:
                 with suppress(httpx.HTTPError):
                     task = await self._send(http, message_id, at_once=at_once)
                     self.seen.told[message_id] = task["id"]
-                if len(self.seen.told) >= self._kill_after and not self._is_killed:
-                    self._is_killed = True
-                    kill()
+                if len(self.seen.told) >= self._kill_after:
+                    is_due.set()
 
-        await asyncio.gather(*(sender() for _ in range(SENDERS)))
+        async def killer() -> None:
+            await is_due.wait()
+            while True:
+                if all(self._heard[kind] for kind in KINDS):
+                    break
+                await asyncio.sleep(0.001)
+            self._is_killed = True
+            kill()
+
+        await asyncio.gather(killer(), *(sender() for _ in range(SENDERS)))
 
     async def _send(
         self, http: httpx.AsyncClient, message_id: str, *, at_once: bool = False
@@ -165,12 +178,16 @@ class Crash:
             began_before = not self._is_killed
             try:
                 async for event in agent.stream(f"{kind} {self._random.random()}"):
-                    heard += event.text if isinstance(event, TextDelta) else ""
+                    if isinstance(event, TextDelta):
+                        self._heard[kind] += not heard
+                        heard += event.text
             except RemoteTaskError:
                 has_failed = True
             except RemoteAgentError as error:
                 self._expect(False, f"a stream ended by {error!r}")
                 return
+            finally:
+                self._heard[kind] -= bool(heard)
             was_cut_off = began_before and self._is_killed
             if has_failed:
                 self.seen.broken += 1

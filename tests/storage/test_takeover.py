@@ -173,8 +173,8 @@ async def until_told(ask):
 
 async def killed(storage, runtime):
     """Leave everything as it is, and let the time pass for which the process counts as alive."""
-    await end_lease(storage)
     await storage.database.commits.aclose(1)  # nothing is written any more
+    await end_lease(storage)
     await runtime.aclose()
 
 
