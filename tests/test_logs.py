@@ -5,7 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import re
-from logging.config import dictConfig
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import warnings
 from urllib.parse import quote
 
 import httpx
@@ -13,8 +18,9 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
+from a2a_adapters import ListenError, aserve, build_app
 from a2a_adapters.observability.failures import log_failure
-from a2a_adapters.observability.logs import JsonFormatter, TextFormatter, log_config
+from a2a_adapters.observability.logs import JsonFormatter, TextFormatter
 from tests.processes import launched
 from tests.warm import warm
 
@@ -85,18 +91,153 @@ def test_colours_stay():
     assert shown.endswith("\\x1b[31mx")
 
 
+def test_a_record_whose_arguments_do_not_fit_is_still_a_line():
+    for formatter in FORMATTERS.values():
+        shown = formatter.format(record_of("%d of %s", "a\nb"))
+        assert "%d of %s" in shown
+        assert "a\\nb" in shown or "a\\\\nb" in shown
+        assert shown.isprintable()
+
+
+NOISY = """
+import asyncio, gc, logging, sys, threading, warnings
+from rich.console import Console
+from rich.logging import RichHandler
+
+own = logging.getLogger("own")
+own.addHandler(logging.StreamHandler())
+own.propagate = False
+logging.getLogger("rich").addHandler(RichHandler(console=Console(stderr=True)))
+logging.getLogger("rich").propagate = False
+logging.getLogger("at.import").warning("at import")
+warnings.warn("at import", stacklevel=1)
+
+class Unraisable:
+    def __init__(self, text):
+        self.text = text
+    def __del__(self):
+        raise ValueError(self.text)
+
+def raises(text):
+    raise ValueError(text)
+
+async def say(text: str) -> str:
+    own.warning(text)
+    logging.getLogger("rich").warning(text)
+    logging.getLogger("nobody.handles").warning(text)
+    logging.getLogger("does.not.fit").warning("%d", text)
+    logging.warning(text)
+    warnings.warn(text, stacklevel=1)
+    thread = threading.Thread(target=raises, args=[text])
+    thread.start()
+    thread.join()
+    Unraisable(text)
+    gc.collect()
+    asyncio.get_running_loop().call_exception_handler({"message": text})
+    return text
+"""
+LINES = 9
+FORGED = f"{ODD[0]}{ODD[2]}\n"
+
+
 @pytest.mark.parametrize("form", FORMATTERS)
-def test_serve_writes_by_them(form):
-    dictConfig(log_config(form) | {"disable_existing_loggers": False})
+def test_serve_formats_what_libraries_log(tmp_path, monkeypatch, form):
+    (tmp_path / "noisy.py").write_text(NOISY)
+    monkeypatch.chdir(tmp_path)
+    command = warm("-m", "a2a_adapters", "serve", "noisy:say", "--port", "0")
+    with launched([*command, "--log-format", form]) as (server, url):
+        sent(url, FORGED)
+        server.terminate()
+        log = server.ended()
+    lines = log.split("\n")[:-1]
+    assert all(line.isprintable() for line in lines)
+    assert sum("at import" in line for line in lines) == 2
+    if form == "json":
+        said = [json.loads(line) for line in lines]
+        texts = [f"{line['message']}{line.get('exception')}" for line in said]
+        assert sum(FORGED in text for text in texts) == LINES - 1
+        assert any(repr(FORGED) in text for text in texts)  # what does not fit
+    else:
+        assert all(re.match(r"\d{4}-\d\d-\d\d |  ", line) for line in lines)
+        assert log.count("INFO forged") == LINES
+
+
+def sent(url, text):
+    message = {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": text}]}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
+    answer = httpx.post(url, json=body, headers={"A2A-Version": "1.0"}, timeout=60)
+    assert answer.json()["result"]["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
+
+
+SCRIPT = """
+import logging
+from a2a_adapters import ServerOptions, serve_runnable
+
+def say(text: str) -> str:
+    logging.getLogger("library").info(text)
+    return text
+
+handlers = [logging.FileHandler("mine.log"), logging.StreamHandler()]
+logging.basicConfig(level="INFO", handlers=handlers)
+serve_runnable(say, port=0, options=ServerOptions(log_format="json"))
+raise ValueError("after\\nwards")
+"""
+
+
+def test_handlers_of_the_user_keep_their_levels_and_files(tmp_path, monkeypatch):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    monkeypatch.chdir(tmp_path)
+    with launched(warm("script.py")) as (server, url):
+        sent(url, "one\ntwo")
+        server.send_signal(signal.SIGINT)  # a second SIGTERM, from uvicorn, would end the script
+        lines = [json.loads(line) for line in server.ended().splitlines()]
+    assert next(line for line in lines if line["logger"] == "library")["message"] == "one\ntwo"
+    assert "after\nwards" in lines[-1]["exception"]
+    assert "one\ntwo" in (tmp_path / "mine.log").read_text()
+
+
+@pytest.mark.parametrize("target", ["nowhere:say", "noisy:raises"])
+def test_a_server_that_cannot_start_says_so_in_the_form_of_its_log(tmp_path, monkeypatch, target):
+    (tmp_path / "noisy.py").write_text("def raises(one, two, three): ...\nprint(1)")
+    monkeypatch.chdir(tmp_path)
+    command = warm("-m", "a2a_adapters", "serve", target, "--log-format", "json")
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert ended.returncode == 2
+    [line] = map(json.loads, ended.stderr.splitlines())
+    assert line["level"] == "CRITICAL"
+
+
+def test_an_application_within_a_process_of_others_leaves_its_logging_alone():
+    before = state_of_logging()
+    build_app(lambda text: text)
+    assert state_of_logging() == before
+
+
+async def test_aserve_sets_up_the_loggers_of_the_server_alone():
+    before = state_of_logging()
+    loggers = [logging.getLogger(name) for name in ("uvicorn", "a2a_adapters")]
+    kept = [(each.handlers, each.level, each.propagate) for each in loggers]
     try:
-        [handler] = logging.getLogger("uvicorn").handlers
-        assert type(handler.formatter) is type(FORMATTERS[form])
+        with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(ListenError):
+            await aserve(lambda text: text, port=taken.getsockname()[1])
+        assert all(each.handlers for each in loggers)
+        assert state_of_logging() == before
     finally:
-        for name in ("uvicorn", "uvicorn.error", "a2a_adapters"):
-            logger = logging.getLogger(name)
-            logger.handlers.clear()
-            logger.setLevel(logging.NOTSET)
-            logger.propagate = True
+        for each, (handlers, level, propagate) in zip(loggers, kept, strict=True):
+            each.handlers, each.propagate = handlers, propagate
+            each.setLevel(level)
+
+
+def state_of_logging():
+    return (
+        logging.root.handlers[:],
+        logging.root.level,
+        logging.lastResort,
+        warnings.showwarning,
+        sys.excepthook,
+        sys.unraisablehook,
+        threading.excepthook,
+    )
 
 
 @pytest.mark.parametrize("form", FORMATTERS)

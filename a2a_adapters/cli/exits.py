@@ -101,7 +101,7 @@ def end(error: Exception, *, verbose: bool) -> NoReturn:
     typer.echo(f"a2a-adapters: {located(error)}", err=True)
     if isinstance(error, NoCardError) and error.hint:
         typer.echo(f"hint: {error.hint}", err=True)
-    sys.exit(_code(error))
+    sys.exit(exit_code(error))
 
 
 def located(error: Exception) -> str:
@@ -110,7 +110,8 @@ def located(error: Exception) -> str:
     return f"{place}: {error}" if place else str(error)
 
 
-def _code(error: Exception) -> int:
+def exit_code(error: Exception) -> int:
+    """Return what a command ends with because of an error."""
     match error:
         case CommandError(code=code):
             return code

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from a2a_adapters.cli.targets import load_target
 from a2a_adapters.net.listening import listen
+from a2a_adapters.observability.logs import log_process
 from a2a_adapters.serving.app import build_app
 from a2a_adapters.serving.options import ServerOptions
 from a2a_adapters.serving.server import Server
@@ -30,7 +31,9 @@ def served(path: str) -> Generator[str]:
         ConfigurationError: It cannot be imported or served.
     """
     options = ServerOptions(storage="memory:")
-    server = Server(build_app(load_target(path), options=options), "127.0.0.1", 0, options)
+    target = load_target(path)
+    log_process("text")
+    server = Server(build_app(target, options=options), "127.0.0.1", 0, options)
     for logger in ("uvicorn.error", "a2a_adapters"):
         logging.getLogger(logger).setLevel(logging.WARNING)
     sockets = listen("127.0.0.1", 0)

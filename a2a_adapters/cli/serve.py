@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from a2a_adapters.cli.exits import FAILED
+from a2a_adapters.cli.exits import FAILED, exit_code, located
 from a2a_adapters.cli.options import ConfigFile, Verbose
 from a2a_adapters.cli.reload import restart_on_change
 from a2a_adapters.cli.targets import parse_targets
 from a2a_adapters.concurrency.threads import busy_threads
-from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.errors import A2AAdaptersError, ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+logger = logging.getLogger("a2a_adapters.cli")
 
 TargetsArgument = Annotated[
     list[str] | None, typer.Argument(metavar="[NAME=]MODULE:ATTRIBUTE", show_default=False)
@@ -112,6 +115,7 @@ def serve(
     # These cost a second that --help need not wait.
     from a2a_adapters.cli.sources import gather  # noqa: PLC0415
     from a2a_adapters.cli.workers import Workers, check, inherited  # noqa: PLC0415
+    from a2a_adapters.observability.logs import log_process  # noqa: PLC0415
     from a2a_adapters.serving import server  # noqa: PLC0415
 
     said = {
@@ -141,21 +145,28 @@ def serve(
     }
     sources = gather({key: value for key, value in said.items() if value is not None}, config)
     settings = sources.settings()
+    log_process(settings.log_format, is_loading=True)
     if settings.workers > 1 and worker is None:
         check(settings)
         raise typer.Exit(Workers(settings).run())
-    server.serve(
-        settings.load(sources.folder),
-        host=settings.host,
-        port=settings.port,
-        name=settings.name,
-        description=settings.description,
-        url=settings.url,
-        options=settings.options(),
-        dialects=settings.dialects,
-        allow_unauthenticated=settings.allow_unauthenticated,
-        sockets=inherited(worker) if worker else None,
-    )
+    try:
+        server.serve(
+            settings.load(sources.folder),
+            host=settings.host,
+            port=settings.port,
+            name=settings.name,
+            description=settings.description,
+            url=settings.url,
+            options=settings.options(),
+            dialects=settings.dialects,
+            allow_unauthenticated=settings.allow_unauthenticated,
+            sockets=inherited(worker) if worker else None,
+        )
+    except (A2AAdaptersError, OSError) as error:
+        if settings.log_format == "text":
+            raise
+        logger.critical(located(error))
+        raise typer.Exit(exit_code(error)) from error
     if busy_threads():
         os._exit(FAILED)  # Python itself would wait for threads that they have begun
 

@@ -18,13 +18,22 @@ if TYPE_CHECKING:
 def load_targets(arguments: Sequence[str]) -> object:
     """Import `module:attribute`, or several `name=module:attribute` as a mapping.
 
+    Formats the process's log from then on, for commands of plugins that serve targets.
+
     Raises:
         ConfigurationError: Several have no names, or the same one; or one cannot be imported.
     """
+    from a2a_adapters.observability.logs import log_process  # noqa: PLC0415 - it takes a while
+
+    log_process("text", is_loading=True)
     paths = parse_targets(arguments)
+    target: object
     if isinstance(paths, str):
-        return load_target(paths)
-    return {name: load_target(path) for name, path in paths.items()}
+        target = load_target(paths)
+    else:
+        target = {name: load_target(path) for name, path in paths.items()}
+    log_process("text")
+    return target
 
 
 def parse_targets(arguments: Sequence[str]) -> str | dict[str, str]:

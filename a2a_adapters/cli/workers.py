@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -13,8 +14,6 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
-import typer
-
 from a2a_adapters.cli.exits import USAGE
 from a2a_adapters.errors import ConfigurationError
 from a2a_adapters.net.listening import listen
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from a2a_adapters.cli.settings import ServerSettings
+
+logger = logging.getLogger("a2a_adapters.cli")
 
 _LOOK_SECONDS = 0.1
 _PAUSE_SECONDS = 1.0
@@ -100,7 +101,7 @@ class Workers:
                 worker.send_signal(signal.SIGTERM if self._stops == 1 else signal.SIGKILL)
 
     def _replace(self, worker: subprocess.Popen[bytes]) -> None:
-        typer.echo(f"worker {worker.pid} has ended ({worker.returncode})", err=True)
+        logger.warning("worker %d has ended (%d)", worker.pid, worker.returncode)
         time.sleep(_PAUSE_SECONDS)
         self._running.append(self._started())
 

@@ -6,11 +6,13 @@ import copy
 import json
 import logging
 import re
+import sys
+import threading
+import warnings
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydantic_core import PydanticSerializationError, to_json
-from uvicorn.config import LOGGING_CONFIG
 from uvicorn.logging import DefaultFormatter
 
 from a2a_adapters.observability.failures import hide_parameters
@@ -22,10 +24,13 @@ if TYPE_CHECKING:
         tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
     )
 
-__all__ = ["JsonFormatter", "LogFormat", "TextFormatter", "log_config"]
+__all__ = ["JsonFormatter", "LogFormat", "TextFormatter", "log_process", "log_server"]
 
 LogFormat: TypeAlias = Literal["text", "json"]
 
+logger = logging.getLogger("a2a_adapters")
+
+_SERVER = ("uvicorn", logger.name)
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
 _UNPRINTABLE = re.compile("[^ -~]")
 
@@ -41,13 +46,21 @@ def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode()
 
 
+def _message(record: logging.LogRecord) -> str:
+    """Return a record's message, also if its arguments do not fit."""
+    try:
+        return record.getMessage()
+    except Exception:
+        return f"{record.msg!r} % {record.args!r}"
+
+
 class TextFormatter(DefaultFormatter):
     """Makes one line for people of a record; those of a traceback are indented."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as text."""
         safe = copy.copy(record)
-        safe.msg, safe.args, safe.exc_text = one_line(record.getMessage()), None, None
+        safe.msg, safe.args, safe.exc_text = one_line(_message(record)), None, None
         colored = vars(safe).pop("color_message", None)
         if isinstance(colored, str) and record.name.startswith("uvicorn"):
             safe.color_message = colored % record.args if record.args else colored
@@ -56,8 +69,11 @@ class TextFormatter(DefaultFormatter):
     def formatException(self, ei: ExcInfo) -> str:  # noqa: N802 - the interface has it
         """Return a traceback, each line of it as one line."""
         hide_parameters(ei[1])
-        lines = super().formatException(ei).split("\n")
-        return "\n".join(f"  {one_line(line)}" for line in lines)
+        return self.formatStack(super().formatException(ei))
+
+    def formatStack(self, stack_info: str) -> str:  # noqa: N802 - the interface has it
+        """Return a stack, each line of it as one line."""
+        return "\n".join(f"  {one_line(line)}" for line in stack_info.split("\n"))
 
 
 class JsonFormatter(logging.Formatter):
@@ -69,7 +85,7 @@ class JsonFormatter(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": _message(record),
         }
         line |= {key: value for key, value in vars(record).items() if key not in _STANDARD}
         if record.exc_info:
@@ -87,20 +103,80 @@ def _json_escaped(found: re.Match[str]) -> str:
     return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
-def log_config(form: LogFormat) -> dict[str, Any]:
-    """Return uvicorn's logging configuration with the loggers of this package.
+def log_server(form: LogFormat) -> None:
+    """Let the loggers of the server write to standard error; uvicorn's access log is off.
 
-    Its access log is left out: the package's own says more.
+    Other loggers are left to the process that the server is embedded in.
     """
-    config: dict[str, Any] = copy.deepcopy(LOGGING_CONFIG)
-    del config["loggers"]["uvicorn.access"], config["handlers"]["access"]
-    del config["formatters"]["access"]
-    config["loggers"]["a2a_adapters"] = dict(config["loggers"]["uvicorn"])
-    if form == "json":
-        config["formatters"]["default"] = {"()": JsonFormatter}
-    else:
-        config["formatters"]["default"] |= {
-            "()": TextFormatter,
-            "fmt": "%(asctime)s %(levelprefix)s %(message)s",
-        }
-    return config
+    handler = _handler(form)
+    for name in _SERVER:
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(logging.INFO)
+
+
+def log_process(form: LogFormat, *, is_loading: bool = False) -> None:
+    """Format every line of this process's log, for a process that does nothing but serve.
+
+    Covers libraries, warnings and uncaught exceptions. Handlers that write to standard output or
+    error are replaced; their levels and filters stay, and so do all other handlers.
+
+    Args:
+        form: The format.
+        is_loading: Whether the target is still to be imported. Its own `logging.basicConfig()`
+            needs a root logger without handlers; call again after the import.
+    """
+    for each in (logging.root, *logging.root.manager.loggerDict.values()):
+        if isinstance(each, logging.Logger):
+            each.handlers[:] = [_formatted(handler, form) for handler in each.handlers]
+    log_server(form)
+    logging.lastResort = _handler(form)
+    logging.lastResort.setLevel(logging.WARNING)
+    # Without a handler, the first `logging.warning()` installs one with a format of its own.
+    if not is_loading and not logging.root.handlers:
+        logging.root.addHandler(_handler(form))
+    warnings.showwarning = _log_warning
+    sys.excepthook = _log_uncaught
+    sys.unraisablehook = threading.excepthook = _log_lost
+
+
+def _handler(form: LogFormat) -> logging.Handler:
+    handler = logging.StreamHandler()
+    text = "%(asctime)s %(levelprefix)s %(message)s"
+    handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter(text))
+    return handler
+
+
+def _formatted(handler: logging.Handler, form: LogFormat) -> logging.Handler:
+    """Return a handler in place of one that writes to standard output or error, or that one."""
+    console = getattr(handler, "console", None)  # of rich's handler
+    stream = getattr(console or handler, "file" if console else "stream", None)
+    if stream not in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        return handler
+    ours = _handler(form)
+    ours.setLevel(handler.level)
+    ours.filters = handler.filters
+    return ours
+
+
+def _log_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: object = None,  # noqa: ARG001 - as above
+    line: str | None = None,  # noqa: ARG001 - as above
+) -> None:
+    place = f"{filename}:{lineno}"
+    logging.getLogger("py.warnings").warning("%s: %s: %s", place, category.__name__, message)
+
+
+def _log_uncaught(
+    kind: type[BaseException], error: BaseException | None, trace: TracebackType | None
+) -> None:
+    if not issubclass(kind, SystemExit):  # with it a thread may end
+        logger.critical("uncaught exception", exc_info=(kind, error or kind(), trace))
+
+
+def _log_lost(lost: sys.UnraisableHookArgs | threading.ExceptHookArgs) -> None:
+    _log_uncaught(lost.exc_type, lost.exc_value, lost.exc_traceback)

@@ -11,7 +11,7 @@ import uvicorn
 from a2a_adapters.console.pages import CONSOLE_PATH
 from a2a_adapters.limits import Limits
 from a2a_adapters.net.listening import listen
-from a2a_adapters.observability.logs import log_config
+from a2a_adapters.observability.logs import log_process
 from a2a_adapters.serving.http import http_protocol
 
 if TYPE_CHECKING:
@@ -28,12 +28,13 @@ def run(app: Starlette, host: str, port: int) -> None:
     Raises:
         ListenError: The port is taken, or the host is not this machine's.
     """
+    log_process("text")
     sockets = listen(host, port)
     config = uvicorn.Config(
         app,
         http=http_protocol(Limits().header_bytes),
         ws="none",
-        log_config=log_config("text"),
+        log_config=None,
         access_log=False,
         # Streams of tasks have no end of their own.
         timeout_graceful_shutdown=_CLOSING_SECONDS,

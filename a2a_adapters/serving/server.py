@@ -18,7 +18,7 @@ from a2a_adapters.console.pages import CONSOLE_PATH
 from a2a_adapters.errors import ConfigurationError, UnsafeHostError
 from a2a_adapters.net.addresses import is_loopback
 from a2a_adapters.net.listening import listen
-from a2a_adapters.observability.logs import log_config
+from a2a_adapters.observability.logs import log_process, log_server
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 from a2a_adapters.runtime import MemoryTaskStore
 from a2a_adapters.serving.app import build_app
@@ -63,6 +63,8 @@ def serve(  # noqa: PLR0913 - a choice each
 ) -> None:
     """Serve `target` as an A2A agent until interrupted.
 
+    The process's log is formatted as `ServerOptions.log_format` says, libraries' lines included.
+
     Args:
         target: As for `build_app`.
         host: Where to listen. Anything but this machine needs authentication, or
@@ -90,6 +92,7 @@ def serve(  # noqa: PLR0913 - a choice each
             "serve cannot block the event loop that is running here, as in every notebook: "
             "use `await aserve(...)` in its place"
         )
+    log_process(options.log_format if options else "text")
     options = _options_for(host, options, storage, allow_unauthenticated=allow_unauthenticated)
     asyncio.run(check_storage(options))
     app = build_app(
@@ -194,10 +197,11 @@ class Server(uvicorn.Server):
             timeout_keep_alive=_IDLE_SECONDS,
             # For the connections, once all tasks have ended: a reader that has stopped never ends.
             timeout_graceful_shutdown=math.ceil(options.limits.shutdown_seconds),
-            log_config=log_config(options.log_format),
+            log_config=None,
             access_log=False,
         )
         super().__init__(config)
+        log_server(options.log_format)
         self._app = app
         self._has_console = bool(options.console)
         self._open = AsyncExitStack()

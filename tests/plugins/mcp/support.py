@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+import sys
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -51,14 +52,14 @@ async def over_http(url, *, user="", headers=None, **callbacks):
 
 
 @asynccontextmanager
-async def over_stdio(*arguments, environment=None, **callbacks):
+async def over_stdio(*arguments, environment=None, errors=None, **callbacks):
     """Yield a session with `a2a-adapters mcp`, in a process of its own."""
     command, *rest = warm("-m", "a2a_adapters", "mcp", *arguments)
     server = StdioServerParameters(
         command=command, args=rest, env={**os.environ, **(environment or {})}
     )
     async with (
-        stdio_client(server) as (read, write),
+        stdio_client(server, errors or sys.stderr) as (read, write),
         ClientSession(read, write, **callbacks) as session,
     ):
         await session.initialize()

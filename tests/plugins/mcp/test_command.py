@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import subprocess
 import sys
@@ -35,6 +36,33 @@ async def test_several_agents_and_a_question():
         assert text_of(await session.call_tool("rooms", {"message": "two"})) == (
             "booked Rome for two"
         )
+
+
+FORGED = "x\n2026-01-01 INFO forged\x1b]52;c;eHh4\x07\u202e"
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+async def test_a_tool_name_cannot_forge_a_line_of_the_log(form):
+    command = warm("-m", "a2a_adapters", "serve", f"{AGENTS}:shout", "--port", "0")
+    with launched([*command, "--dialect", "mcp", "--log-format", form]) as (server, url):
+        async with over_http(url) as session:
+            assert (await session.call_tool(FORGED, {})).isError
+        server.terminate()
+        lines = server.ended().splitlines()
+    assert all(line.isprintable() for line in lines)
+    assert len([line for line in lines if "INFO forged" in line]) == 1
+    if form == "json":
+        assert all(json.loads(line) for line in lines)
+
+
+async def test_nor_one_of_a_command_on_stdio(tmp_path):
+    log = tmp_path / "log"
+    with log.open("w") as errors:
+        async with over_stdio(f"{AGENTS}:shout", errors=errors) as session:
+            assert (await session.call_tool(FORGED, {})).isError
+    [line] = log.read_text().splitlines()
+    assert line.isprintable()
+    assert "INFO forged" in line
 
 
 async def test_remote_agents_have_the_names_of_their_cards():
