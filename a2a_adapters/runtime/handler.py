@@ -15,7 +15,7 @@ from a2a.utils.errors import (
     InvalidParamsError,
     TaskNotCancelableError,
 )
-from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
+from a2a.utils.task import apply_history_length, validate_history_length
 
 from a2a_adapters.events import PROGRESS_EXTENSION
 from a2a_adapters.executor.executor import AdapterExecutor
@@ -33,6 +33,7 @@ from a2a_adapters.runtime.endings import STOPPED, Endings, end_runs
 from a2a_adapters.runtime.executions import Executions
 from a2a_adapters.runtime.guard import OperationGuard
 from a2a_adapters.runtime.journal import Journal
+from a2a_adapters.runtime.listing import validate_listing
 from a2a_adapters.runtime.messages import AcceptedMessages, Repeated, has_message
 from a2a_adapters.runtime.optional import OptionalOperations
 from a2a_adapters.runtime.push import PushNotifier
@@ -248,9 +249,7 @@ class Runtime(OptionalOperations):
     ) -> ListTasksResponse:
         """Return a page of the caller's tasks, newest first."""
         with OperationGuard("ListTasks"):
-            validate_history_length(params)
-            if params.HasField("page_size"):
-                validate_page_size(params.page_size)
+            validate_listing(params)
             await self._live.save_dirty(context.user.user_name)
             listed = await self._journal.list(params, context)
             if await self._live.end_left_behind(listed.tasks, context):

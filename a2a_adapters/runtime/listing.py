@@ -5,23 +5,52 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from typing import TYPE_CHECKING, TypeAlias
 
-from a2a.types import Task
+from a2a.types import Task, TaskState
 from a2a.utils.errors import InvalidParamsError
 from a2a.utils.task import (
     ListTasksCursor,
     decode_list_tasks_cursor,
     decode_page_token,
     encode_list_tasks_cursor,
+    validate_history_length,
+    validate_page_size,
 )
 
 from a2a_adapters.concurrency.computing import LARGE_BYTES
 from a2a_adapters.protocol import states
 
 if TYPE_CHECKING:
-    from a2a.types import ListTasksRequest, TaskState
+    from a2a.types import ListTasksRequest
 
 _Place: TypeAlias = "tuple[bool, int, str, TaskState]"
 """Whether a task has a time, its nanoseconds, its id, and its state, which orders nothing."""
+
+_INT64 = range(-(1 << 63), 1 << 63)
+
+
+def validate_listing(params: ListTasksRequest) -> None:
+    """Check a request's filters, page token and sizes.
+
+    Times are compared as nanoseconds since 1970 in 64 bits, by every storage.
+
+    Raises:
+        InvalidParamsError: A time is not between the years 1678 and 2261, the state is unknown,
+            the page token is malformed, or a size is out of range.
+    """
+    validate_history_length(params)
+    if params.HasField("page_size"):
+        validate_page_size(params.page_size)
+    if params.status not in TaskState.values():
+        raise InvalidParamsError("status is unknown")
+    after = params.status_timestamp_after
+    if after.seconds * 1_000_000_000 + after.nanos not in _INT64:
+        raise InvalidParamsError("statusTimestampAfter must be between the years 1678 and 2261")
+    try:
+        cursor = decode_list_tasks_cursor(params.page_token)
+    except RecursionError as error:
+        raise InvalidParamsError("the page token is malformed") from error
+    if cursor is not None and (cursor.timestamp_ns or 0) not in _INT64:
+        raise InvalidParamsError("the page token is malformed")
 
 
 class TaskIndex:

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from a2a.utils.errors import InvalidParamsError
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -22,6 +23,7 @@ from a2a_adapters.storage.commit import GroupCommit, Write
 from a2a_adapters.storage.connections import Connections
 from a2a_adapters.storage.engine import (
     is_away,
+    is_data_error,
     make_bulk,
     make_engine,
     parse_url,
@@ -140,6 +142,7 @@ class Database:
         """Return the rows of a query.
 
         Raises:
+            InvalidParamsError: The database cannot compare with the values of the query.
             StorageUnavailableError: They could not be read in time.
         """
         try:
@@ -156,8 +159,10 @@ class Database:
             try:
                 async with self.engine.connect() as connection:
                     rows = (await connection.execute(query)).all()
-            except (SQLAlchemyError, OSError) as error:
+            except (SQLAlchemyError, OSError, OverflowError, UnicodeError) as error:
                 end_if_cancelled()
+                if is_data_error(error):
+                    raise InvalidParamsError("a value cannot be stored") from error
                 self.health.failed(error)
                 if not is_away(error):
                     raise StorageUnavailableError from error

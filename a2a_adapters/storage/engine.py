@@ -8,10 +8,12 @@ from sqlalchemy import NullPool, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import (
     ArgumentError,
+    DataError,
     DBAPIError,
     InterfaceError,
     InternalError,
     OperationalError,
+    StatementError,
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -143,9 +145,26 @@ def _enlarge_cache(connection: Any, _record: object) -> None:
     connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}").close()
 
 
+def is_data_error(error: BaseException) -> bool:
+    """Return whether a database or its driver cannot take the values of a statement.
+
+    Such an error says nothing about the health of the database: class 22 of SQLSTATE (data
+    exception), class 54 (program limit exceeded), and what drivers raise before they ask.
+    """
+    cause = error.orig if isinstance(error, StatementError) else error
+    state = getattr(cause, "sqlstate", None) or ""
+    return (
+        isinstance(error, DataError)
+        or isinstance(cause, (OverflowError, UnicodeError))
+        or state.startswith(("22", "54"))
+    )
+
+
 def is_away(error: BaseException) -> bool:
     """Tell whether an error says that the database is away, slow or full, not that we are wrong."""
     if isinstance(error, DBAPIError) and error.connection_invalidated:
         return True
+    if is_data_error(error):
+        return False
     away = (OperationalError, InterfaceError, InternalError, PoolTimeoutError)
     return isinstance(error, (*away, TimeoutError, OSError))

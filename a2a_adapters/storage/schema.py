@@ -7,6 +7,7 @@ their bytes, which keeps them exactly; what is looked for has columns beside the
 from __future__ import annotations
 
 import hashlib
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -39,16 +40,20 @@ _LONGEST_KEY = 128
 
 _HASHED = "#"
 
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+"""NUL and unpaired surrogates."""
+
 metadata = MetaData()
 
 
 @lru_cache(maxsize=4096)
 def key(text: str) -> str:
     """Return a text that stands for any string, in a column that may be long or hold no NUL."""
-    is_plain = "\0" not in text and not text.startswith(_HASHED)
-    if is_plain and len(text.encode()) <= _LONGEST_KEY:
+    encoded = text.encode(errors="surrogatepass")
+    is_plain = _UNSTORABLE.search(text) is None and not text.startswith(_HASHED)
+    if is_plain and len(encoded) <= _LONGEST_KEY:
         return text
-    return _HASHED + hashlib.sha256(text.encode()).hexdigest()
+    return _HASHED + hashlib.sha256(encoded).hexdigest()
 
 
 class Key(TypeDecorator[str]):

@@ -37,6 +37,8 @@ HANDED_OVER = ">"
 UNKNOWN = -1
 """When a task changed that does not say."""
 
+_LATEST = (1 << 63) - 1
+
 
 def stored(row: Row[Any]) -> StoredTask:
     """Return the task in a row of version and body."""
@@ -44,9 +46,13 @@ def stored(row: Row[Any]) -> StoredTask:
 
 
 def changed_at(task: Task) -> int:
-    """Return when a task last changed, in nanoseconds since 1970; -1 if it does not say."""
-    status = task.status
-    return status.timestamp.ToNanoseconds() if status.HasField("timestamp") else UNKNOWN
+    """Return when a task last changed, in nanoseconds since 1970; -1 if it does not say.
+
+    The column has 64 bits: times before 1678 and after 2261 are stored as its least and largest.
+    """
+    if not task.status.HasField("timestamp"):
+        return UNKNOWN
+    return max(-_LATEST - 1, min(_LATEST, task.status.timestamp.ToNanoseconds()))
 
 
 class _Versions:
