@@ -48,7 +48,13 @@ class Limits:
             counts 32 bytes more than it is.
         body_bytes: How large a request may be.
         bodies_bytes: How large the requests that are being received may be together.
-        body_seconds: How long a request may take to come in.
+        body_seconds: How long a request may take to come in, from the first byte of its headers,
+            and a new connection to send one.
+        connections: How many connections `serve` holds open, and at most seven eighths of the
+            files that the process may open. Beyond that, the one that has kept the server waiting
+            longest is closed, or the new one if the server works for all of them.
+        connections_per_address: How many of them one address may have. This machine's addresses
+            may have all, and so may all with `trust_forwarded`.
         values: How many JSON values a request may hold, those in its data and metadata included.
         metadata_bytes: How large the metadata of a message may be, that of its parts included.
         answers_bytes: How large the answers that are being sent may be together, beside streams.
@@ -84,6 +90,8 @@ class Limits:
     body_bytes: int = 16 * 1024 * 1024
     bodies_bytes: int = 64 * 1024 * 1024
     body_seconds: float = 60
+    connections: int = 10_000
+    connections_per_address: int = 1_000
     values: int = 10_000
     metadata_bytes: int = 256 * 1024
     answers_bytes: int = 128 * 1024 * 1024

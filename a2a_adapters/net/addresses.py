@@ -97,3 +97,19 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+@functools.lru_cache(maxsize=4096)
+def share_of(host: str) -> str:
+    """Return by what a client is known where each gets a share, from its address.
+
+    Whoever has an IPv6 address has all of its /64 network. Clients on this machine are not told
+    apart: a proxy may be one. They, and what is no address, are "".
+    """
+    try:
+        address = _embedded(ip_address(host.partition("%")[0]))
+    except ValueError:
+        return ""
+    if address.is_loopback:
+        return ""
+    return str(ip_network((address, 64), strict=False) if address.version == 6 else address)

@@ -32,7 +32,7 @@ def run(app: Starlette, host: str, port: int) -> None:
     sockets = listen(host, port)
     config = uvicorn.Config(
         app,
-        http=http_protocol(Limits().header_bytes),
+        http=http_protocol(Limits()),
         ws="none",
         log_config=None,
         access_log=False,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import ClientDisconnect
 
 from a2a_adapters.concurrency.computing import computed
+from a2a_adapters.concurrency.waiting import within
 from a2a_adapters.protocol.errors import RETRY_AFTER_SECONDS
 from a2a_adapters.protocol.values import has_more_values
 from a2a_adapters.security.refusals import Refusal, refuse
@@ -104,9 +105,9 @@ class BodyLimit:
         try:
             refusal = await self._read(body, scope, receive)
             if refusal is not None:
-                may_read_on = refusal.headers and not body.is_whole and not _waits(scope)
+                reads_on = refusal in (self._bodies.too_large, self._bodies.busy)
                 body.release()
-                if may_read_on:
+                if reads_on and not body.is_whole and not _waits(scope):
                     await self._bodies.discard(receive)
                 await refuse(refusal, scope, receive, send)
             else:
@@ -121,14 +122,13 @@ class BodyLimit:
         length = _length(scope)
         if length is not None and length > self._limits.body_bytes:
             return self._bodies.too_large
-        refusal = body.add(await receive())
-        if refusal is None and not body.is_whole:
-            try:
-                async with asyncio.timeout(self._limits.body_seconds):
-                    while refusal is None and not body.is_whole:
-                        refusal = body.add(await receive())
-            except TimeoutError:
-                refusal = self._bodies.too_slow
+        refusal = None
+        deadline = asyncio.get_running_loop().time() + self._limits.body_seconds
+        try:
+            while refusal is None and not body.is_whole:
+                refusal = body.add(await within(deadline, receive()))
+        except TimeoutError:
+            refusal = self._bodies.too_slow
         if refusal is not None:
             return refusal
         # What is so short cannot hold more.

@@ -1,4 +1,4 @@
-"""The HTTP of `serve`: uvicorn's, which keeps as many headers as anybody cares to send."""
+"""The HTTP of `serve`: uvicorn's, with bounds for headers, for connections and for waiting."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from a2a_adapters.net.headers import FIELD_BYTES
+from a2a_adapters.serving.connections import Connections
 
 if TYPE_CHECKING:
     import asyncio
     from contextvars import Context
+
+    from a2a_adapters.limits import Limits
 
 _REFUSAL = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
@@ -22,15 +25,27 @@ _READ_BYTES = 16 * 1024
 """What a connection may hold of a body that nobody has taken, before it reads no further."""
 
 
-def http_protocol(head_bytes: int) -> type[HttpToolsProtocol]:
-    """Return the protocol of connections whose requests have headers of so many bytes at most."""
-    return type("BoundedHttp", (_BoundedHttp,), {"head_bytes": head_bytes})
+def http_protocol(limits: Limits, *, behind_proxy: bool = False) -> type[HttpToolsProtocol]:
+    """Return the protocol of a server's connections.
+
+    Args:
+        limits: How many there may be, how large the headers of their requests, and how long these
+            may take to come in.
+        behind_proxy: Whether all connections are a proxy's, so that their addresses say nothing.
+    """
+    connections = Connections(limits, shares=not behind_proxy)
+    bounds = {"head_bytes": limits.header_bytes, "open": connections}
+    return type("BoundedHttp", (_BoundedHttp,), bounds)
 
 
 class _BoundedHttp(HttpToolsProtocol):
     """Ends connections whose headers, or trailers, grow too large while they come in."""
 
     head_bytes: ClassVar[int]
+    open: ClassVar[Connections]
+    is_whole = False
+    """Whether all that has come are whole requests."""
+    waited = 0
     _counted = 0
     """What the address and the headers have, counted as in `net.headers`."""
     _unfinished = 0
@@ -42,6 +57,31 @@ class _BoundedHttp(HttpToolsProtocol):
         """Begin a connection."""
         self._context = copy_context()
         super().connection_made(transport)
+        if not self.open.admit(self):
+            transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End a connection."""
+        self.open.leave(self)
+        super().connection_lost(exc)
+
+    @property
+    def host(self) -> str:
+        """The client's address, "" if there is none."""
+        return self.client[0] if self.client else ""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the client has to send something before there is anything to do."""
+        cycle: RequestResponseCycle | None = self.cycle
+        is_answered = cycle is None or cycle.response_complete or cycle.more_body
+        return is_answered and not self.pipeline
+
+    def on_message_complete(self) -> None:
+        """Note that a request is whole."""
+        self.is_whole = True
+        self.waited = 0
+        super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """Begin the next request, if it has come already: with nothing of the one before."""
@@ -50,6 +90,7 @@ class _BoundedHttp(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Take what has come over the line."""
         self._unfinished += len(data)
+        self.is_whole = False
         super().data_received(data)
         if self._unfinished > self.head_bytes + len(data) and not self.transport.is_closing():
             self.send_400_response("")

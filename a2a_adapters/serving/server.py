@@ -190,7 +190,7 @@ class Server(uvicorn.Server):
             app,
             host=host,
             port=port,
-            http=http_protocol(options.limits.header_bytes),
+            http=http_protocol(options.limits, behind_proxy=options.trust_forwarded),
             ws="none",
             lifespan="off",  # this class runs it: uvicorn would write a failure to the log
             proxy_headers=options.trust_forwarded,

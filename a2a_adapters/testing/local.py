@@ -52,12 +52,17 @@ def as_user(name: str) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def running(app: ASGIApp) -> AsyncGenerator[str]:
-    """Serve an app on a free port of this machine, in this event loop; yield its address."""
+async def running(app: ASGIApp, limits: Limits | None = None) -> AsyncGenerator[str]:
+    """Serve an app on a free port of this machine, in this event loop; yield its address.
+
+    Args:
+        app: The app.
+        limits: Those of the server's connections.
+    """
     config = uvicorn.Config(
         AuthenticationMiddleware(app, backend=_TestUsers()),
         port=0,
-        http=http_protocol(Limits().header_bytes),
+        http=http_protocol(limits or Limits()),
         log_level="warning",
         ws="none",
         proxy_headers=False,
