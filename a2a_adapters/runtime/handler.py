@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING
 from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 from a2a.server.request_handlers.request_handler import validate_request_params
 from a2a.types import Task
-from a2a.utils.errors import (
-    A2AError,
-    InvalidParamsError,
-    TaskNotCancelableError,
-)
+from a2a.utils.errors import A2AError, InvalidParamsError, TaskNotCancelableError
 from a2a.utils.task import apply_history_length, validate_history_length
 
 from a2a_adapters.events import PROGRESS_EXTENSION
@@ -320,6 +316,8 @@ class Runtime(OptionalOperations):
         with self._live.held(live):
             await self._check_turn(live, params.message)
             await self._sent.keep(live, params, context)
+            if self._push and live.draft is not None:
+                await self._push.begin(live, params, context)
             make = partial(self._takeover.begin, params, context, subscriber)
             return await self._messages.begin(params.message, live, make)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from a2a.auth.user import User
     from a2a.server.events import Event
+    from a2a.types import TaskPushNotificationConfig
 
     from a2a_adapters.runtime.journal import Page
     from a2a_adapters.runtime.subscriber import Subscriber
@@ -92,6 +93,8 @@ class LiveTask:
         """Who is sent push notifications, by the id of the config."""
         self.draft: Task | None = None
         """The task as its first message begins it, before it is announced."""
+        self.config: TaskPushNotificationConfig | None = None
+        """The push notification config that is stored with the draft."""
         self._task = task
         self._artifacts = Artifacts(task) if task else None
         self._text: TextStream | None = None
@@ -301,7 +304,7 @@ class LiveTask:
         return self._task
 
     def _begin(self, task: Task) -> Task:
-        self.draft = None
+        self.draft = self.config = None
         self._task = task
         self._artifacts = Artifacts(task)
         return task

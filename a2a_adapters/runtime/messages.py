@@ -111,7 +111,9 @@ class AcceptedMessages:
         """Store a new task together with the message that begins it, unless one has begun one."""
         live = accepted.live
         task.status.state = self._first_state
-        told = await self._storage.accept(live.owner, accepted.name, digest, task, joins=live.joins)
+        told = await self._storage.accept(
+            live.owner, accepted.name, digest, task, live.config, joins=live.joins
+        )
         if isinstance(told, UsedMessage):
             return told
         if not told.is_missing:

@@ -86,7 +86,7 @@ class Runs:
             self._live.end_oldest_waiting(live.owner)
             raise ServerBusyError
         try:
-            receiver = await self._set_receiver(live, params, context)
+            receiver = await self._push.follow(live, params, context) if self._push else ""
             self._check_open()
         except BaseException:
             self._live.room.take(live.owner, -size)
@@ -95,18 +95,6 @@ class Runs:
         request = MessageContext(context, params, live, self._journal, self._sent)
         self._start(run, request, size, receiver)
         return run
-
-    async def _set_receiver(
-        self, live: LiveTask, params: SendMessageRequest, context: ServerCallContext
-    ) -> str:
-        """Give a message's task the receiver that came with it; return its id if it is new."""
-        configuration = params.configuration
-        if not self._push or not configuration.HasField("task_push_notification_config"):
-            return ""
-        known = set(live.receivers)
-        given = configuration.task_push_notification_config
-        config = await self._push.set(live, given, context)
-        return "" if config.id in known else config.id
 
     async def resume(self, live: LiveTask) -> None:
         """Go on with the last message of a task, which a process that is gone was answering.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from a2a.server.cluster.task_store import StoredTask
     from a2a.server.cluster.version import TaskVersion
     from a2a.server.tasks import PushNotificationConfigStore, TaskStore
-    from a2a.types import Task
+    from a2a.types import Task, TaskPushNotificationConfig
 
     from a2a_adapters.observability.process import StorageFigures
     from a2a_adapters.storage.bus import Bus
@@ -124,7 +124,14 @@ class AgentStorage(StateStorage):
 
     @abstractmethod
     async def accept(
-        self, owner: str, message_id: str, digest: bytes, task: Task, *, joins: bool = False
+        self,
+        owner: str,
+        message_id: str,
+        digest: bytes,
+        task: Task,
+        config: TaskPushNotificationConfig | None = None,
+        *,
+        joins: bool = False,
     ) -> UsedMessage | TaskVersion:
         """Store the task that a message begins, unless it began one before.
 
@@ -133,6 +140,7 @@ class AgentStorage(StateStorage):
             message_id: What it is remembered by; one that is empty begins a task each time.
             digest: Of its content.
             task: The task; it changes once it has begun.
+            config: Its push notification config, stored with it or not at all.
             joins: Whether there may be other tasks of its conversation.
 
         Returns:
@@ -151,7 +159,7 @@ class AgentStorage(StateStorage):
         reply: bytes | None = None,
         kept: Collection[State] = (),
     ) -> None:
-        """Forget the task of a message that was accepted but made none.
+        """Forget the task of a message that was accepted but made none, and its config.
 
         With the agent's `reply` the message stays known; else it may be sent again. What is
         `kept` of conversations from now on is stored with that or not at all.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from a2a.server.tasks import TaskStore
-    from a2a.types import Task
+    from a2a.types import Task, TaskPushNotificationConfig
 
     from a2a_adapters.limits import Limits
 
@@ -73,6 +73,7 @@ class MemoryAgentStorage(AgentStorage):
         agent: The agent's name.
     """
 
+    push_configs: MemoryPushStore
     url = "memory:"
     is_durable = False
 
@@ -92,29 +93,31 @@ class MemoryAgentStorage(AgentStorage):
         message_id: str,
         digest: bytes,
         task: Task,
+        config: TaskPushNotificationConfig | None = None,
         *,
         joins: bool = False,  # noqa: ARG002 - there are no other processes
     ) -> UsedMessage | TaskVersion:
         """Note that a message begins a task, unless it began one before."""
-        if not message_id:
-            return TaskVersion.MISSING
         name = _name(owner, message_id)
-        used = self._messages.get(name)
-        if used is None:
+        if message_id and (used := self._messages.get(name)) is not None:
+            task_id, _, known = used.partition(b"\0")
+            return UsedMessage(task_id.decode(), known)
+        if message_id:
             self._messages[name] = b"%b\0%b" % (task.id.encode(), digest)
-            return TaskVersion.MISSING
-        task_id, _, known = used.partition(b"\0")
-        return UsedMessage(task_id.decode(), known)
+        if config is not None:
+            self.push_configs.put(task.id, owner, config)
+        return TaskVersion.MISSING
 
     async def retract(
         self,
         owner: str,
         message_id: str,
-        task_id: str,  # noqa: ARG002 - no task is stored before it begins
+        task_id: str,
         reply: bytes | None = None,
         kept: Collection[State] = (),
     ) -> None:
         """Let a message that made no task be sent again, unless it was answered."""
+        self.push_configs.discard(task_id, owner)
         for state in kept:
             await self.write_state(*state)
         if not message_id:

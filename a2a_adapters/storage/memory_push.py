@@ -42,14 +42,18 @@ class MemoryPushStore(PushNotificationConfigStore):
     ) -> TaskPushNotificationConfig:
         """Add a config or replace the one with its id."""
         config = normalize_push_notification_config(task_id, notification_config)
-        self._configs.setdefault(task_id, {})[context.user.user_name, config.id] = config
+        self.put(task_id, context.user.user_name, config)
+        return config
+
+    def put(self, task_id: str, owner: str, config: TaskPushNotificationConfig) -> None:
+        """Add a config that has an id, or replace the one with that id."""
+        self._configs.setdefault(task_id, {})[owner, config.id] = config
         self._configs.move_to_end(task_id)
         self._count(task_id)
         while len(self._configs) > self._tasks or self._bytes > _MOST_BYTES:
             oldest = next(iter(self._configs))
             del self._configs[oldest]
             self._count(oldest)
-        return config
 
     async def get_info(
         self, task_id: str, context: ServerCallContext
@@ -66,10 +70,16 @@ class MemoryPushStore(PushNotificationConfigStore):
         self, task_id: str, context: ServerCallContext, config_id: str | None = None
     ) -> None:
         """Forget one of the caller's configs of a task, or all."""
-        configs = self._configs.get(task_id, {})
-        for owner, name in list(configs):
-            if owner == context.user.user_name and config_id in (None, name):
-                del configs[owner, name]
+        self.discard(task_id, context.user.user_name, config_id)
+
+    def discard(self, task_id: str, owner: str, config_id: str | None = None) -> None:
+        """Forget one of an owner's configs of a task, or all."""
+        configs = self._configs.get(task_id)
+        if configs is None:
+            return
+        for place in list(configs):
+            if place[0] == owner and config_id in (None, place[1]):
+                del configs[place]
         if not configs:
             self._configs.pop(task_id, None)
         self._count(task_id)

@@ -28,7 +28,7 @@ from a2a_adapters.storage.places import Places
 from a2a_adapters.storage.records import AcceptMessage, ForgetMessage, TakeOver
 from a2a_adapters.storage.retention import names_elsewhere, prune_agent
 from a2a_adapters.storage.schema import states
-from a2a_adapters.storage.sql_push import SqlPushStore
+from a2a_adapters.storage.sql_push import SaveConfig, SqlPushStore
 from a2a_adapters.storage.state_rows import SaveState, SwapState
 from a2a_adapters.storage.tasks import SqlTaskStore
 from a2a_adapters.storage.turns import Joining
@@ -36,7 +36,7 @@ from a2a_adapters.storage.turns import Joining
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Sequence
 
-    from a2a.types import Task
+    from a2a.types import Task, TaskPushNotificationConfig
 
     from a2a_adapters.storage.bus import Bus
     from a2a_adapters.storage.quotas import SharedRoom
@@ -119,10 +119,19 @@ class SqlAgentStorage(AgentStorage):
         )
 
     async def accept(
-        self, owner: str, message_id: str, digest: bytes, task: Task, *, joins: bool = False
+        self,
+        owner: str,
+        message_id: str,
+        digest: bytes,
+        task: Task,
+        config: TaskPushNotificationConfig | None = None,
+        *,
+        joins: bool = False,
     ) -> UsedMessage | TaskVersion:
         """Store a message's task, unless it began one before."""
         save = self.tasks.write_of(task, owner, TaskVersion.MISSING)
+        if config is not None:
+            save.configs = [SaveConfig((self._agent, task.id, owner, config.id), config)]
         joining = Joining(save.row) if joins and self._database.is_shared else None
         name = message_id or task.id
         accept = AcceptMessage(self._agent, owner, name, digest, save, joining)

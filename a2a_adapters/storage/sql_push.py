@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from a2a.server.tasks import PushNotificationConfigStore
@@ -9,6 +10,7 @@ from a2a.server.tasks.push_notification_config_store import normalize_push_notif
 from a2a.types import TaskPushNotificationConfig
 from sqlalchemy import delete, select
 
+from a2a_adapters.storage.bulk import Rows
 from a2a_adapters.storage.commit import Write
 from a2a_adapters.storage.health import PATIENCE_SECONDS
 from a2a_adapters.storage.schema import key, push_configs, push_outbox
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from a2a.server.context import ServerCallContext
     from sqlalchemy import Table
+    from sqlalchemy.dialects import sqlite
     from sqlalchemy.ext.asyncio import AsyncConnection
 
     from a2a_adapters.storage.database import Database
@@ -94,16 +97,25 @@ class SaveConfig(Write):
         }
 
     @classmethod
+    def rows(cls, dialect: str, writes: Sequence[SaveConfig]) -> Sequence[Rows]:
+        """Return the rows of the configs."""
+        return [Rows(_save(dialect), [write.row for write in writes])] if writes else []
+
+    @classmethod
     async def execute(
         cls, connection: AsyncConnection, writes: Sequence[SaveConfig]
     ) -> Sequence[object]:
         """Write them by one statement."""
-        statement = upsert(connection.dialect.name, push_configs)
-        statement = statement.on_conflict_do_update(
-            index_elements=_PLACE, set_={"body": statement.excluded.body}
-        )
-        await connection.execute(statement, [write.row for write in writes])
+        for statement, values in cls.rows(connection.dialect.name, writes):
+            await connection.execute(statement, values)
         return [None] * len(writes)
+
+
+@cache
+def _save(dialect: str) -> sqlite.Insert:
+    statement = upsert(dialect, push_configs)
+    body = statement.excluded.body
+    return statement.on_conflict_do_update(index_elements=_PLACE, set_={"body": body})
 
 
 class DeleteConfigs(Write):

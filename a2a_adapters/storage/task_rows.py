@@ -17,6 +17,7 @@ from a2a_adapters.storage.commit import Write
 from a2a_adapters.storage.deliveries import owe, owing
 from a2a_adapters.storage.interface import number_of
 from a2a_adapters.storage.schema import is_task, key, push_configs, push_outbox, tasks
+from a2a_adapters.storage.sql_push import SaveConfig
 from a2a_adapters.storage.state_rows import SaveState
 from a2a_adapters.storage.turns import Joining
 from a2a_adapters.storage.upsert import upsert
@@ -98,6 +99,7 @@ class SaveTask(Write):
             "body": body,
         }
         self.states: Sequence[SaveState] = ()
+        self.configs: Sequence[SaveConfig] = ()
         """What is stored with the task."""
         self.overrides = task.status.state == states.CANCELED
         """Whether it is stored whatever has changed meanwhile, unless the task is over."""
@@ -145,8 +147,9 @@ class SaveTask(Write):
         if kept is None:
             return None
         joining = Joining.rows([write.joining for write in writes if write.joining])
+        configs = SaveConfig.rows(dialect, [one for write in writes for one in write.configs])
         own = Rows(_insert(dialect), new), Rows(_UPDATE, known), Rows(owing(dialect), owed)
-        return [*joining, *(rows for rows in own if rows.values), *kept]
+        return [*joining, *(rows for rows in own if rows.values), *configs, *kept]
 
     @classmethod
     async def execute(
@@ -167,6 +170,7 @@ class SaveTask(Write):
             stored = await _stored(connection, here)
             done = [write for write in here if write.key in stored]
         await owe(connection, [row for write in done for row in write._owed])  # noqa: SLF001
+        await SaveConfig.execute(connection, [one for write in done for one in write.configs])
         await SaveState.execute(connection, [state for write in done for state in write.states])
         kept = set(map(id, done))
         return [

@@ -14,7 +14,15 @@ from a2a.server.cluster.task_store import (
 )
 from a2a.server.cluster.version import TaskVersion
 from a2a.server.context import ServerCallContext
-from a2a.types import Artifact, ListTasksRequest, Part, Task, TaskState, TaskStatus
+from a2a.types import (
+    Artifact,
+    ListTasksRequest,
+    Part,
+    Task,
+    TaskPushNotificationConfig,
+    TaskState,
+    TaskStatus,
+)
 from a2a.utils.errors import InvalidParamsError
 from google.protobuf.json_format import ParseDict
 from google.protobuf.struct_pb2 import Value
@@ -173,6 +181,19 @@ async def test_a_message_begins_one_task(storage):
     assert await agent.accept("ann", "m", b"other", task("two")) == UsedMessage("one", b"digest")
     assert isinstance(await agent.accept("bob", "m", b"", task("three")), TaskVersion)
     assert isinstance(await storage.of("coder").accept("ann", "m", b"", task("four")), TaskVersion)
+
+
+async def test_a_message_that_comes_again_changes_no_config(storage):
+    agent = storage.of("poet")
+    configs = [
+        TaskPushNotificationConfig(id="a", task_id=name, url=name) for name in ("one", "two")
+    ]
+    for config in configs:
+        await agent.accept("ann", "m", b"digest", task(config.task_id), config)
+    assert await agent.push_configs.get_info("one", caller("ann")) == configs[:1]
+    assert await agent.push_configs.get_info_for_dispatch("two") == []
+    await agent.retract("ann", "m", "one")
+    assert await agent.push_configs.get_info_for_dispatch("one") == []
 
 
 async def test_messages_that_come_at_once_begin_one_task(storage):

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import httpx
 import pytest
 from a2a.server.context import ServerCallContext
-from a2a.types import CancelTaskRequest, TaskPushNotificationConfig, TaskState
+from a2a.types import (
+    CancelTaskRequest,
+    SendMessageRequest,
+    TaskPushNotificationConfig,
+    TaskState,
+)
+from a2a.utils.errors import A2AError
 from sqlalchemy import create_engine, text
 
 from a2a_adapters import Limits, PushOptions, as_executor
@@ -235,3 +242,82 @@ async def test_memory_owes_nothing_to_another_process():
         }
         assert await storage.of("agent").undelivered() == ()
         await runtime.aclose()
+
+
+REFUSE = {
+    "sqlite": "CREATE TRIGGER {name} BEFORE {event} ON {table} "
+    "BEGIN SELECT RAISE(ABORT, 'refused'); END",
+    "postgresql": "CREATE TRIGGER {name} BEFORE {event} ON {table} EXECUTE FUNCTION refuse()",
+}
+FUNCTION = """
+CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+$$BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = 'integrity_constraint_violation'; END$$
+"""
+
+
+def refuse(url, **events):
+    """Have a database refuse an event of each of some tables; return what ends that."""
+    engine = url.partition(":")[0]
+    if engine == "postgresql":
+        rows(url, FUNCTION)
+    for table, event in events.items():
+        rows(url, REFUSE[engine].format(name=f"refuse_{table}", event=event, table=table))
+
+    def end():
+        for table in events:
+            on = f" ON {table}" if engine == "postgresql" else ""
+            rows(url, f"DROP TRIGGER refuse_{table}{on}")
+
+    return end
+
+
+async def test_a_message_is_stored_with_its_receiver_or_not_at_all(storage, database_url):
+    # A process that dies after it has stored the message can take nothing back either.
+    allow = refuse(database_url, a2a_push_configs="INSERT", a2a_tasks="DELETE")
+    runtime = notifying_runtime(talk, storage)
+    async with inbox() as box:
+        request = notifying(box.url, token="t", id="mine")
+        again = SendMessageRequest.FromString(request.SerializeToString())
+        with pytest.raises(A2AError):
+            await runtime.on_message_send(request, CALLER)
+        for table in ("a2a_tasks", "a2a_messages", "a2a_push_configs"):
+            assert rows(database_url, f"SELECT * FROM {table}") == []
+        allow()
+        await runtime.on_message_send(again, CALLER)
+        await box.until_over()
+    assert len(rows(database_url, "SELECT * FROM a2a_push_configs")) == 1
+    await runtime.aclose()
+
+
+async def test_every_task_that_a_kill_leaves_behind_has_its_receiver(database_url, tmp_path):
+    command = served(database_url, tmp_path)
+    async with inbox() as box:
+        with launched(command) as (process, url):
+            names = [f"message-{number}" for number in range(60)]
+            answered = asyncio.Event()
+
+            async def one(name):
+                with suppress(httpx.HTTPError):
+                    await send(http, name, box.url, returnImmediately=True)
+                    answered.set()
+
+            async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+                sending = asyncio.gather(*map(one, names))
+                await answered.wait()
+                kill(process, database_url)
+                await sending
+        stored = {row.task: row.id for row in rows(database_url, "SELECT * FROM a2a_messages")}
+        assert stored
+        configs = rows(database_url, "SELECT task, config FROM a2a_push_configs")
+        assert {row.task: row.config for row in configs} == stored
+        with launched(command) as (_, url):
+            async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+                again = {name: await send(http, name, box.url) for name in stored.values()}
+            await until(lambda: not outbox(database_url))
+    assert {task["id"]: name for name, task in again.items()} == stored
+    told = states_by_task(box.bodies)
+    assert set(told) == set(stored)
+    assert {states[-1] for states in told.values()} <= {
+        "TASK_STATE_COMPLETED",
+        "TASK_STATE_FAILED",
+    }

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from a2a.server.tasks.push_notification_config_store import normalize_push_notification_config
-from a2a.types import TaskPushNotificationConfig
 from a2a.utils.errors import InvalidParamsError
 
 from a2a_adapters.errors import ForbiddenUrlError
@@ -16,11 +16,9 @@ from a2a_adapters.runtime.push.target import Target
 if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
     from a2a.server.tasks import PushNotificationConfigStore
+    from a2a.types import TaskPushNotificationConfig
 
     from a2a_adapters.runtime.push.options import PushOptions
-
-_V03 = "#a2a-0.3"
-"""Ends a stored URL whose receiver came over A2A 0.3. Fragments are never sent."""
 
 _LONGEST = 2048
 """How many characters each field of a config may have."""
@@ -29,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class PushConfigs:
-    """Keeps configs in a store of a2a-sdk's interface.
+    """Checks configs and keeps them in a store of a2a-sdk's interface.
 
     Args:
         store: Where they are kept.
@@ -39,17 +37,19 @@ class PushConfigs:
     def __init__(self, store: PushNotificationConfigStore, options: PushOptions) -> None:
         self._store = store
         self._options = options
-        self._counting = asyncio.Lock()
+        self._counting: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """Held by whoever adds to a task's configs."""
 
-    async def set(
-        self,
-        task_id: str,
-        config: TaskPushNotificationConfig,
-        context: ServerCallContext,
-        *,
-        is_v03: bool,
+    async def check(
+        self, task_id: str, config: TaskPushNotificationConfig, *, is_v03: bool, others: int = 0
     ) -> Target:
-        """Store a config under its id, which is the task's if it has none.
+        """Return the target of a config. Its id is the task's if it has none.
+
+        Args:
+            task_id: The task.
+            config: What its owner wants.
+            is_v03: Whether the receiver came over A2A 0.3.
+            others: How many other configs the task has.
 
         Raises:
             InvalidParamsError: Its URL or another field is not allowed, or there are too many.
@@ -59,26 +59,40 @@ class PushConfigs:
             config.ClearField("authentication")
         _check_fields(config)
         await self._check_url(config)
-        async with self._counting:
-            others = {t.config.id for t in await self.of(task_id, context)} - {config.id}
-            if len(others) >= self._options.configs_per_task:
-                raise InvalidParamsError(
-                    f"a task has {self._options.configs_per_task} push notification configs at most"
-                )
-            stored = TaskPushNotificationConfig()
-            stored.CopyFrom(config)
-            if is_v03:
-                stored.url += _V03
-            await self._store.set_info(task_id, stored, context)
+        if others >= self._options.configs_per_task:
+            raise InvalidParamsError(
+                f"a task has {self._options.configs_per_task} push notification configs at most"
+            )
         return Target(config, is_v03)
+
+    async def set(
+        self,
+        task_id: str,
+        config: TaskPushNotificationConfig,
+        context: ServerCallContext,
+        *,
+        is_v03: bool,
+    ) -> Target:
+        """Store a config of a task that is stored already.
+
+        Raises:
+            InvalidParamsError: As `check`.
+        """
+        counting = self._counting.setdefault(task_id, asyncio.Lock())
+        async with counting:
+            known = {target.config.id for target in await self.of(task_id, context)}
+            others = len(known - {config.id or task_id})
+            target = await self.check(task_id, config, is_v03=is_v03, others=others)
+            await self._store.set_info(task_id, target.to_stored(), context)
+        return target
 
     async def of(self, task_id: str, context: ServerCallContext) -> list[Target]:
         """Return the caller's configs of a task."""
-        return [_target(config) for config in await self._store.get_info(task_id, context)]
+        return [Target.from_stored(c) for c in await self._store.get_info(task_id, context)]
 
     async def of_all(self, task_id: str) -> list[Target]:
         """Return the configs of a task, whoever the caller is."""
-        return [_target(config) for config in await self._store.get_info_for_dispatch(task_id)]
+        return [Target.from_stored(c) for c in await self._store.get_info_for_dispatch(task_id)]
 
     async def delete(
         self, task_id: str, context: ServerCallContext, config_id: str | None = None
@@ -97,13 +111,6 @@ class PushConfigs:
                 f"the url of a push notification config has to be {scheme} address without "
                 "credentials that this agent may connect to"
             ) from error
-
-
-def _target(stored: TaskPushNotificationConfig) -> Target:
-    config = TaskPushNotificationConfig()
-    config.CopyFrom(stored)
-    config.url = config.url.removesuffix(_V03)
-    return Target(config, stored.url != config.url)
 
 
 def _check_fields(config: TaskPushNotificationConfig) -> None:

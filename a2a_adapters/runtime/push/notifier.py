@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 from a2a.server.context import ServerCallContext
 from a2a.utils.errors import TaskNotFoundError
 
+from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.admission import speaks_v03
 from a2a_adapters.runtime.journal import Caller
 from a2a_adapters.runtime.push.configs import PushConfigs
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Awaitable, Callable
 
-    from a2a.types import TaskPushNotificationConfig
+    from a2a.types import SendMessageRequest, TaskPushNotificationConfig
 
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.push.options import PushOptions
@@ -44,10 +45,46 @@ class PushNotifier:
     def __init__(self, options: PushOptions, storage: AgentStorage, counts: Counter[str]) -> None:
         self._options = options
         self._configs = PushConfigs(options.store or storage.push_configs, options)
+        self._stores_apart = options.store is not None
+        """Whether configs are kept elsewhere than the tasks."""
         self._ledger = Ledger(storage)
         self._outbox = Outbox(options, counts)
         # Also finds those whose task has ended, as long as they have something to send.
         self._receivers: WeakValueDictionary[tuple[str, str], Receiver] = WeakValueDictionary()
+
+    async def begin(
+        self, live: LiveTask, params: SendMessageRequest, context: ServerCallContext
+    ) -> None:
+        """Give a new task the receiver that comes with its message; both are stored together.
+
+        Raises:
+            InvalidParamsError: The config is not allowed.
+        """
+        given = params.configuration
+        if self._stores_apart or not given.HasField("task_push_notification_config"):
+            return
+        config, is_v03 = given.task_push_notification_config, speaks_v03(context)
+        target = await self._configs.check(live.task_id, config, is_v03=is_v03)
+        live.config = target.to_stored()
+        self._add(live, target, knows_task=True)
+
+    async def follow(
+        self, live: LiveTask, params: SendMessageRequest, context: ServerCallContext
+    ) -> str:
+        """Store the receiver that comes with a message, unless it was stored with its task.
+
+        Returns:
+            The config's id if the task had none of that id.
+
+        Raises:
+            InvalidParamsError: The config is not allowed, or the task has too many.
+        """
+        given = params.configuration
+        if live.config is not None or not given.HasField("task_push_notification_config"):
+            return ""
+        known = set(live.receivers)
+        config = await self.set(live, given.task_push_notification_config, context)
+        return "" if config.id in known else config.id
 
     async def set(
         self, live: LiveTask, config: TaskPushNotificationConfig, context: ServerCallContext
@@ -94,10 +131,16 @@ class PushNotifier:
             receiver.close()
 
     async def attach(self, live: LiveTask) -> None:
-        """Give a task that comes out of the store the receivers it had."""
+        """Give a task that comes out of the store the receivers it had.
+
+        Raises:
+            StorageUnavailableError: They could not be read in time.
+        """
         try:
             for target in await self._configs.of_all(live.task_id):
                 self._join(live, target)
+        except StorageUnavailableError:  # else nobody would be told of what is stored later
+            raise
         except Exception:  # a task matters more than who is told about it
             logger.exception("the receivers of task %s could not be loaded", live.task_id)
 
@@ -147,7 +190,8 @@ class PushNotifier:
             await execution
         finally:
             if live.task is None:
-                await self._forget(live, context)
+                if self._stores_apart:  # else they go with the message
+                    await self._forget(live, context)
             elif given and run.is_refused:
                 await self._forget(live, context, given)
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import httpx
+from a2a.types import TaskPushNotificationConfig
 
 if TYPE_CHECKING:
-    from a2a.types import TaskPushNotificationConfig
+    from typing import Self
+
+_V03 = "#a2a-0.3"
+"""Ends a stored URL whose receiver came over A2A 0.3. Fragments are never sent."""
 
 
 class Target(NamedTuple):
@@ -15,6 +19,20 @@ class Target(NamedTuple):
 
     config: TaskPushNotificationConfig
     is_v03: bool
+
+    @classmethod
+    def from_stored(cls, stored: TaskPushNotificationConfig) -> Self:
+        """Return the target of a stored config."""
+        config = _copy(stored)
+        config.url = config.url.removesuffix(_V03)
+        return cls(config, stored.url != config.url)
+
+    def to_stored(self) -> TaskPushNotificationConfig:
+        """Return the config as it is stored."""
+        stored = _copy(self.config)
+        if self.is_v03:
+            stored.url += _V03
+        return stored
 
     @property
     def host(self) -> str:
@@ -36,3 +54,9 @@ class Target(NamedTuple):
         if authentication.scheme and authentication.credentials:
             headers["Authorization"] = f"{authentication.scheme} {authentication.credentials}"
         return headers
+
+
+def _copy(config: TaskPushNotificationConfig) -> TaskPushNotificationConfig:
+    copy = TaskPushNotificationConfig()
+    copy.CopyFrom(config)
+    return copy
