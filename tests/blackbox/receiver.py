@@ -1,0 +1,58 @@
+"""A receiver of push notifications, with a bad day now and then."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections import defaultdict
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+TOKEN = "x-a2a-notification-token"
+UNAVAILABLE = 0.1
+"""The share of notifications that it does not take at once."""
+
+
+class Receiver:
+    """Takes notifications of all tasks; each task has a token of its own.
+
+    Args:
+        seed: Decides which notifications are refused at first.
+
+    Attributes:
+        url: Where it listens, once it does.
+        states: The states that each task was said to be in, in order, by the tasks' tokens.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._chance = random.Random(seed)
+        self.url = ""
+        self.states: dict[str, list[str]] = defaultdict(list)
+
+    @asynccontextmanager
+    async def listening(self):
+        """Listen on a free port."""
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        async with server:
+            self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/notify"
+            yield self
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")[1:]
+                pairs = (line.partition(":") for line in head)
+                headers = {name.lower(): value.strip() for name, _, value in pairs}
+                body = await reader.readexactly(int(headers.get("content-length", 0)))
+                status = self._take(headers.get(TOKEN, ""), json.loads(body))
+                writer.write(f"HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n".encode())
+                await writer.drain()
+        writer.close()
+
+    def _take(self, token: str, event: dict[str, Any]) -> str:
+        if self._chance.random() < UNAVAILABLE:
+            return "503 Service Unavailable"
+        if status := (event.get("task") or event.get("statusUpdate") or {}).get("status"):
+            self.states[token].append(status["state"])
+        return "204 No Content"
