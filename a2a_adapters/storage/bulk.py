@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from a2a_adapters.storage.checkpoints import Checkpoints
 
 
+_CLOSE_SECONDS = 1.0
+
+
 class Rows(NamedTuple):
     """A statement and the values of every row that it writes, or has to find."""
 
@@ -154,10 +157,11 @@ class SqliteBulk(Bulk):
         return is_written
 
     async def aclose(self) -> None:
-        """Disconnect, when what is under way has ended."""
+        """Disconnect once the running transaction has ended, and wait for that briefly."""
         self._checkpoints.close()
         disposing = self._thread.submit(self.engine.dispose)
         disposing.add_done_callback(lambda _: self._thread.shutdown())
+        await asyncio.wait([asyncio.wrap_future(disposing)], timeout=_CLOSE_SECONDS)
 
 
 class _Attempt:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 
 import pytest
 from a2a.server.cluster.version import TaskVersion
-from sqlalchemy import text
+from sqlalchemy import event, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -101,6 +103,21 @@ async def test_what_nobody_waits_for_any_more_is_not_written(storage):
         await other.rollback()
     await accepted(poet, 1)  # goes the same way, after it
     assert await ids(poet.tasks) == ["t1"]
+
+
+async def test_the_file_is_closed_when_the_storage_is(tmp_path):
+    storage = storage_at(new_url("sqlite", tmp_path))
+    await storage.start()
+    await accepted(storage.of("poet"), 0)
+    closed = threading.Event()
+
+    def close(*_):
+        time.sleep(0.2)
+        closed.set()
+
+    event.listen(storage.database.commits.bulk.engine, "close", close)
+    await storage.aclose(1)
+    assert closed.is_set()
 
 
 async def test_a_connection_that_fails_as_it_is_made_is_closed(tmp_path, monkeypatch):

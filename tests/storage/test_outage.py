@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from itertools import pairwise
 
 import grpc
 import httpx
@@ -106,18 +107,16 @@ async def gone(database):
 async def without_connections(database):
     """Somebody else has all the connections."""
     bulk = database.commits.bulk
-    await bulk.aclose()
-    pool = database.engine.pool
-    most = pool.size() + pool._max_overflow
-    taken = [await database.engine.connect() for _ in range(most)]
-    own = await asyncio.to_thread(bulk.engine.connect) if isinstance(bulk, SqliteBulk) else None
-    try:
+    async with AsyncExitStack() as taken:
+        if isinstance(bulk, SqliteBulk):
+            own = await asyncio.to_thread(bulk.engine.connect)
+            taken.callback(own.close)
+        else:
+            await bulk.aclose()  # gives its connection back
+        pool = database.engine.pool
+        for _ in range(pool.size() + pool._max_overflow):
+            await taken.enter_async_context(database.engine.connect())
         yield
-    finally:
-        for connection in taken:
-            await connection.close()
-        if own is not None:
-            own.close()
 
 
 @asynccontextmanager
@@ -195,8 +194,11 @@ async def endured(agent, http, stub, outage, caplog):
             assert "TASK_STATE_COMPLETED" not in (await http.get(f"/tasks/{running_task}")).text
         await until_health(http, 200)
     assert agent.calls == ["before", "wait"]
-    said = [r for r in caplog.records if r.levelno >= logging.ERROR and "storage" in r.name]
-    assert len(said) == 1, [record.getMessage() for record in said]
+    said = [record.getMessage() for record in caplog.records if "storage" in record.name]
+    changes = [words for line in said for words in ("is away", "is ready") if words in line]
+    # Only changes are said. A busy machine may make the database late a second time.
+    assert changes[0] == "is away", said
+    assert all(before != after for before, after in pairwise(changes)), said
     async with asyncio.timeout(60):
         while True:
             if await state_of(http, running_task) == "TASK_STATE_COMPLETED":
