@@ -63,18 +63,18 @@ async def call(*arguments, text=None):
 @pytest.mark.parametrize("how", ["--stream", "--no-stream"])
 async def test_the_answer_is_printed(url, how):
     done = await call(url, "Rome", how)
-    assert (done.returncode, done.stdout) == (0, "It rains in Rome[2J.\n")
+    assert (done.returncode, done.stdout) == (0, "It rains in Rome\\x1b[2J.\n")
     assert 'look {"at": "the sky"}' in done.stderr
 
 
 async def test_text_from_standard_input(url):
-    assert (await call(url, "-", text="Oslo")).stdout == "It rains in Oslo[2J.\n"
-    assert (await call(url, text="Oslo")).stdout == "It rains in Oslo[2J.\n"
+    assert (await call(url, "-", text="Oslo")).stdout == "It rains in Oslo\\x1b[2J.\n"
+    assert (await call(url, text="Oslo")).stdout == "It rains in Oslo\\x1b[2J.\n"
 
 
 async def test_an_address_of_this_machine_needs_no_scheme(url):
     for address in (url.removeprefix("http://"), url.replace("http://127.0.0.1", "localhost")):
-        assert (await call(address, "Rome")).stdout == "It rains in Rome[2J.\n"
+        assert (await call(address, "Rome")).stdout == "It rains in Rome\\x1b[2J.\n"
 
 
 @pytest.mark.parametrize("how", ["--stream", "--no-stream", "--json"])
@@ -141,7 +141,7 @@ async def test_a_question_without_a_terminal_tells_how_to_answer(url):
     assert (asked.returncode, asked.stdout) == (0, "Where?\n")
     hint = asked.stderr.split("call again with ")[1].split()
     answered = await call(url, "Bergen", *hint)
-    assert (answered.returncode, answered.stdout) == (0, "It rains in Bergen[2J.\n")
+    assert (answered.returncode, answered.stdout) == (0, "It rains in Bergen\\x1b[2J.\n")
 
 
 async def test_a_question_is_asked_in_the_terminal(url):

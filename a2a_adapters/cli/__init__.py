@@ -33,6 +33,7 @@ from a2a_adapters.cli.init import init
 from a2a_adapters.cli.options import Settings, Verbose
 from a2a_adapters.cli.plugins import plugins
 from a2a_adapters.cli.serve import serve
+from a2a_adapters.cli.terminal import echo, guard
 from a2a_adapters.errors import A2AAdaptersError
 
 __all__ = ["app", "main"]
@@ -65,7 +66,7 @@ app.add_typer(db, name="db")
 
 def _show_version(value: bool) -> None:
     if value:
-        typer.echo(f"a2a-adapters {version('a2a-adapters')}")
+        echo(f"a2a-adapters {version('a2a-adapters')}")
         raise typer.Exit
 
 
@@ -82,6 +83,7 @@ def _options(
 def main() -> None:
     """Run the command line; errors are one line with the remedy."""
     settings = Settings()
+    guard()
     if sys.stdin is None:  # it was closed by whoever started this
         sys.stdin = io.StringIO()
     if COMPLETE in os.environ:  # a shell asks what a line may go on with

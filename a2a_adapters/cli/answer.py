@@ -6,12 +6,11 @@ import json
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-import typer
 from pydantic_core import to_json
 
 from a2a_adapters.calling import AgentReply
 from a2a_adapters.cli.saving import save
-from a2a_adapters.cli.terminal import escaped, printable
+from a2a_adapters.cli.terminal import echo, escaped, note, one_line, visible
 from a2a_adapters.events import Progress, ProgressEvent, TextDelta, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -46,37 +45,37 @@ class AnswerPrinter:
                         reply = event
                     case TextDelta():
                         if self._stream:
-                            self._write(printable(event.text))
+                            self._write(visible(event.text))
                     case _:
-                        typer.secho(f"· {printable(_line(event))}", err=True, dim=True)
+                        echo(one_line(f"· {_line(event)}"), err=True, dim=True)
         if self._as_json:
             print_json(reply)
         else:
             self._show_rest(reply)
         if self._folder is not None:
             for path in save(reply.files, self._folder):
-                typer.echo(f"saved {path}", err=True)
+                note(f"saved {path}")
         return reply
 
     def _write(self, text: str) -> None:
         self._is_within_line = True
-        typer.echo(text, nl=False)
+        echo(text, nl=False)
 
     def end_line(self) -> None:
         """End the line of an answer that broke off."""
         if self._is_within_line:
             self._is_within_line = False
-            typer.echo()
+            echo()
 
     def _show_rest(self, reply: AgentReply) -> None:
         self.end_line()
         if reply.text and not self._stream:
-            typer.echo(printable(reply.text))
+            echo(reply.text)
         for value in reply.data:
-            typer.echo(escaped(json.dumps(value, indent=2, ensure_ascii=False)))
+            echo(escaped(json.dumps(value, indent=2, ensure_ascii=False)))
         for file in reply.files:
             about = file.url or f"{file.filename or 'no name'}, {len(file.content or b'')} bytes"
-            typer.echo(f"[file: {printable(about)}]")
+            echo(one_line(f"[file: {about}]"))
 
 
 def _line(event: ProgressEvent) -> str:
@@ -91,7 +90,7 @@ def _line(event: ProgressEvent) -> str:
 
 def print_json(reply: AgentReply) -> None:
     """Print a whole answer as JSON."""
-    typer.echo(escaped(to_json(_as_dict(reply), indent=2).decode()))
+    echo(escaped(to_json(_as_dict(reply), indent=2).decode()))
 
 
 def _as_dict(reply: AgentReply) -> dict[str, object]:

@@ -12,6 +12,7 @@ from a2a_adapters.cli.addresses import as_url
 from a2a_adapters.cli.client.parameters import read_parameters
 from a2a_adapters.cli.client.parts import read_parts
 from a2a_adapters.cli.options import Verbose
+from a2a_adapters.cli.terminal import echo
 from a2a_adapters.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def call(
     _verbose: Verbose = False,
 ) -> None:
     """Send a message to an agent and print its answer. It is `send` now."""
-    typer.echo("`call` is now `send`, and goes with the next release", err=True)
+    echo("`call` is now `send`, and goes with the next release", err=True)
     if save is not None and save.exists() and not save.is_dir():
         raise ConfigurationError(f"{save} is no folder")
     # The client costs a second that --help need not wait.

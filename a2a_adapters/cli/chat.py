@@ -13,6 +13,7 @@ import typer
 from a2a_adapters.cli.addresses import as_url, is_address
 from a2a_adapters.cli.client.parameters import read_parameters
 from a2a_adapters.cli.options import Verbose
+from a2a_adapters.cli.terminal import echo, one_line
 
 
 def chat(
@@ -41,8 +42,8 @@ def chat(
         async def talk() -> int:
             found, about = await find_agent(address, read_parameters(header or []), timeout)
             if sys.stdin.isatty():
-                typer.secho(f"{about.name}: {about.description}", err=True, bold=True)
-                typer.secho("/help tells what else can be typed", err=True, dim=True)
+                echo(one_line(f"{about.name}: {about.description}"), err=True, bold=True)
+                echo("/help tells what else can be typed", err=True, dim=True)
             chat = Chat(found, reader, printer, context)
             await chat.run()
             return chat.exit_code

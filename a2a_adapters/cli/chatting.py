@@ -8,11 +8,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-import typer
-
 from a2a_adapters.cli.answer import AnswerPrinter, print_json
 from a2a_adapters.cli.client.parts import read_file
 from a2a_adapters.cli.exits import FAILED, UNREACHABLE
+from a2a_adapters.cli.terminal import echo, one_line
 from a2a_adapters.errors import (
     A2AAdaptersError,
     ConfigurationError,
@@ -76,7 +75,7 @@ class Chat:
                         return
                 except A2AAdaptersError as error:
                     self._printer.end_line()
-                    typer.secho(str(error), err=True, fg="red")
+                    echo(one_line(str(error)), err=True, fg="red")
                     is_away = isinstance(error, RemoteConnectionError)
                     self.exit_code = UNREACHABLE if is_away else FAILED
 
@@ -87,7 +86,7 @@ class Chat:
             case "/quit":
                 return False
             case "/help":
-                typer.echo(_HELP)
+                echo(_HELP)
             case "/new":
                 self._conversation = self._agent.conversation()
                 self._reply = None
@@ -100,7 +99,7 @@ class Chat:
             case "/cancel":
                 await self._cancel()
             case _ if command.startswith("/") and not command.startswith("//"):
-                typer.secho(f"there is no {command}; /help tells what there is", err=True)
+                echo(f"there is no {command}; /help tells what there is", err=True)
             case _ if line or self._files:
                 await self._say(line.removeprefix("/") if line.startswith("//") else line)
         return True
@@ -116,7 +115,7 @@ class Chat:
             self._reply = await answering
         except asyncio.CancelledError:
             self._printer.end_line()
-            typer.secho("stopped", err=True, dim=True)
+            echo("stopped", err=True, dim=True)
             return
         finally:
             loop.remove_signal_handler(signal.SIGINT)
@@ -129,21 +128,21 @@ class Chat:
         except RuntimeError as error:
             raise ConfigurationError(f"{path}: nobody has that name here") from error
         self._files.append(read_file(file))
-        typer.echo("it is sent with the next message")
+        echo("it is sent with the next message")
 
     def _show_task(self) -> None:
         context_id, task_id = self._conversation.context_id, self._conversation.task_id
-        typer.echo(f"conversation {context_id or 'has not begun'}")
-        typer.echo(f"task {task_id} waits" if task_id else "no task waits")
+        echo(one_line(f"conversation {context_id or 'has not begun'}"))
+        echo(one_line(f"task {task_id} waits") if task_id else "no task waits")
 
     async def _cancel(self) -> None:
         if not self._conversation.task_id:
-            typer.echo("no task waits")
+            echo("no task waits")
             return
         await self._agent.cancel(self._conversation.task_id)
         self._conversation.task_id = ""
         self._reply = None
-        typer.echo("cancelled")
+        echo("cancelled")
 
 
 def make_printer(folder: Path | None) -> AnswerPrinter:

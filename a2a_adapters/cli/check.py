@@ -10,6 +10,7 @@ import typer
 from a2a_adapters.cli.client.parameters import read_parameters
 from a2a_adapters.cli.exits import FAILED, UNAUTHENTICATED, fail
 from a2a_adapters.cli.options import Verbose
+from a2a_adapters.cli.terminal import echo
 from a2a_adapters.errors import RemoteAuthError
 
 
@@ -53,8 +54,8 @@ def check(
         report = asyncio.run(run(str(address), send=send, headers=own, timeout=timeout))
     except RemoteAuthError as error:
         fail(f"{error}; --header sends some", UNAUTHENTICATED)
-    typer.echo(render(report, output))
+    echo(render(report, output))
     if not report.agent and (hint := asyncio.run(host.no_card("")).hint):
-        typer.echo(f"hint: {hint}", err=True)
+        echo(f"hint: {hint}", err=True)
     if fail_on != "never" and report.at_least(Severity(fail_on)):
         raise typer.Exit(FAILED)

@@ -13,6 +13,7 @@ import typer
 
 from a2a_adapters.cli.client.settings import client_settings
 from a2a_adapters.cli.options import ConfigFile, OutputForm, Verbose
+from a2a_adapters.cli.terminal import echo, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +50,7 @@ def _print_json(content: dict[str, Any], sources: Sources) -> None:
         for path, value in _leaves(content)
     ]
     variables = [vars(each) for each in client_settings()]
-    typer.echo(json.dumps([*settings, *variables], indent=2, ensure_ascii=False))
+    echo(json.dumps([*settings, *variables], indent=2, ensure_ascii=False))
 
 
 def _leaves(table: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[Any, Any]]:
@@ -64,9 +65,9 @@ def _print(content: dict[str, Any], sources: Sources) -> None:
     lines = list(_lines(content, sources))
     width = max(len(line) for line, _ in lines)
     for line, origin in lines:
-        typer.echo(f"{line:{width}}  # {origin}" if origin else line)
+        echo(f"{line:{width}}  # {origin}" if origin else line)
     for each in client_settings():
-        typer.echo(f"# {each.name}={each.value}  ({each.origin})")
+        echo(one_line(f"# {each.name}={each.value}  ({each.origin})"))
 
 
 def _lines(

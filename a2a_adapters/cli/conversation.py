@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from a2a_adapters.calling.card import InvalidCardError, agent_url
 from a2a_adapters.cli.addresses import as_web_url
 from a2a_adapters.cli.client.oauth.stored import stored_token
 from a2a_adapters.cli.several import Host
+from a2a_adapters.cli.terminal import note
 from a2a_adapters.errors import RemoteAgentError, RemoteAnswerError
 from a2a_adapters.parts import Part, Text
 
@@ -64,8 +66,8 @@ def converse(
             answer = [Text(_ask_user())]
             reply = asyncio.run(printer.show(conversation.stream(answer)))
         if reply.is_question:
-            hint = f"--task {reply.task_id} --context {reply.context_id}"
-            typer.echo(f"the agent waits for an answer: call again with {hint}", err=True)
+            hint = shlex.join(["--task", reply.task_id, "--context", reply.context_id])
+            note(f"the agent waits for an answer: call again with {hint}")
     except RemoteAgentError:
         printer.end_line()
         raise

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from a2a_adapters.cli.exits import FAILED
+from a2a_adapters.cli.terminal import echo
 from a2a_adapters.errors import ConfigurationError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def check(storage: StorageOption) -> None:
             await database.release()
 
     for difference in (found := asyncio.run(run())):
-        typer.echo(difference)
+        echo(difference)
     if found:
         raise typer.Exit(FAILED)
 
@@ -73,7 +74,7 @@ def prune(
         finally:
             await opened.aclose(1)
 
-    typer.echo(f"{asyncio.run(run())} tasks")
+    echo(f"{asyncio.run(run())} tasks")
 
 
 @db.command()
@@ -84,7 +85,7 @@ def export(storage: StorageOption) -> None:
         database = _open(storage).database
         try:
             async for line in _lines(database):
-                typer.echo(line)
+                echo(line)
         finally:
             await database.release()
 

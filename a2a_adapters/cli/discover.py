@@ -12,7 +12,7 @@ from a2a_adapters.cli.addresses import as_web_url
 from a2a_adapters.cli.client.command import client_command
 from a2a_adapters.cli.exits import NoCardError
 from a2a_adapters.cli.tables import print_table
-from a2a_adapters.cli.terminal import escaped
+from a2a_adapters.cli.terminal import echo, escaped
 from a2a_adapters.errors import ConfigurationError, RemoteAnswerError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def discover(
             {"name": each.name, "address": each.address, "description": each.description}
             for each in found
         ]
-        typer.echo(escaped(json.dumps(listed, indent=2, ensure_ascii=False)))
+        echo(escaped(json.dumps(listed, indent=2, ensure_ascii=False)))
     else:
         _print(found)
 

@@ -11,9 +11,8 @@ import traceback
 from dataclasses import dataclass
 from typing import NoReturn
 
-import typer
-
 from a2a_adapters.cli.origin import origin
+from a2a_adapters.cli.terminal import echo
 from a2a_adapters.errors import (
     RemoteAgentError,
     RemoteAnswerError,
@@ -97,10 +96,10 @@ def fail(message: str, code: int) -> NoReturn:
 def end(error: Exception, *, verbose: bool) -> NoReturn:
     """Tell of an error and leave the process; `verbose` shows where it came from as well."""
     if verbose:
-        typer.echo("".join(traceback.format_exception(error)), err=True, nl=False)
-    typer.echo(f"a2a-adapters: {located(error)}", err=True)
+        echo("".join(traceback.format_exception(error)), err=True, nl=False)
+    echo(f"a2a-adapters: {located(error)}", err=True)
     if isinstance(error, NoCardError) and error.hint:
-        typer.echo(f"hint: {error.hint}", err=True)
+        echo(f"hint: {error.hint}", err=True)
     sys.exit(exit_code(error))
 
 

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 import typer
 from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
+from a2a_adapters.cli.terminal import echo
+
 COMPLETE = "_A2A_ADAPTERS_COMPLETE"
 """The variable by which a shell asks what a line may go on with."""
 
@@ -26,9 +28,9 @@ def help_(
             raise typer.BadParameter(f"there is no command {' '.join(command or [])!r}")
         _, inner, _ = here.command.resolve_command(here, [word])
         here = type(here)(inner, parent=here, info_name=word)
-    typer.echo(here.command.get_help(here))
+    echo(here.command.get_help(here))
 
 
 def completion(shell: Literal["bash", "zsh", "fish", "powershell"]) -> None:
     """Print what has a shell complete commands: put it where yours looks for it."""
-    typer.echo(get_completion_script(prog_name=_NAME, complete_var=COMPLETE, shell=shell))
+    echo(get_completion_script(prog_name=_NAME, complete_var=COMPLETE, shell=shell))

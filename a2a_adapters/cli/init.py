@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +15,7 @@ import typer
 
 from a2a_adapters.cli.nearest import nearest
 from a2a_adapters.cli.options import Verbose
+from a2a_adapters.cli.terminal import echo
 from a2a_adapters.errors import ConfigurationError
 
 _PACKAGES = {
@@ -54,9 +56,13 @@ def init(
         raise ConfigurationError(f"a name has letters or digits, and {_NAME_LENGTH} at most")
     folder = folder or Path(slug)
     _write(folder, _project(framework, name, slug))
-    typer.echo(f"{folder} has an agent. Next:\n")
-    for line in (f"cd {folder}", f"pip install {_installed(framework)}", "a2a-adapters serve"):
-        typer.echo(f"    {line}")
+    echo(f"{folder} has an agent. Next:\n")
+    for line in (
+        f"cd {shlex.quote(str(folder))}",
+        f"pip install {_installed(framework)}",
+        "a2a-adapters serve",
+    ):
+        echo(f"    {line}")
 
 
 def _ask(question: str, default: str, choices: str = "") -> str:

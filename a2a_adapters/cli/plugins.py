@@ -11,6 +11,7 @@ import typer
 
 from a2a_adapters.cli.options import OutputForm, Verbose
 from a2a_adapters.cli.tables import print_table
+from a2a_adapters.cli.terminal import echo
 from a2a_adapters.plugins import installed_plugins
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def plugins(output: OutputForm = "text", _verbose: Verbose = False) -> None:
     """List the plugins found here, their frameworks, and why one is not loaded."""
     statuses = installed_plugins().statuses()
     if output == "json":
-        typer.echo(json.dumps([asdict(status) for status in statuses], indent=2))
+        echo(json.dumps([asdict(status) for status in statuses], indent=2))
     else:
         _print(statuses)
     if any(status.problem for status in statuses):

@@ -6,7 +6,7 @@ import mimetypes
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from a2a_adapters.cli.terminal import printable
+from a2a_adapters.cli.terminal import visible
 from a2a_adapters.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def save(files: Iterable[File], folder: Path) -> Iterator[Path]:
 
 def _free_path(folder: Path, file: File) -> Path:
     # The name is the agent's: only its last part counts, and nothing that is hidden.
-    name = Path(printable(file.filename).replace("\\", "/")).name.lstrip(".")
+    name = Path(visible(file.filename).replace("\\", "/")).name.lstrip(".")
     extension = mimetypes.guess_extension(file.media_type) or ".bin"
     wanted = Path(name or f"file{extension}")
     path, number = folder / wanted, 1

@@ -85,5 +85,6 @@ def _lines(host: str, agents: Sequence[Listed]) -> Iterator[str]:
         is_name = each.name and names.count(each.name) == 1
         name = each.name.replace("%", "%25")
         reference = f"{host}#{name}" if is_name else address
-        is_word = shlex.quote(name) == name
+        plain = reference.replace("#", "")  # within a word it begins no comment
+        is_word = shlex.quote(plain) == plain
         yield f"  {reference if is_word else shlex.quote(reference)}  {each.description}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import typer
+from a2a_adapters.cli.terminal import echo, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,9 +18,10 @@ _UNBOUNDED = 10_000
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows of names: on a terminal each of a cell on its own line, and none of them cut."""
+    rows = [[one_line(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         for row in rows:
-            typer.echo("\t".join(row))
+            echo("\t".join(row))
         return
     from rich.console import Console  # noqa: PLC0415 - costs what programs need not wait for
 

@@ -127,7 +127,7 @@ async def test_a_person(place, run):
     server.answers = ["authorization_pending"]
     done = await run("auth", "login", url, **PERSON)
     assert done.returncode == 0, done.stderr
-    assert "open https://login.example/device[2J and enter ABCD-EFGH" in done.stderr
+    assert "open https://login.example/device\\x1b[2J and enter ABCD-EFGH" in done.stderr
     assert "\x1b" not in done.stderr
     assert "You said hi" in (await run("send", url, "hi")).stdout
     assert "You said hi" in (await run("chat", url, text="hi\n")).stdout

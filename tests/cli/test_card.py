@@ -57,7 +57,9 @@ async def test_a_host_with_several_agents_says_how_to_name_one(server, run):
             f"  {server}#weather  Tell the weather.",
             f"  {server}#parts  Say what came.",
         ]
-    assert (await run("chat", f"{server}#weather", text="Rome")).stdout == "It rains in Rome[2J.\n"
+    assert (
+        await run("chat", f"{server}#weather", text="Rome")
+    ).stdout == "It rains in Rome\\x1b[2J.\n"
     assert "parts" in (await run("check", f"{server}#parts")).stdout
 
 

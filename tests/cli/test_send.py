@@ -25,7 +25,7 @@ async def test_text_is_fields_and_blocks(url, run):
     done = await run("send", url, "draw Rome")
     assert done.returncode == 0
     assert field(done, "State") == "TASK_STATE_COMPLETED"
-    assert "\nArtifact: answer\nText:\nIt rains in draw Rome[2J.\n\n" in done.stdout
+    assert "\nArtifact: answer\nText:\nIt rains in draw Rome\\x1b[2J.\n\n" in done.stdout
     assert "\nFile: ../../../sky.png, image/png, 2 bytes\n" in done.stdout
     assert '\nData:\n{\n  "degrees": 8\n}\n\n' in done.stdout
     assert f"task {field(done, 'Task')}" in done.stderr

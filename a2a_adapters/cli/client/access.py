@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -190,6 +191,12 @@ class Access:
             raise ConfigurationError("--metadata is a JSON object, as in '{\"k\": 1}'")
         return said
 
-    def again(self, command: str) -> str:
-        """Return what to type for another command on the same agent; secrets are left away."""
-        return f"a2a-adapters {command} -a {self.agent_card}"
+    def again(self, command: str, *options: str, argument: str = "") -> str:
+        """Return another command on the same agent, quoted for a shell and without secrets."""
+        words = ["a2a-adapters", *command.split()]
+        last = ["-a", self.agent_card]
+        if argument.startswith("-"):
+            last += ["--", argument]
+        elif argument:
+            words.append(argument)
+        return shlex.join([*words, *options, *last])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from a2a_adapters.cli.client.command import ClientCommand, client_command
-from a2a_adapters.cli.terminal import printable
+from a2a_adapters.cli.terminal import note
 from a2a_adapters.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -86,7 +86,6 @@ async def _login(
     from a2a_adapters.cli.client.oauth.grants import DeviceLogin, by_secret
     from a2a_adapters.cli.client.oauth.store import Login, Store, origin_of
     from a2a_adapters.cli.client.oauth.ways import ways
-    from a2a_adapters.cli.client.output import note
     from a2a_adapters.cli.client.reference import find_card
     from a2a_adapters.errors import RemoteTimeoutError
 
@@ -136,11 +135,9 @@ def _chosen(offered: Sequence[Way], flow: Flow | None, *, has_secret: bool) -> W
 
 
 def _tell(code: DeviceCode) -> None:
-    typer.echo(
-        f"open {printable(code.verification_uri)} and enter {printable(code.user_code)}", err=True
-    )
+    note(f"open {code.verification_uri} and enter {code.user_code}")
     if code.verification_uri_complete:
-        typer.echo(f"or open {printable(code.verification_uri_complete)}", err=True)
+        note(f"or open {code.verification_uri_complete}")
 
 
 @auth.command(cls=ClientCommand)
@@ -153,7 +150,7 @@ def logout(access: Access, words: Words = None) -> None:
     origin = origin_named(access.agent_card)
     if not asyncio.run(_forget(origin)):
         raise ConfigurationError(f"nobody is logged in at {origin}; auth status says where")
-    typer.echo(f"logged out at {origin}", err=True)
+    note(f"logged out at {origin}")
 
 
 async def _forget(origin: str) -> bool:
@@ -183,7 +180,7 @@ def status(access: Access, words: Words = None) -> None:
 
 
 def _show(access: Access, logins: Mapping[str, Login]) -> None:
-    from a2a_adapters.cli.client.output import Output, note
+    from a2a_adapters.cli.client.output import Output
 
     content = [
         {

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from a2a_adapters.cli.client.command import ClientCommand, client_command
 from a2a_adapters.cli.targets import load_target
+from a2a_adapters.cli.terminal import echo
 
 if TYPE_CHECKING:
     from a2a.types import AgentCard
@@ -29,7 +30,7 @@ class CardGroup(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line."""
         if args and args[0] not in self.commands and args[0] not in {"-h", "--help"}:
-            typer.echo("`card AGENT` is now `card get AGENT`, and --json is -o json", err=True)
+            echo("`card AGENT` is now `card get AGENT`, and --json is -o json", err=True)
             args = ["get"] + ["--output=json" if arg == "--json" else arg for arg in args]
         return super().parse_args(ctx, args)
 

@@ -15,6 +15,7 @@ from typer.core import TyperCommand
 
 from a2a_adapters.cli.client.access import Access
 from a2a_adapters.cli.exits import USAGE, Problem
+from a2a_adapters.cli.terminal import echo
 from a2a_adapters.errors import A2AAdaptersError
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _end(error: A2AAdaptersError, access: Access) -> None:
     from a2a_adapters.cli.client.problems import problem_of  # noqa: PLC0415 - comes with a2a-sdk
 
     if access.debug:
-        typer.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+        echo("".join(traceback.format_exception(error)), err=True, nl=False)
     problem = problem_of(error, access)
     _tell(problem, is_json=access.is_json)
     raise typer.Exit(problem.exit_code) from error
@@ -92,9 +93,9 @@ def _end(error: A2AAdaptersError, access: Access) -> None:
 
 def _tell(problem: Problem, *, is_json: bool) -> None:
     if is_json:
-        typer.echo(problem.to_json())
+        echo(problem.to_json())
         return
     sys.stdout.flush()
-    typer.echo(f"a2a-adapters: {problem.message}", err=True)
+    echo(f"a2a-adapters: {problem.message}", err=True)
     if problem.hint:
-        typer.echo(f"hint: {problem.hint}", err=True)
+        echo(f"hint: {problem.hint}", err=True)

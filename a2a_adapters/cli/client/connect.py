@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -138,7 +139,7 @@ def _spoken(card: AgentCard, version: str) -> AgentCard:
         offered = sorted({each.protocol_version for each in card.supported_interfaces})
         raise RemoteRefusedError(
             f"the agent speaks A2A {', '.join(offered)}, not {version or '1.x'}; "
-            f"give --a2a-version {offered[-1]}",
+            f"give --a2a-version {shlex.quote(offered[-1])}",
             code=_VERSION_NOT_SUPPORTED,
         )
     spoken = AgentCard()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import httpx
-import typer
 
 from a2a_adapters.cli.client.oauth.stored import stored_token
 from a2a_adapters.cli.client.parameters import read_parameters
+from a2a_adapters.cli.terminal import echo
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -98,7 +98,7 @@ class Credentials(httpx.Auth):
     def _show(self, line: str, body: bytes) -> None:
         if self._shows:
             text = body[:_SHOWN].decode(errors="replace")
-            typer.echo(self.redacted(f"{line}\n{text}" if text else line), err=True)
+            echo(self.redacted(f"{line}\n{text}" if text else line), err=True)
 
     def redacted(self, text: str) -> str:
         """Return text without anything secret."""

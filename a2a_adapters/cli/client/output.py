@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import typer
-
 from a2a_adapters.cli.client.shown import Shown, state_name
-from a2a_adapters.cli.terminal import escaped
+from a2a_adapters.cli.terminal import echo, escaped, note
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.wire import to_dict
 
@@ -79,23 +77,17 @@ class Output:
         state = task.status.state
         if state not in _ADVICE:
             return
-        typer.echo(f"the task {_ADVICE[state]} ({state_name(state)})", err=True)
+        note(f"the task {_ADVICE[state]} ({state_name(state)})")
         if state in states.INTERRUPTED:
-            command = f"send --task-id {task.id}"
-            if self._access.a2a_version:
-                command += f" --a2a-version {self._access.a2a_version}"
-            typer.echo(f'answer: {self._access.again(command)} "..."', err=True)
+            version = self._access.a2a_version
+            options = ["--a2a-version", version] if version else []
+            note(f'answer: {self._access.again("send", "--task-id", task.id, *options)} "..."')
 
     def _json(self, content: object) -> None:
         indent = None if self._access.stream else 2
-        typer.echo(escaped(json.dumps(content, indent=indent, ensure_ascii=False)))
-
-
-def note(text: str) -> None:
-    """Say something on standard error."""
-    typer.echo(text, err=True)
+        echo(escaped(json.dumps(content, indent=indent, ensure_ascii=False)))
 
 
 def _lines(lines: Iterable[str]) -> None:
     for line in lines:
-        typer.echo(line)
+        echo(line)

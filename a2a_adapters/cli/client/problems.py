@@ -18,6 +18,7 @@ from a2a_adapters.cli.exits import (
     Problem,
     located,
 )
+from a2a_adapters.cli.terminal import one_line
 from a2a_adapters.errors import (
     A2AAdaptersError,
     ConfigurationError,
@@ -43,7 +44,7 @@ def problem_of(error: A2AAdaptersError, access: Access) -> Problem:
 
 
 def _remote(error: RemoteAgentError, access: Access) -> Problem:
-    text = str(error)
+    text = one_line(str(error))
     match error:
         case NoCardError():
             return Problem("A2ACLI_ERR_CARD_NOT_FOUND", text, UNREACHABLE, error.hint)
@@ -80,4 +81,4 @@ def _is_logged_in(reference: str) -> bool:
 
 def _follow(error: RemoteConnectionError | RemoteTimeoutError, access: Access) -> str | None:
     """Say how to go on with a task that is still worked on."""
-    return access.again(f"task get {error.task_id} --wait") if error.task_id else None
+    return access.again("task get", "--wait", argument=error.task_id) if error.task_id else None

@@ -10,6 +10,7 @@ import typer
 
 from a2a_adapters.cli.client.command import client_command
 from a2a_adapters.cli.client.parts import read_parts, typed_parts
+from a2a_adapters.cli.terminal import note
 from a2a_adapters.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ async def _send(
 
     from a2a_adapters.cli.client.connect import connected  # noqa: PLC0415
     from a2a_adapters.cli.client.follow import Following  # noqa: PLC0415
-    from a2a_adapters.cli.client.output import Output, note  # noqa: PLC0415
+    from a2a_adapters.cli.client.output import Output  # noqa: PLC0415
 
     request, output = _request(access, parts, context_id, task_id), Output(access)
     request.configuration.return_immediately = is_async
@@ -101,14 +102,13 @@ async def _send(
 @asynccontextmanager
 async def _told_at_ctrl_c(following: Following, access: Access) -> AsyncGenerator[None]:
     """Say how to go on with a task, or end it, when the user does not wait for it any longer."""
-    from a2a_adapters.cli.client.output import note  # noqa: PLC0415 - as above
-
     try:
         yield
     except asyncio.CancelledError:
         if following.task_id and not following.is_settled:
-            note(f"the task goes on: {access.again(f'task get {following.task_id} --wait')}")
-            note(f"end it: {access.again(f'task cancel {following.task_id}')}")
+            task_id = following.task_id
+            note(f"the task goes on: {access.again('task get', '--wait', argument=task_id)}")
+            note(f"end it: {access.again('task cancel', argument=task_id)}")
         raise
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from a2a_adapters.cli.client.access import Access
 from a2a_adapters.cli.client.variables import PREFIX, SECRETS, read_variables
-from a2a_adapters.cli.terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,4 +43,4 @@ def client_settings() -> Iterator[Setting]:
         elif name in files:
             value, origin = files[name][0], str(files[name][1])
         if value:
-            yield Setting(name, "***" if name in SECRETS else printable(value), origin)
+            yield Setting(name, "***" if name in SECRETS else value, origin)

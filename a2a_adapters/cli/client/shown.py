@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from a2a.types import Role, TaskState
 
-from a2a_adapters.cli.terminal import printable
+from a2a_adapters.cli.terminal import one_line
 from a2a_adapters.protocol.conversion import from_value
 from a2a_adapters.protocol.wire import to_dict
 
@@ -122,13 +122,13 @@ def heading(task: Task) -> Iterator[str]:
 
 def field(label: str, value: object) -> str:
     """Return a field's line."""
-    return f"{label}: {' '.join(printable(str(value)).split())}"
+    return f"{label}: {one_line(' '.join(str(value).split()))}"
 
 
 def block(label: str, text: str) -> Iterator[str]:
     """Yield the lines of a block; a blank one ends it."""
     yield f"{label}:"
-    yield printable(text)
+    yield text
     yield ""
 
 

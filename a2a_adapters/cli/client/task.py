@@ -10,6 +10,7 @@ import typer
 
 from a2a_adapters.cli.client.command import ClientCommand, client_command
 from a2a_adapters.cli.nearest import nearest
+from a2a_adapters.cli.terminal import note
 from a2a_adapters.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def subscribe(access: Access, words: TaskArgument = None) -> None:
 async def _subscribe(access: Access, task_id: str) -> None:
     from a2a_adapters.cli.client.connect import connected
     from a2a_adapters.cli.client.follow import Following
-    from a2a_adapters.cli.client.output import Output, note
+    from a2a_adapters.cli.client.output import Output
 
     output = Output(access)
     async with connected(access) as agent:
@@ -138,7 +139,7 @@ async def _list(access: Access, status: str, said: dict[str, Any]) -> None:
 
     from a2a_adapters.cli.client.connect import connected
     from a2a_adapters.cli.client.follow import Following
-    from a2a_adapters.cli.client.output import Output, note
+    from a2a_adapters.cli.client.output import Output
     from a2a_adapters.cli.client.shown import Shown, field
 
     request = ListTasksRequest(**said, status=_state(status))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ssl
 from typing import TYPE_CHECKING
 
-import typer
-
 from a2a_adapters.cli.client.oauth.store import Store
+from a2a_adapters.cli.terminal import note
 from a2a_adapters.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ def unverified(*, has_secret: bool) -> ssl.SSLContext:
     """
     is_sent = has_secret or Store().read()
     secret = ", and credentials are sent to whoever answers" if is_sent else ""
-    typer.echo(f"WARNING: --insecure: certificates are not verified{secret}", err=True)
+    note(f"WARNING: --insecure: certificates are not verified{secret}")
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
