@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+import tomllib
 from pathlib import Path
 
 import httpx
@@ -97,9 +99,18 @@ def test_no_file_of_ours_makes_markup_of_text():
         )
 
 
-def test_the_libraries_bring_their_licences():
+def test_the_libraries_are_the_listed_ones_and_bring_their_licences():
     licences = (STATIC / "vendor" / "LICENSES.txt").read_text()
     assert "The MIT License" in licences
     assert "Apache License" in licences
-    for library in (STATIC / "vendor").glob("*.js"):
-        assert library.name in licences
+    listed = tomllib.loads(Path(__file__).with_name("vendored.toml").read_text())
+    files = {path.name for path in (STATIC / "vendor").iterdir()} - {"LICENSES.txt"}
+    assert files == listed.keys()
+    for name, entry in listed.items():
+        content = (STATIC / "vendor" / name).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == entry["sha256"], name
+        assert entry.keys() == {"package", "version", "licence", "source", "made", "sha256"}
+        assert f"{entry['package']} {entry['version']} (" in licences
+        assert name in licences
+        assert entry["source"] in licences
+        assert entry["licence"] in {"MIT", "Apache-2.0"}
