@@ -34,6 +34,7 @@ from a2a_adapters.storage.lease import LEASE_SECONDS, FileLock, Lease
 from a2a_adapters.storage.migrate import upgrade
 from a2a_adapters.storage.pulse import Pulse
 from a2a_adapters.storage.schema import tasks
+from a2a_adapters.storage.totals import Totals
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
@@ -85,6 +86,7 @@ class Database:
         self.process_id = new_id()
         self.figures = StorageFigures()
         self.health = Health(self.name)
+        self.totals = Totals(self.engine)
         bulk = make_bulk(self._url, self.engine)
         self.commits = GroupCommit(self.engine, bulk, self.health, self.figures)
         self._file_lock = (
@@ -222,6 +224,7 @@ class Database:
         """Disconnect."""
         self._is_closed = True
         self.health.close()
+        self.totals.close()
         if self._pulse is not None:
             self._pulse.close()
         if self.bus is not None:

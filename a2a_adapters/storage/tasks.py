@@ -29,6 +29,7 @@ from a2a_adapters.storage.task_rows import (
     changed_at,
     stored,
 )
+from a2a_adapters.storage.totals import COUNTED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -141,19 +142,21 @@ class SqlTaskStore(PatientTaskStore):
     async def list(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
         """Return a page of the caller's tasks, newest first.
 
+        `total_size` is exact up to `totals.COUNTED` tasks, and as of the last minute beyond that.
+
         Raises:
             InvalidParamsError: The page token is none of ours.
             StorageUnavailableError: They could not be read in time.
         """
-        wanted = [*self._owned(context.user.user_name), *_filters(params)]
+        owner = context.user.user_name
+        wanted = [*self._owned(owner), *_filters(params)]
         size = params.page_size or DEFAULT_LIST_TASKS_PAGE_SIZE
         newest = tasks.c.changed.desc(), tasks.c.id.desc()
         page = select(tasks.c.version, tasks.c.body).where(*wanted, *_after(params.page_token))
         # One more tells whether there is another page.
         rows = await self._database.read(page.order_by(*newest).limit(size + 1))
-        [(total,)] = await self._database.read(
-            select(func.count()).select_from(tasks).where(*wanted)
-        )
+        is_whole = not params.page_token and len(rows) <= size
+        total = len(rows) if is_whole else await self._total(owner, params, wanted)
         shown = [stored(row).task for row in rows[:size]]
         token = encode_list_tasks_cursor(_cursor(shown[-1])) if len(rows) > size else ""
         return ListTasksResponse(
@@ -164,6 +167,15 @@ class SqlTaskStore(PatientTaskStore):
         """Forget the caller's task; it need not exist."""
         write = DeleteTask(self._agent, context.user.user_name, task_id)
         await self._database.write(write, PATIENCE_SECONDS)
+
+    async def _total(self, owner: str, params: ListTasksRequest, wanted: _Conditions) -> int:
+        after = params.status_timestamp_after.ToNanoseconds()
+        name = self._agent, key(owner), key(params.context_id), params.status, after
+        if (recent := self._database.totals.recent(name)) is not None:
+            return recent
+        some = select(tasks.c.state).where(*wanted).limit(COUNTED + 1)
+        [(total,)] = await self._database.read(select(func.count()).select_from(some.subquery()))
+        return self._database.totals.estimate(name, wanted) if total > COUNTED else int(total)
 
     def _owned(self, owner: str) -> _Conditions:
         return [tasks.c.agent == self._agent, tasks.c.owner == owner]

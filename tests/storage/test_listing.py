@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from contextlib import asynccontextmanager
@@ -14,8 +15,10 @@ from a2a.utils.errors import InvalidParamsError
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from a2a_adapters import ServerOptions, build_app
+from a2a_adapters.storage import schema as tables
+from a2a_adapters.storage.totals import COUNTED
 from a2a_adapters.testing import running
-from tests.storage.conftest import storage_at
+from tests.storage.conftest import before_statements, storage_at
 from tests.storage.test_kill import V1
 
 pytestmark = pytest.mark.timeout(5 * 60)
@@ -108,3 +111,52 @@ async def test_a_task_of_any_time_is_stored(database_url):
     page = await storage.of("agent").tasks.list(ListTasksRequest(), ServerCallContext())
     await storage.aclose(1)
     assert list(page.tasks) == [task]
+
+
+def rows(count):
+    task = Task(id="t", status=TaskStatus(state=TaskState.TASK_STATE_COMPLETED))
+    same = {"agent": "agent", "owner": "", "context": "c", "state": 3, "owner_name": b""}
+    same |= {"version": 1, "previous": 0, "epoch": 0, "body": task.SerializeToString()}
+    return [{**same, "id": f"t{n:09}", "changed": n} for n in range(count)]
+
+
+async def test_the_total_of_a_long_list_is_counted_beside_the_requests(database_url):
+    count = COUNTED + 50
+    storage = storage_at(database_url)
+    await storage.start()
+    async with storage.database.engine.begin() as connection:
+        await connection.execute(tables.tasks.insert(), rows(count))
+    store = storage.of("agent").tasks
+
+    async def total(**filters):
+        request = ListTasksRequest(page_size=2, **filters)
+        return (await store.list(request, ServerCallContext())).total_size
+
+    assert await total() in {COUNTED + 1, count}
+    async with asyncio.timeout(60):
+        while True:
+            if await total() == count:
+                break
+            await asyncio.sleep(0.05)
+    some = Timestamp()
+    some.FromNanoseconds(count - 7)
+    assert await total(status_timestamp_after=some) == 7
+    assert await total(context_id="other") == 0
+    await storage.aclose(1)
+
+
+async def test_a_list_of_one_page_is_not_counted(database_url):
+    storage = storage_at(database_url)
+    await storage.start()
+    async with storage.database.engine.begin() as connection:
+        await connection.execute(tables.tasks.insert(), rows(3))
+    statements = []
+    end = before_statements(storage.database, lambda *args: statements.append(args[2]))
+    store = storage.of("agent").tasks
+    page = await store.list(ListTasksRequest(page_size=3), ServerCallContext())
+    assert (len(page.tasks), page.total_size) == (3, 3)
+    assert not [statement for statement in statements if "count(" in statement]
+    page = await store.list(ListTasksRequest(page_size=2), ServerCallContext())
+    assert (len(page.tasks), page.total_size) == (2, 3)
+    end()
+    await storage.aclose(1)
