@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -149,6 +150,10 @@ def serve(
     if settings.workers > 1 and worker is None:
         check(settings)
         raise typer.Exit(Workers(settings).run())
+    options, sockets = settings.options(), None
+    if worker is not None:
+        sockets, figures = inherited(worker)
+        options = replace(options, metrics=settings.metrics and figures)
     try:
         server.serve(
             settings.load(sources.folder),
@@ -157,10 +162,10 @@ def serve(
             name=settings.name,
             description=settings.description,
             url=settings.url,
-            options=settings.options(),
+            options=options,
             dialects=settings.dialects,
             allow_unauthenticated=settings.allow_unauthenticated,
-            sockets=inherited(worker) if worker else None,
+            sockets=sockets,
         )
     except (A2AAdaptersError, OSError) as error:
         if settings.log_format == "text":

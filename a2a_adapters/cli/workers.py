@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from a2a_adapters.cli.exits import USAGE
 from a2a_adapters.errors import ConfigurationError
 from a2a_adapters.net.listening import listen
+from a2a_adapters.observability.workers import WorkerFigures
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -45,10 +49,6 @@ def check(settings: ServerSettings) -> None:
         )
     if settings.grpc_port is not None:
         raise ConfigurationError("gRPC is for one process at a port; start servers at several")
-    if settings.metrics:
-        raise ConfigurationError(
-            "/metrics would be those of any worker; start servers at several ports in their place"
-        )
 
 
 class Workers:
@@ -62,7 +62,9 @@ class Workers:
         self._sockets = listen(settings.host, settings.port)
         self._count = settings.workers
         self._alive, self._held = os.pipe()
-        self._running: list[subprocess.Popen[bytes]] = []
+        self._folder = tempfile.mkdtemp(prefix="a2a-workers-")
+        self._running: dict[int, subprocess.Popen[bytes]] = {}
+        """The workers by their numbers."""
         self._told: Counter[int] = Counter()
         """How often each process was told to stop."""
         self._stops = 0
@@ -76,18 +78,19 @@ class Workers:
         """
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, self._stop)
-        for _ in range(self._count):
-            self._running.append(self._started())
-        first, code = {worker.pid for worker in self._running}, 0
+        self._running = {number: self._started(number) for number in range(self._count)}
+        first, code = {worker.pid for worker in self._running.values()}, 0
         while self._running:
             time.sleep(_LOOK_SECONDS)
-            for worker in [each for each in self._running if each.poll() is not None]:
-                self._running.remove(worker)
+            ended = [(n, each) for n, each in self._running.items() if each.poll() is not None]
+            for number, worker in ended:
+                del self._running[number]
                 if worker.returncode == USAGE and worker.pid in first:  # so would any other
                     code, self._stops = USAGE, self._stops or 1
                 elif not self._stops:
-                    self._replace(worker)
+                    self._replace(number, worker)
             self._tell()
+        shutil.rmtree(self._folder, ignore_errors=True)
         return code
 
     def _stop(self, _signal: int, _frame: FrameType | None) -> None:
@@ -95,30 +98,32 @@ class Workers:
 
     def _tell(self) -> None:
         """Have the workers stop; who asks again does not want to wait."""
-        for worker in self._running:
+        for worker in self._running.values():
             if self._told[worker.pid] < self._stops:
                 self._told[worker.pid] = self._stops
                 worker.send_signal(signal.SIGTERM if self._stops == 1 else signal.SIGKILL)
 
-    def _replace(self, worker: subprocess.Popen[bytes]) -> None:
+    def _replace(self, number: int, worker: subprocess.Popen[bytes]) -> None:
         logger.warning("worker %d has ended (%d)", worker.pid, worker.returncode)
         time.sleep(_PAUSE_SECONDS)
-        self._running.append(self._started())
+        self._running[number] = self._started(number)
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _started(self, number: int) -> subprocess.Popen[bytes]:
         fds = [self._alive, *(each.fileno() for each in self._sockets)]
         arguments = sys.argv[1:]
         place = arguments.index("serve") + 1
-        arguments[place:place] = ["--worker", ",".join(map(str, fds))]
+        arguments[place:place] = ["--worker", f"{','.join(map(str, fds))}:{number}:{self._folder}"]
         command = [sys.executable, "-m", "a2a_adapters", *arguments]
         return subprocess.Popen(command, pass_fds=fds)  # noqa: S603 - it is this command
 
 
-def inherited(fds: str) -> list[socket.socket]:
-    """Return the sockets that a worker was given; it ends with the process that gave them."""
+def inherited(worker: str) -> tuple[list[socket.socket], WorkerFigures]:
+    """Return a worker's sockets and its figures; it ends with the process that started it."""
+    fds, number, folder = worker.split(":", 2)
     alive, *sockets = map(int, fds.split(","))
     threading.Thread(target=partial(_end_with, alive), daemon=True).start()
-    return [socket.socket(fileno=each) for each in sockets]
+    figures = WorkerFigures(Path(folder), int(number))
+    return [socket.socket(fileno=each) for each in sockets], figures
 
 
 def _end_with(pipe: int) -> None:

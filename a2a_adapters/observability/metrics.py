@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
     HistogramMetricFamily,
+    Metric,
 )
 from prometheus_client.exposition import choose_encoder
+from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -19,11 +22,11 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Iterable, Mapping
 
-    from prometheus_client.metrics_core import Metric
     from starlette.types import Receive, Scope, Send
 
     from a2a_adapters.observability.figures import Figures, Histogram
     from a2a_adapters.observability.process import StorageFigures
+    from a2a_adapters.observability.workers import WorkerFigures
 
 _AGENT = "agent"
 
@@ -35,6 +38,7 @@ class MetricsEndpoint:
         agents: The figures.
         outliving: Tells how many blocking calls work for tasks that were stopped.
         storage: The figures of the storage, if it has any.
+        workers: Those that share the port; their figures are shown as well.
     """
 
     def __init__(
@@ -42,17 +46,25 @@ class MetricsEndpoint:
         agents: Mapping[str, Figures],
         outliving: Callable[[], int],
         storage: StorageFigures | None = None,
+        workers: WorkerFigures | None = None,
     ) -> None:
+        self._workers = workers
         self._registry = CollectorRegistry()
         self._registry.register(_Agents(agents, outliving))
         if storage is not None:
             self._registry.register(_Storage(storage))
         ProcessCollector(registry=self._registry)
+        if workers is not None:
+            workers.read = partial(generate_latest, self._registry)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request (ASGI)."""
         encode, content_type = choose_encoder(Headers(scope=scope).get("accept", ""))
-        response = Response(encode(self._registry), headers={"Content-Type": content_type})
+        registry = self._registry
+        if self._workers is not None:
+            registry = CollectorRegistry()
+            registry.register(_Merged(await self._workers.collect()))
+        response = Response(encode(registry), headers={"Content-Type": content_type})
         await response(scope, receive, send)
 
 
@@ -157,3 +169,23 @@ def _buckets(histogram: Histogram) -> list[tuple[str, float]]:
         total += count
         buckets.append((bound, float(total)))
     return buckets
+
+
+class _Merged(Collector):
+    """Shows each figure once, with the samples of all workers and the label `worker`."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+
+    def collect(self) -> Iterable[Metric]:
+        """Return every figure."""
+        merged: dict[str, Metric] = {}
+        for worker, text in self._texts.items():
+            for family in text_string_to_metric_families(text):
+                known = merged.setdefault(
+                    family.name, Metric(family.name, family.documentation, family.type)
+                )
+                for sample in family.samples:
+                    labels = {**sample.labels, "worker": worker}
+                    known.add_sample(sample.name, labels, sample.value)
+        return merged.values()

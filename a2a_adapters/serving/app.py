@@ -86,7 +86,10 @@ def build_app(
     def made(ready: object) -> tuple[ServedAgents, list[BaseRoute]]:
         agents = ServedAgents(ready, name, description, url, options, dialects)
         routes = agents.routes(
-            Route("/healthz", _health), *_metrics(agents, options), *_console(agents, options)
+            Route("/healthz", _health),
+            Route("/livez", _alive),
+            *_metrics(agents, options),
+            *_console(agents, options),
         )
         return agents, routes
 
@@ -135,6 +138,11 @@ async def _health(request: Request) -> Response:
     return JSONResponse({"status": "ready"})
 
 
+async def _alive(_request: Request) -> Response:
+    """Answer as long as the event loop does; `_health` tells whether requests should come here."""
+    return JSONResponse({"status": "alive"})
+
+
 def _metrics(agents: ServedAgents, options: ServerOptions) -> list[Route]:
     if not options.metrics:
         return []
@@ -142,11 +150,9 @@ def _metrics(agents: ServedAgents, options: ServerOptions) -> list[Route]:
         from a2a_adapters.observability.metrics import MetricsEndpoint  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise MissingExtraError("/metrics", "metrics") from error
-    endpoint: ASGIApp = MetricsEndpoint(
-        {a.address.name or a.about.name: a.runtime.figures for a in agents},
-        outliving_calls,
-        agents.storage.figures,
-    )
+    figures = {a.address.name or a.about.name: a.runtime.figures for a in agents}
+    workers = None if isinstance(options.metrics, bool) else options.metrics
+    endpoint: ASGIApp = MetricsEndpoint(figures, outliving_calls, agents.storage.figures, workers)
     if options.authentication is not None:
         endpoint = AuthenticationGate(endpoint, options.authentication)
     return [Route("/metrics", endpoint, methods=["GET"])]

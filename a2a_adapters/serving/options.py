@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from a2a_adapters.adapter import Extension
     from a2a_adapters.executor.executor import Redact
     from a2a_adapters.observability.logs import LogFormat
+    from a2a_adapters.observability.workers import WorkerFigures
     from a2a_adapters.runtime.push.options import PushOptions
     from a2a_adapters.security import Authenticator
     from a2a_adapters.serving.card import ExtendedDescription
@@ -72,7 +73,8 @@ class ServerOptions:
         console: Shows a page at `/console` that people talk to the agents with. By default `serve`
             does so at a terminal, for one's own machine and without authentication. The page holds
             nothing: what it asks of the agents needs credentials as any other call does.
-        metrics: Shows figures for Prometheus at `/metrics`, which needs the extra `metrics`.
+        metrics: Shows figures for Prometheus at `/metrics`, which needs the extra `metrics`. `serve
+            --workers` names the workers whose figures are shown together.
         card_signer: Signs the card, which needs a fixed `url`; see `card_signer`.
         extensions: Extensions that every agent here speaks, besides those of its adapter; their
             URIs are in `AgentRequest.extensions` of callers that activate them.
@@ -98,7 +100,7 @@ class ServerOptions:
     grpc_url: str | None = None
     push: PushOptions | None = None
     console: bool | None = None
-    metrics: bool = False
+    metrics: bool | WorkerFigures = False
     card_signer: CardSigner | None = None
     extensions: Sequence[Extension] = ()
     log_format: LogFormat = "text"

@@ -204,6 +204,7 @@ class Server(uvicorn.Server):
         log_server(options.log_format)
         self._app = app
         self._has_console = bool(options.console)
+        self._metrics = options.metrics
         self._open = AsyncExitStack()
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
@@ -231,6 +232,8 @@ class Server(uvicorn.Server):
             for each in sockets:
                 self._open.callback(each.close)
             await self._open.enter_async_context(self._app.router.lifespan_context(self._app))
+            if not isinstance(self._metrics, bool):
+                await self._open.enter_async_context(self._metrics.shared())
             try:
                 await super().serve(sockets)
             except asyncio.CancelledError:  # by whose loop it is; uvicorn would leave all as it is

@@ -10,6 +10,7 @@ import sys
 import httpx
 import psutil
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from a2a_adapters.cli.settings import ServerSettings
 from a2a_adapters.cli.workers import check
@@ -29,7 +30,6 @@ POSTGRESQL = "postgresql://me@host/agents"
         ({"storage": "memory:"}, "storage that they can share, not memory:"),
         ({"storage": "sqlite:///agents.db"}, "storage that they can share, not sqlite:"),
         ({"storage": POSTGRESQL, "grpc_port": 0}, "gRPC"),
-        ({"storage": POSTGRESQL, "metrics": True}, "/metrics"),
     ],
 )
 def test_what_workers_cannot_share_is_refused(settings, reason):
@@ -73,6 +73,25 @@ async def test_a_worker_that_is_killed_is_started_again_and_all_end_together():
         assert parent.wait(100) == 0
         gone = [psutil.Process(pid) for pid in second if psutil.pid_exists(pid)]
         assert psutil.wait_procs(gone, timeout=60)[1] == []
+
+
+async def test_any_worker_shows_the_figures_of_all():
+    with launched(command("tests.replicas.worked:who", "--metrics")) as (parent, url):
+        await processes(url)
+        async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+            shown = (await http.get("/metrics")).text
+            samples = [
+                (sample.labels["worker"], sample.value)
+                for family in text_string_to_metric_families(shown)
+                for sample in family.samples
+                if sample.name == "a2a_tasks_total"
+            ]
+            assert {worker for worker, _ in samples} == {"0", "1"}
+            assert shown.count("# TYPE a2a_tasks_total counter") == 1
+            assert sum(value for _, value in samples) % 10 == 0
+            assert (await http.get("/livez")).json() == {"status": "alive"}
+        parent.terminate()
+        assert parent.wait(100) == 0
 
 
 async def test_workers_end_with_who_started_them():
