@@ -42,6 +42,17 @@ def test_the_manifests_are_some(manifest):
     kubernetes_validate.validate(manifest, "1.31", strict=True)
 
 
+POD = next(each for each in MANIFESTS if each["kind"] == "Deployment")["spec"]["template"]["spec"]
+[CONTAINER] = POD["containers"]
+SECRET = next(each for each in MANIFESTS if each["kind"] == "Secret")["stringData"]
+
+
+def test_the_kubelet_can_tell_that_the_user_is_not_root():
+    [user] = re.findall(r"^USER (.*)$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
+    uid = int(user.partition(":")[0])
+    assert uid == CONTAINER["securityContext"]["runAsUser"] > 0
+
+
 def test_every_variable_is_a_setting():
     text = "\n".join(path.read_text() for path in DEPLOY.iterdir() if path.is_file())
     named = {each.lower() for each in re.findall(r"A2A_ADAPTERS_([A-Z_]+)", text)}
@@ -59,7 +70,10 @@ def test_the_unit_runs_the_command_that_there_is():
 
 
 def test_what_is_deployed_answers_and_shows_what_it_is_scaled_by():
-    environment = {**os.environ, "A2A_ADAPTERS_BEARER_TOKENS": "ann: secret"}
+    environment = {**os.environ, "A2A_ADAPTERS_BEARER_TOKENS": SECRET["bearer-tokens"]}
+    [job] = yaml.safe_load((DEPLOY / "prometheus.yaml").read_text())["scrape_configs"]
+    tokens = dict(line.split(": ") for line in SECRET["bearer-tokens"].splitlines())
+    scrape = f"{job['authorization']['type']} {tokens['prometheus']}"
     arguments = [
         "--config",
         str(DEPLOY / "a2a-adapters.toml"),
@@ -73,7 +87,13 @@ def test_what_is_deployed_answers_and_shows_what_it_is_scaled_by():
         said = run(*warm("-m", "a2a_adapters", "call", url, "Ann", "--header", token))
         assert said == "Hello, Ann!\n"
         base = url.partition("/agents")[0]
-        shown = httpx.get(f"{base}/metrics", headers={"Authorization": "Bearer secret"}, timeout=60)
+        shown = httpx.get(f"{base}/metrics", headers={"Authorization": scrape}, timeout=60)
+        probes = {
+            name: httpx.get(base + CONTAINER[name]["httpGet"]["path"], timeout=60).json()["status"]
+            for name in ("startupProbe", "readinessProbe", "livenessProbe")
+        }
+        expected = {"startupProbe": "alive", "readinessProbe": "ready", "livenessProbe": "alive"}
+        assert probes == expected
         assert httpx.get(f"{base}/healthz", timeout=60).json() == {"status": "ready"}
     metric = MANIFESTS[-1]["spec"]["metrics"][0]["pods"]["metric"]["name"]
     assert f"\n{metric}{{" in shown.text

@@ -179,6 +179,7 @@ async def endured(agent, http, stub, outage, caplog):
         async with outage:
             agent.may_go_on.set()
             await until_health(http, 503)
+            assert (await http.get("/livez")).status_code == 200
             texts = [f"refused {LONG}", *(f"{n} more {LONG}" for n in range(5))]
             version = [("a2a-version", "1.0")]
             over_grpc, *answers = await asyncio.gather(
