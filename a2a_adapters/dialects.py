@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from a2a_adapters.bindings.http import read_json
     from a2a_adapters.calling.dialect import DialectTransport
     from a2a_adapters.observability.failures import log_failure
+    from a2a_adapters.security.shares import share_of_caller
     from a2a_adapters.serving.dialects import (
         DialectAgent,
         DialectRoutes,
@@ -63,6 +64,7 @@ __all__ = [
     "read_json",
     "rpc_call",
     "rpc_refusal",
+    "share_of_caller",
     "status_response",
     "struct_to_dict",
     "to_protocol",
@@ -77,6 +79,7 @@ __getattr__ = lazy_names(
         "DialectTransport": "calling.dialect",
         "log_failure": "observability.failures",
         "read_json": "bindings.http",
+        "share_of_caller": "security.shares",
         **dict.fromkeys(
             ("DialectAgent", "DialectRoutes", "DialectServer", "as_response"), "serving.dialects"
         ),

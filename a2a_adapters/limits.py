@@ -16,7 +16,8 @@ class Limits:
 
     Attributes:
         runs: How many messages are answered at once.
-        queued_runs: How many more may wait for that; any further one is refused.
+        queued_runs: How many more may wait for that; any further one is refused. One owner, or
+            one address where nobody has a name, may have half of both together.
         run_seconds: How long one run may take before its task fails.
         idle_seconds: How long a run may go without any event before its task fails.
         input_seconds: How long a task may wait for its caller before it fails.
@@ -50,6 +51,9 @@ class Limits:
         bodies_bytes: How large the requests that are being received may be together.
         body_seconds: How long a request may take to come in, from the first byte of its headers,
             and a new connection to send one.
+        requests_per_minute: How many requests one authenticated caller may send in a minute, or
+            one address where nobody authenticates; 0 is any number, which anonymous callers on
+            this machine may always send. Processes that share a database count together.
         connections: How many connections `serve` holds open, and at most seven eighths of the
             files that the process may open. Beyond that, the one that has kept the server waiting
             longest is closed, or the new one if the server works for all of them.
@@ -90,6 +94,7 @@ class Limits:
     body_bytes: int = 16 * 1024 * 1024
     bodies_bytes: int = 64 * 1024 * 1024
     body_seconds: float = 60
+    requests_per_minute: int = 12_000
     connections: int = 10_000
     connections_per_address: int = 1_000
     values: int = 10_000

@@ -81,11 +81,12 @@ def tools(agent: str):
 def ours_with_tokens(agent: str):
     from load import TOKEN
 
-    from a2a_adapters import BearerTokens, ServerOptions
+    from a2a_adapters import BearerTokens, Limits, ServerOptions
 
     users = {f"token-of-user-{number}": f"user {number}" for number in range(1000)}
     tokens = BearerTokens({**users, TOKEN: "caller"})
-    return ours(agent, ServerOptions(authentication=tokens))
+    limits = Limits(requests_per_minute=1_000_000)  # the limit is kept, and not reached
+    return ours(agent, ServerOptions(authentication=tokens, limits=limits))
 
 
 def forgetful(agent: str):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import grpc
 import grpc.aio
@@ -28,6 +29,7 @@ from a2a_adapters.bindings.methods import parsed
 from a2a_adapters.bindings.rpcs import OLD_SERVICE, SERVICE, Rpc, Service
 from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
 from a2a_adapters.errors import ListenError
+from a2a_adapters.net.addresses import SHARE, share_of
 from a2a_adapters.net.headers import joined
 from a2a_adapters.net.listening import listen
 from a2a_adapters.observability.requests import Observer
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from a2a_adapters.runtime import Runtime
     from a2a_adapters.runtime.updates import AnyUpdate
     from a2a_adapters.security import Authenticator
+    from a2a_adapters.security.shares import RequestRates
 
 _SHOWN_CHARACTERS = 500
 """How much of an error is told: its text and details travel in headers, which are small."""
@@ -77,6 +80,7 @@ class GrpcServer:
         public_url: Its address in the card.
         authentication: Who may call; by default everybody.
         limits: How large a request and its metadata may be.
+        rates: Counts the requests of each caller.
     """
 
     def __init__(
@@ -88,7 +92,9 @@ class GrpcServer:
         *,
         authentication: Authenticator | None = None,
         limits: Limits,
+        rates: RequestRates,
     ) -> None:
+        self._rates = rates
         self._runtime = runtime
         self._host = host
         self._server: grpc.aio.Server | None = None
@@ -145,6 +151,7 @@ class GrpcServer:
             self._runtime,
             self._authentication,
             self._limits.values,
+            self._rates,
             self._observer,
         )
 
@@ -160,6 +167,7 @@ class _Method:
         runtime: What carries it out.
         authentication: Who may call it; None if everybody may.
         values: How many values a request may hold.
+        rates: Counts the requests of each caller.
         observer: Who wants to know of its calls.
     """
 
@@ -170,8 +178,10 @@ class _Method:
         runtime: Runtime,
         authentication: Authenticator | None,
         values: int,
+        rates: RequestRates,
         observer: Observer,
     ) -> None:
+        self._rates = rates
         self._rpc = rpc
         self._service = service.name
         self._version = service.version
@@ -195,7 +205,7 @@ class _Method:
         with self._observed(headers) as record:
             try:
                 with self._errors_hidden:
-                    result, caller = await self._run(request, headers)
+                    result, caller = await self._run(request, headers, context)
                     if caller.requested_extensions:
                         await self._name_extensions(caller, context)
                     if rpc.converts and result is not None and result.ByteSize() > LARGE_BYTES:
@@ -210,7 +220,7 @@ class _Method:
         with self._observed(headers) as record:
             try:
                 with self._errors_hidden:
-                    subscription, caller = await self._run(request, headers)
+                    subscription, caller = await self._run(request, headers, context)
                     try:
                         if caller.requested_extensions:
                             await self._name_extensions(caller, context)
@@ -227,10 +237,15 @@ class _Method:
             return _UNOBSERVED
         return self._observer.request("gRPC", self._path, headers, status="OK")
 
-    async def _run(self, request: bytes, headers: dict[str, str]) -> tuple[Any, ServerCallContext]:
+    async def _run(
+        self, request: bytes, headers: dict[str, str], context: _ServicerContext
+    ) -> tuple[Any, ServerCallContext]:
         user: User = _ANONYMOUS
         if self._authentication is not None:
             user = await _user(self._authentication, headers)
+        share = user.user_name or share_of(_host(context.peer()))
+        if (refusal := self._rates.refusal(share)) is not None:
+            raise _RefusedError(refusal)
         version = headers.get(VERSION_HEADER, "")
         if version != self._version and supported(version) != self._version:
             raise unsupported(f"the service {self._service} is of A2A {self._version}")
@@ -239,7 +254,7 @@ class _Method:
         else:
             params = await computed(self._parsed, request)
         caller = ServerCallContext(
-            state={"headers": headers, VERSION_STATE: self._version},
+            state={"headers": headers, VERSION_STATE: self._version, SHARE: share},
             user=user,
             tenant=params.tenant,
             requested_extensions=requested_extensions(headers),
@@ -278,6 +293,11 @@ async def _encoded(update: AnyUpdate, rpc: Rpc) -> bytes:
     return await computed(update.once, rpc.write)
 
 
+def _host(peer: str) -> str:
+    """Return the address in what gRPC calls a client, as in `ipv6:%5B::1%5D:50000`."""
+    return unquote(peer).partition(":")[2].rpartition(":")[0].strip("[]")
+
+
 def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
@@ -286,7 +306,8 @@ class _RefusedError(A2AError):
     """A call of somebody who may not."""
 
     def __init__(self, refusal: Refusal) -> None:
-        super().__init__(refusal.message)
+        seconds = refusal.headers.get("Retry-After")
+        super().__init__(refusal.message, {"retryAfterSeconds": seconds} if seconds else None)
         self.kind = ErrorMapping(refusal.status, refusal.reason, refusal.reason)
 
 

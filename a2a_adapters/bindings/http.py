@@ -12,9 +12,11 @@ from a2a.utils.errors import ContentTypeNotSupportedError, JSONParseError
 from pydantic_core import from_json
 
 from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
+from a2a_adapters.net.addresses import SHARE
 from a2a_adapters.net.headers import HEADERS
 from a2a_adapters.protocol.versions import V03, VERSION_STATE
 from a2a_adapters.security.body import BODY
+from a2a_adapters.security.shares import share_of_caller
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,6 +117,7 @@ class CallerContextBuilder(ServerCallContextBuilder):
         scope = request.scope
         headers = scope[HEADERS]
         state: dict[str, object] = {"headers": headers, "scope": scope}
+        state[SHARE] = share_of_caller(scope)
         if "auth" in scope:
             state["auth"] = scope["auth"]
         return ServerCallContext(

@@ -12,6 +12,10 @@ _Address: TypeAlias = IPv4Address | IPv6Address
 _Network: TypeAlias = IPv4Network | IPv6Network
 
 
+SHARE = "a2a_adapters.share"
+"""Where the state of a call has by what its caller is known where each gets a share."""
+
+
 class Reach(enum.Enum):
     """Who can be behind an address."""
 

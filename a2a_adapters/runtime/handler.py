@@ -35,7 +35,7 @@ from a2a_adapters.runtime.optional import OptionalOperations
 from a2a_adapters.runtime.push import PushNotifier
 from a2a_adapters.runtime.registry import LiveTasks
 from a2a_adapters.runtime.repeats import Repeats
-from a2a_adapters.runtime.run import Run, busy_error, over_error
+from a2a_adapters.runtime.run import Run, busy_error, caller_of, over_error
 from a2a_adapters.runtime.runs import Runs
 from a2a_adapters.runtime.sent import SentRequests
 from a2a_adapters.runtime.store import MemoryTaskStore
@@ -113,7 +113,7 @@ class Runtime(OptionalOperations):
         may_reply = adapter is None or adapter.may_reply
         self._messages = AcceptedMessages(own, may_reply=may_reply)
         self._sent = SentRequests(own, adapter if self._journal.knows_owners else None)
-        self._executions = Executions()
+        self._executions = Executions(self._limits.runs + self._limits.queued_runs)
         self._upkeep = Upkeep()
         self.figures = Figures(self._executions.runs, lambda: self._live.owned)
         self._push = PushNotifier(push, own, self.figures.pushes) if push else None
@@ -305,7 +305,7 @@ class Runtime(OptionalOperations):
         if self._runs.is_closed:
             raise ServerBusyError(STOPPED)
         self.admission.check(params, context.requested_extensions)
-        if len(self._executions.runs) >= self._limits.runs + self._limits.queued_runs:
+        if not self._executions.has_room(caller_of(context)):
             raise ServerBusyError
         # A stream tells of a late refusal, and so does an answer that is waited for.
         is_deaf = params.configuration.return_immediately and subscriber is None

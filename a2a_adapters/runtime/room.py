@@ -13,7 +13,7 @@ _SHARE = 100
 
 
 class Room:
-    """Counts bytes, in all and by owner. One named owner may have half of them.
+    """Counts bytes or runs, in all and by owner. One named owner may have half of them.
 
     Args:
         limit: How many there may be.
@@ -21,6 +21,7 @@ class Room:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        self._most_of_one = limit - limit // 2
         self.taken = 0
         self._by_owner: dict[str, int] = {}
         self.others: Mapping[str, int] = {}
@@ -38,7 +39,7 @@ class Room:
         """
         if self.taken + size > self.limit:
             return False
-        return not owner or self._of(owner) + size <= self.limit // 2
+        return not owner or self._of(owner) + size <= self._most_of_one
 
     def _of(self, owner: str) -> int:
         return self._by_owner.get(owner, 0) + self.others.get(owner, 0)
@@ -52,7 +53,7 @@ class Room:
 
     def is_full_for(self, owner: str) -> bool:
         """Tell whether an owner has more than one may have."""
-        return bool(owner) and self._of(owner) > self.limit // 2
+        return bool(owner) and self._of(owner) > self._most_of_one
 
     def take(self, owner: str, size: int) -> bool:
         """Count more, less if it is negative; tell whether that is too much."""
@@ -60,4 +61,4 @@ class Room:
         own = self._by_owner[owner] = self._by_owner.get(owner, 0) + size
         if not own:
             del self._by_owner[owner]
-        return self.taken > self.limit or (bool(owner) and own > self.limit // 2)
+        return self.taken > self.limit or (bool(owner) and own > self._most_of_one)

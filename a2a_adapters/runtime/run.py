@@ -19,6 +19,7 @@ from a2a.utils.errors import A2AError, UnsupportedOperationError
 
 from a2a_adapters.concurrency.background import runs_now
 from a2a_adapters.executor.queue import TextQueue
+from a2a_adapters.net.addresses import SHARE
 from a2a_adapters.observability.failures import log_failure
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnavailableError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from a2a.server.agent_execution import AgentExecutor, RequestContext
+    from a2a.server.context import ServerCallContext
     from a2a.server.events import Event
     from a2a.types import TaskStatus
 
@@ -48,6 +50,7 @@ class Run(TextQueue):
         accepted: The message as the storage knows it, and the task.
         message: The caller's message.
         subscriber: Who reads the events of this run from its first one on.
+        caller: Whose share of the runs it takes; by default the task's owner.
         is_resumed: Whether a process that is gone has begun to answer the message.
     """
 
@@ -57,10 +60,12 @@ class Run(TextQueue):
         message: Message,
         subscriber: Subscriber | None = None,
         *,
+        caller: str | None = None,
         is_resumed: bool = False,
     ) -> None:
         self.accepted = accepted
         self.live = accepted.live
+        self.caller = accepted.live.owner if caller is None else caller
         self.error: A2AError | None = None
         self._unavailable: A2AError | None = None
         self.is_waiting = True
@@ -362,6 +367,12 @@ class DeafQueue(EventQueue):
 
     async def enqueue_event(self, event: Event) -> None:
         """Drop an event."""
+
+
+def caller_of(context: ServerCallContext) -> str:
+    """Return whose share of the runs a call takes; "" is nobody's in particular."""
+    share: str = context.state.get(SHARE, "")
+    return context.user.user_name or share
 
 
 def over_error(live: LiveTask) -> UnsupportedOperationError:

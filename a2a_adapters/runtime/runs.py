@@ -12,7 +12,7 @@ from a2a.types import Role
 from a2a_adapters.protocol.errors import ServerBusyError
 from a2a_adapters.runtime.admission import MessageContext
 from a2a_adapters.runtime.endings import STOPPED
-from a2a_adapters.runtime.run import Run
+from a2a_adapters.runtime.run import Run, caller_of
 from a2a_adapters.runtime.weight import weight
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Runs:
         except BaseException:
             self._live.room.take(live.owner, -size)
             raise
-        run = Run(accepted, params.message, subscriber)
+        run = Run(accepted, params.message, subscriber, caller=caller_of(context))
         request = MessageContext(context, params, live, self._journal, self._sent)
         self._start(run, request, size, receiver)
         return run
@@ -145,12 +145,12 @@ class Runs:
             execute = self._push.during(execute, run, receiver, request.call_context)
         execution = asyncio.create_task(execute)
         live.runs.add(execution)
-        self._executions.runs.add(run)
+        self._executions.add(run)
         run.on_end = partial(self._ended, run, size, execution)
         execution.add_done_callback(run.end)  # also if it is cancelled before it begins
 
     def _ended(self, run: Run, size: int, execution: asyncio.Task[None]) -> None:
-        self._executions.runs.discard(run)
+        self._executions.discard(run)
         self._messages.ended(run.accepted)
         self._figures.end(run)
         run.live.runs.discard(execution)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters.adapter import Extension
     from a2a_adapters.bindings.grpc import GrpcServer
+    from a2a_adapters.security.shares import RequestRates
     from a2a_adapters.storage import Storage
 
 
@@ -75,6 +76,7 @@ class ServedAgent:
         address: Where it is found.
         options: How it is run.
         storage: Where the server's agents keep what they keep.
+        rates: Counts the requests of each caller.
 
     Raises:
         NoAdapterError: No plugin can serve the target.
@@ -89,6 +91,7 @@ class ServedAgent:
         address: Address,
         options: ServerOptions,
         storage: Storage,
+        rates: RequestRates,
     ) -> None:
         self.executor: AgentExecutor = (
             target if isinstance(target, AgentExecutor) else as_executor(target, options)
@@ -110,7 +113,8 @@ class ServedAgent:
             namespace=address.path if options.task_store else "",
             storage=self._storage,
         )
-        self.grpc = _grpc_server(self.runtime, options)
+        self._rates = rates
+        self.grpc = _grpc_server(self.runtime, options, rates)
         self.rpc: ASGIApp
         """What answers JSON-RPC, which most requests are; made with the routes."""
 
@@ -156,6 +160,7 @@ class ServedAgent:
         """Take over what was left in the storage."""
         if isinstance(self.executor, AdapterExecutor):
             await self.executor.open(self._storage)
+        self._storage.share(self._rates, "requests")
         await self.runtime.start()
 
     async def aclose(self) -> None:
@@ -201,6 +206,7 @@ class ServedAgents:
         make_tasks = partial(MemoryTaskStore, options.limits)
         self.storage = open_storage(options.storage, options.limits, make_tasks, options.bus)
         self._root = Address(url or "", options.trust_forwarded)
+        self.protection = Protection(options)
         if isinstance(target, Mapping):
             if name or description:
                 raise ConfigurationError("several agents have their own names and descriptions")
@@ -212,10 +218,9 @@ class ServedAgents:
             self.is_single = False
         else:
             self._agents = [
-                ServedAgent(target, name, description, self._root, options, self.storage)
+                self._served(NamedTarget(target, name, description), self._root, options)
             ]
             self.is_single = True
-        self.protection = Protection(options)
         self._dialects = Dialects(dialects, self._as_dialect_server(), self.protection)
 
     def __iter__(self) -> Iterator[ServedAgent]:
@@ -272,8 +277,13 @@ class ServedAgents:
     def _make(self, key: object, item: object, options: ServerOptions) -> ServedAgent:
         address = self._address_of(key)
         each = item if isinstance(item, NamedTarget) else NamedTarget(item)
-        name = each.name or address.name
-        return ServedAgent(each.target, name, each.description, address, options, self.storage)
+        named = replace(each, name=each.name or address.name)
+        return self._served(named, address, options)
+
+    def _served(self, named: NamedTarget, address: Address, options: ServerOptions) -> ServedAgent:
+        rates = self.protection.rates
+        about = named.target, named.name, named.description
+        return ServedAgent(*about, address, options, self.storage, rates)
 
     def _address_of(self, key: object) -> Address:
         if not isinstance(key, str) or not _NAME.fullmatch(key):
@@ -303,7 +313,9 @@ def _describe(
     )
 
 
-def _grpc_server(runtime: Runtime, options: ServerOptions) -> GrpcServer | None:
+def _grpc_server(
+    runtime: Runtime, options: ServerOptions, rates: RequestRates
+) -> GrpcServer | None:
     if options.grpc_port is None:
         return None
     try:
@@ -317,4 +329,5 @@ def _grpc_server(runtime: Runtime, options: ServerOptions) -> GrpcServer | None:
         options.grpc_url,
         authentication=options.authentication,
         limits=options.limits,
+        rates=rates,
     )

@@ -221,8 +221,13 @@ class AgentStorage(StateStorage):
         """
         return True
 
-    def share(self, room: SharedRoom) -> None:
-        """Have a room know what owners take at other processes, within seconds."""
+    def share(self, room: SharedRoom, what: str = "") -> None:
+        """Have a room know what owners take at other processes, within seconds.
+
+        Args:
+            room: The room.
+            what: What is taken; by default memory, in bytes.
+        """
 
     @abstractmethod
     async def waiting_since(self, before: float) -> Sequence[LeftTask]:

@@ -1,4 +1,4 @@
-"""What owners take at all processes together: told with each renewal of the leases."""
+"""What owners take at all processes together, bytes and requests: told with each renewal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class SharedRoom(Protocol):
     """What the callers of one agent take at one process."""
 
     others: Mapping[str, int]
-    """What each owner takes at the other processes, in bytes."""
+    """What each owner takes at the other processes."""
 
     def shares(self) -> Mapping[str, int]:
         """Return what those owners take here who take much."""
@@ -26,9 +26,9 @@ class Quotas:
     def __init__(self) -> None:
         self._rooms: dict[str, SharedRoom] = {}
 
-    def share(self, agent: str, room: SharedRoom) -> None:
+    def share(self, name: str, room: SharedRoom) -> None:
         """Have a room know what owners take elsewhere, and others what they take there."""
-        self._rooms[agent] = room
+        self._rooms[name] = room
 
     def to_json(self) -> str:
         """Return what is told the other processes."""

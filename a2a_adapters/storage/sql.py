@@ -181,10 +181,11 @@ class SqlAgentStorage(AgentStorage):
         """Tell whether this process has counted as alive since a time of `time.monotonic`."""
         return not self._database.is_shared or self._database.lease.is_unbroken(since)
 
-    def share(self, room: SharedRoom) -> None:
+    def share(self, room: SharedRoom, what: str = "") -> None:
         """Have a room know what owners take at other processes, with each renewal of the lease."""
         if self._database.is_shared:
-            self._database.lease.quotas.share(self._agent, room)
+            name = f"{self._agent}\0{what}" if what else self._agent
+            self._database.lease.quotas.share(name, room)
 
     async def place_of(self, owner: str, task_id: str) -> Place:
         """Return where a task is."""

@@ -28,6 +28,14 @@ async def begin(http, name):
     return await http.post("/mcp", json=body, headers=ACCEPT | as_bearer(name))
 
 
+async def ping(http, name, begun):
+    """Use a session; return the status of the answer."""
+    session = {"mcp-session-id": begun.headers["mcp-session-id"]}
+    body = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+    headers = ACCEPT | session | as_bearer(name)
+    return (await http.post("/mcp", json=body, headers=headers)).status_code
+
+
 async def test_nobody_enters_the_session_of_another(monkeypatch):
     async with offered(options=TOKENS) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
         begun = await begin(http, "ann")
@@ -48,21 +56,44 @@ async def test_sessions_are_bounded():
 
 
 async def test_one_caller_cannot_take_all_sessions():
-    few = McpTools(sessions_per_caller=2)
+    few = McpTools(sessions_per_caller=2, sessions=3)
     async with (
         offered(few, options=TOKENS) as url,
         httpx.AsyncClient(base_url=url, timeout=60) as http,
     ):
-        first = await begin(http, "ann")
-        async with over_http(url, headers=as_bearer("ann")) as second:
-            assert (await begin(http, "ann")).status_code == 429
-            assert text_of(await second.call_tool("shout", {"message": "still"})) == "STILL"
-            assert (await begin(http, "bob")).status_code == 200
-        await until_admitted(http, "ann")
-        ended = {"mcp-session-id": first.headers["mcp-session-id"]}
-        await http.delete("/mcp", headers=ended | as_bearer("ann"))
-        await until_admitted(http, "ann")
-        assert (await begin(http, "ann")).status_code == 429
+        theirs = await begin(http, "bob")
+        async with over_http(url, headers=as_bearer("ann")) as used:
+            assert text_of(await used.call_tool("shout", {"message": "mine"})) == "MINE"
+            for _ in range(5):
+                assert (await begin(http, "ann")).status_code == 200
+            assert text_of(await used.call_tool("shout", {"message": "still"})) == "STILL"
+            assert await ping(http, "bob", theirs) == 200
+
+
+async def test_sessions_that_are_in_use_are_not_closed_for_others():
+    few = McpTools(sessions_per_caller=1)
+    async with (
+        offered(few, options=TOKENS) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
+    ):
+        begun = await begin(http, "ann")
+        assert await ping(http, "ann", begun) == 200
+        refused = await begin(http, "ann")
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "60")
+        assert await ping(http, "ann", begun) == 200
+
+
+async def test_sessions_that_were_only_opened_shut_nobody_out():
+    async with (
+        offered(McpTools(sessions=3)) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
+    ):
+        first = await begin(http, "")
+        for _ in range(10):
+            assert (await begin(http, "")).status_code == 200
+        assert await ping(http, "", first) == 404
+        async with over_http(url) as session:
+            assert text_of(await session.call_tool("shout", {"message": "in"})) == "IN"
 
 
 async def test_a_session_that_nobody_uses_is_closed():

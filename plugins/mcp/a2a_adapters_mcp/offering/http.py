@@ -19,9 +19,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from a2a_adapters.dialects import DialectRoutes
+from a2a_adapters.dialects import DialectRoutes, share_of_caller
 from a2a_adapters_mcp.offering.server import ToolServer
-from a2a_adapters_mcp.offering.sessions import CallerSessions, TooManySessionsError
+from a2a_adapters_mcp.offering.sessions import CallerSessions, Session, TooManySessionsError
 from a2a_adapters_mcp.offering.stateless.endpoint import StatelessEndpoint
 from a2a_adapters_mcp.offering.stateless.envelope import is_stateless
 from a2a_adapters_mcp.offering.stateless.methods import Methods
@@ -46,6 +46,8 @@ def _error(code: int, message: str) -> dict[str, object]:
 _NOT_JSON = _error(PARSE_ERROR, "Parse error")
 _STOPPING = _error(INTERNAL_ERROR, "The server is stopping")
 _WITH_SESSIONS = set(SUPPORTED_PROTOCOL_VERSIONS)
+_FAILED = 400
+_RETRY_SECONDS = "60"
 _UNLIMITED_BYTES = 2**62  # bodies are bounded before they get here
 
 
@@ -67,7 +69,7 @@ def mcp_routes(server: DialectServer, offer: McpTools) -> DialectRoutes:
         return server.caller(Request(request.scope[_SCOPE]))
 
     tools = agent_tools(server.agents, offer.by)
-    sessions = CallerSessions(offer.sessions_per_caller)
+    sessions = CallerSessions(offer.sessions, offer.sessions_per_caller)
     methods = Methods(tools, server.agents, server.caller, offer.task_after_seconds)
     endpoint = Endpoint(
         ToolServer(tools, caller, sessions.lifespan),
@@ -88,7 +90,7 @@ class Endpoint:
         tools: What they call.
         stateless: Answers those that have no sessions.
         offer: How it is offered.
-        callers: Bounds what each of them has open.
+        callers: Their sessions, bounded in all and for each of them.
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class Endpoint:
         self._sessions = StreamableHTTPSessionManager(
             tools.server,
             session_idle_timeout=offer.idle_seconds,
-            max_sessions=offer.sessions,
+            max_sessions=None,  # counted here
             max_request_body_size=_UNLIMITED_BYTES,
         )
         self._running: asyncio.Task[None] | None = None
@@ -129,16 +131,40 @@ class Endpoint:
         if self._running is None:
             self._running = asyncio.create_task(self._run())
         await self._ready.wait()
-        owner = _owner(scope)
-        scope = _as_owner(scope, owner)
-        if MCP_SESSION_ID_HEADER in Headers(scope=scope):
-            await self._sessions.handle_request(scope, receive, send)
-            return
+        if session_id := Headers(scope=scope).get(MCP_SESSION_ID_HEADER):
+            with self._callers.using(session_id):
+                await self._sessions.handle_request(_as_owner(scope), receive, send)
+        else:
+            await self._open(scope, receive, send)
+
+    async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request that opens a session, and close another for it if need be."""
+        share = share_of_caller(scope)
         try:
-            with self._callers.opening(owner):
-                await self._sessions.handle_request(scope, receive, send)
+            while (idle := self._callers.in_the_way(share)) is not None:
+                await self._close(idle)
         except TooManySessionsError as error:
-            await JSONResponse(_error(INTERNAL_ERROR, str(error)), 429)(scope, receive, send)
+            refusal = _error(INTERNAL_ERROR, str(error))
+            await JSONResponse(refusal, 429, {"Retry-After": _RETRY_SECONDS})(scope, receive, send)
+            return
+        session = Session(share, scope.get("user"))
+
+        async def named(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] < _FAILED:
+                headers = Headers(raw=message["headers"])
+                self._callers.name(session, headers.get(MCP_SESSION_ID_HEADER, ""))
+            await send(message)
+
+        with self._callers.opening(session):
+            await self._sessions.handle_request(_as_owner(scope), receive, named)
+
+    async def _close(self, session: Session) -> None:
+        """End a session as its client would."""
+        self._callers.forget(session)
+        header = (MCP_SESSION_ID_HEADER.encode(), session.id.encode())
+        scope = {"type": "http", "method": "DELETE", "path": PATH, "headers": [header]}
+        scope["user"] = session.user
+        await self._sessions.handle_request(_as_owner(scope), _nothing, _unheard)
 
     async def aclose(self) -> None:
         """End all sessions, and the calls in them."""
@@ -153,6 +179,14 @@ class Endpoint:
             await self._ending.wait()
 
 
+async def _nothing() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _unheard(_message: Message) -> None:
+    """Drop an answer."""
+
+
 def _again(body: bytes, receive: Receive) -> Receive:
     """Return what gives a body that has been read, and then what comes after it."""
     left: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
@@ -163,13 +197,9 @@ def _again(body: bytes, receive: Receive) -> Receive:
     return received
 
 
-def _owner(scope: Scope) -> str:
-    """Return the name of the caller, "" for one without a name."""
-    user = scope.get("user")
-    return user.display_name if user is not None else ""
-
-
-def _as_owner(scope: Scope, owner: str) -> Scope:
+def _as_owner(scope: Scope) -> Scope:
     """Return a request whose session may be used by the same caller only."""
-    user = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
-    return {**scope, _SCOPE: scope, "user": user}
+    user = scope.get("user")
+    owner = user.display_name if user is not None else ""
+    token = AccessToken(token="", client_id=owner, scopes=[])
+    return {**scope, _SCOPE: scope, "user": AuthenticatedUser(token)}

@@ -21,8 +21,10 @@ class McpTools:
 
     Args:
         by: "agent" makes a tool of every agent, "skill" of every skill that agents have.
-        sessions: How many sessions of clients may be open at once.
-        sessions_per_caller: How many of them one caller may have, where callers say who they are.
+        sessions: How many sessions of clients may be open at once. For one more, the one that was
+            unused longest is closed, unless it was used within the last minute.
+        sessions_per_caller: How many of them one caller may have: one user or, where callers do
+            not say who they are, one address other than this machine's.
         idle_seconds: How long a session may go unused before it is closed. As long as its client
             listens, by a `GET` that stays open, it is used.
         task_after_seconds: How long a call is waited for until a client that knows tasks

@@ -1,0 +1,150 @@
+"""How much of an agent one caller gets: requests a minute, places among the running messages."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+
+import grpc
+import grpc.aio
+import httpx
+import pytest
+from a2a.types import GetTaskRequest
+from a2a.types.a2a_pb2_grpc import A2AServiceStub
+
+from a2a_adapters import BearerTokens, Limits, ServerOptions, build_app
+from a2a_adapters.net.addresses import share_of
+from a2a_adapters.testing import running
+from tests.bindings.support import V1, grpc_port, rpc, say
+from tests.security.test_grpc import refusal
+
+TOKENS = BearerTokens({"ann": "ann", "bob": "bob"})
+ANN, BOB = ({"Authorization": f"Bearer {user}", **V1} for user in ("ann", "bob"))
+WAYS = {
+    "JSON-RPC": ("/", rpc("SendMessage", say("hello"))),
+    "HTTP+JSON": ("/message:send", say("hello")),
+    "0.3": ("/v1/message:send", {"request": {"content": [{"text": "hello"}]}}),
+    "omniroute": ("/a2a", rpc("message/send", {"message": {"content": "hello"}})),
+    "agno": ("/a2a/message/send", rpc("message/send", say("hello"))),
+    "mcp": ("/mcp", rpc("tools/list", {})),
+    "the console's": ("/", rpc("ListTasks", {})),
+}
+
+
+@pytest.fixture(autouse=True)
+def one_minute(monkeypatch):
+    """Let it be ten seconds to the next minute, for as long as a test wants."""
+    clock = SimpleNamespace(now=50.0)
+    monkeypatch.setattr(
+        "a2a_adapters.security.shares.time", SimpleNamespace(time=lambda: clock.now)
+    )
+    return clock
+
+
+async def echo(text):
+    return text
+
+
+@asynccontextmanager
+async def serving(target=echo, *, dialects=(), **numbers):
+    limits = Limits(**numbers)
+    options = ServerOptions(authentication=TOKENS, limits=limits, grpc_port=0)
+    app = build_app(target, options=options, dialects=dialects)
+    async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
+        yield http, app
+
+
+@pytest.mark.parametrize(("path", "body"), WAYS.values(), ids=WAYS)
+async def test_a_caller_sends_so_many_requests_a_minute(path, body, one_minute):
+    dialects = ["omniroute", "agno", "mcp"]
+    async with serving(dialects=dialects, requests_per_minute=3) as (http, _):
+        for _ in range(3):
+            assert (await http.get("/tasks", headers=ANN)).status_code == 200
+        refused = await http.post(path, json=body, headers=ANN)
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "10")
+        assert "a caller may send 3 requests a minute" in refused.text
+        assert refused.json().keys() & {"error", "detail"}
+        assert (await http.post(path, json=body, headers=BOB)).status_code != 429
+        one_minute.now += 10
+        assert (await http.post(path, json=body, headers=ANN)).status_code != 429
+
+
+async def test_it_is_counted_over_grpc_as_well():
+    async with (
+        serving(requests_per_minute=2) as (http, app),
+        grpc.aio.insecure_channel(f"127.0.0.1:{grpc_port(app)}") as channel,
+    ):
+        for _ in range(2):
+            assert (await http.get("/tasks", headers=ANN)).status_code == 200
+        ann, bob = ((("a2a-version", "1.0"), ("authorization", f"Bearer {u}")) for u in TWO)
+        stub = A2AServiceStub(channel)
+        code, info, _ = await refusal(stub.GetTask(GetTaskRequest(id="x"), metadata=ann))
+        assert code is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert info.metadata == {"retryAfterSeconds": "10"}
+        code, _, _ = await refusal(stub.GetTask(GetTaskRequest(id="x"), metadata=bob))
+        assert code is grpc.StatusCode.NOT_FOUND
+
+
+TWO = ("ann", "bob")
+
+
+async def test_anonymous_callers_on_this_machine_are_not_counted():
+    app = build_app(echo, options=ServerOptions(limits=Limits(requests_per_minute=1)))
+    async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
+        answers = [await http.get("/tasks", headers=V1) for _ in range(5)]
+    assert {answer.status_code for answer in answers} == {200}
+
+
+async def test_anonymous_callers_elsewhere_are_counted_by_address():
+    app = build_app(
+        echo, options=ServerOptions(limits=Limits(requests_per_minute=1), allowed_hosts=["*"])
+    )
+
+    async def status(host):
+        transport = httpx.ASGITransport(app, client=(host, 5000))
+        async with httpx.AsyncClient(transport=transport, base_url="http://agent") as http:
+            return (await http.get("/tasks", headers=V1)).status_code
+
+    hosts = ["93.184.216.34", "93.184.216.34", "203.0.113.9", "2001:db8::1", "2001:db8::2"]
+    assert [await status(host) for host in hosts] == [200, 429, 200, 200, 429]
+
+
+async def test_one_caller_cannot_take_all_places():
+    gate = asyncio.Event()
+
+    async def slow(text):
+        await gate.wait()
+        return text
+
+    async with serving(slow, runs=2, queued_runs=4) as (http, _):
+
+        async def begin(headers):
+            body = {**say("x"), "configuration": {"returnImmediately": True}}
+            return await http.post("/message:send", json=body, headers=headers)
+
+        mine = [(await begin(ANN)).status_code for _ in range(5)]
+        assert mine == [200] * 3 + [503] * 2
+        assert [(await begin(BOB)).status_code for _ in range(4)] == [200] * 3 + [503]
+        gate.set()
+        async with asyncio.timeout(60):
+            while (await begin(ANN)).status_code == 503:
+                pass
+
+
+@pytest.mark.parametrize(
+    ("host", "share"),
+    [
+        ("127.0.0.1", ""),
+        ("::1", ""),
+        ("::ffff:127.0.0.1", ""),
+        ("unix", ""),
+        ("", ""),
+        ("93.184.216.34", "93.184.216.34"),
+        ("::ffff:93.184.216.34", "93.184.216.34"),
+        ("2001:db8:1:2:3::4", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+    ],
+)
+def test_a_share_is_an_address_or_what_one_customer_has_of_them(host, share):
+    assert share_of(host) == share
