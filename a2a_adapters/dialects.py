@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from a2a_adapters.bindings.http import read_json
     from a2a_adapters.calling.dialect import DialectTransport
     from a2a_adapters.observability.failures import log_failure
+    from a2a_adapters.runtime.room import Room
     from a2a_adapters.security.shares import share_of_caller
     from a2a_adapters.serving.dialects import (
         DialectAgent,
@@ -50,6 +51,7 @@ __all__ = [
     "DialectTransport",
     "HttpClients",
     "JsonHttp",
+    "Room",
     "agent_message",
     "agent_url",
     "artifact_response",
@@ -79,6 +81,7 @@ __getattr__ = lazy_names(
         "DialectTransport": "calling.dialect",
         "log_failure": "observability.failures",
         "read_json": "bindings.http",
+        "Room": "runtime.room",
         "share_of_caller": "security.shares",
         **dict.fromkeys(
             ("DialectAgent", "DialectRoutes", "DialectServer", "as_response"), "serving.dialects"

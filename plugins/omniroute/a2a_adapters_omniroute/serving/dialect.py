@@ -17,10 +17,13 @@ class OmniRouteDialect:
         run_seconds: How long a task may take before it fails.
         finished_seconds: How long a finished task can be asked for.
         tasks: How many tasks are kept; the oldest finished ones go first.
+        task_bytes: How much memory what they were asked and have answered may take; that of one
+            authenticated caller half of it. A question for which there is no room is left out.
         heartbeat_seconds: How long a stream may be silent.
     """
 
     run_seconds: float = 300
     finished_seconds: float = 600
     tasks: int = 10_000
+    task_bytes: int = 64 * 1024 * 1024
     heartbeat_seconds: float = 15

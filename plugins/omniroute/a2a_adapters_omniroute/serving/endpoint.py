@@ -80,7 +80,7 @@ class OmniRouteEndpoint:
                 await task.finished()
                 return _result(call, _sent(task))
             case "message/stream":
-                task = self._begin(call, request)
+                task = self._begin(call, request, is_read=True)
                 headers = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
                 events = self._events(task)
                 return StreamingResponse(events, headers=headers, media_type="text/event-stream")
@@ -93,7 +93,7 @@ class OmniRouteEndpoint:
             case _:
                 raise RefusedError(NOT_FOUND, f"Method not found: {call.method[:100]}")
 
-    def _begin(self, call: Call, request: Request) -> DialectTask:
+    def _begin(self, call: Call, request: Request, *, is_read: bool = False) -> DialectTask:
         """Let the agent of the skill begin to work, whether or not anybody waits for it."""
         skill = read_skill(call.params)
         agent = self._skills.get(skill)
@@ -106,7 +106,8 @@ class OmniRouteEndpoint:
         task = DialectTask(
             owner=context.user.user_name,
             skill=skill,
-            input=call.params,
+            input=to_json(call.params),
+            is_read=is_read,
             run_seconds=self._dialect.run_seconds,
         )
         self._tasks.add(task)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from a2a_adapters.dialects import Room
 from a2a_adapters_omniroute.serving.refusals import TASK_NOT_FOUND, RefusedError
 
 if TYPE_CHECKING:
@@ -12,17 +13,22 @@ if TYPE_CHECKING:
     from a2a_adapters_omniroute.serving.task import DialectTask
 
 
+_NOTHING = b"{}"
+
+
 class DialectTasks:
     """Keeps tasks in memory, the finished ones for a while.
 
     Args:
-        dialect: For how long, and how many.
+        dialect: For how long, how many, and how large.
     """
 
     def __init__(self, dialect: OmniRouteDialect) -> None:
         self._dialect = dialect
         self._by_id: dict[str, DialectTask] = {}
         self._ended: dict[str, float] = {}
+        self._room = Room(dialect.task_bytes)
+        self._sizes: dict[str, int] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, task: DialectTask) -> None:
@@ -30,6 +36,10 @@ class DialectTasks:
         if len(self._by_id) >= self._dialect.tasks and self._ended:
             self._forget(next(iter(self._ended)))
         self._by_id[task.id] = task
+        self._weigh(task)
+        if not self._room.has(task.owner):
+            task.input = _NOTHING
+            self._weigh(task)
 
     def find(self, task_id: str, owner: str) -> DialectTask:
         """Return the caller's task.
@@ -43,10 +53,25 @@ class DialectTasks:
         return task
 
     def has_ended(self, task: DialectTask) -> None:
-        """Forget a task when its time has come."""
+        """Forget a task when its time has come, or at once what there is no room for."""
         self._ended[task.id] = asyncio.get_running_loop().time() + self._dialect.finished_seconds
         if self._timer is None:
             self._wait()
+        self._weigh(task)
+
+    def _weigh(self, task: DialectTask) -> None:
+        """Count what a task takes now, and forget those that ended first if it is too much."""
+        owner, size = task.owner, task.size
+        self._room.take(owner, size - self._sizes.get(task.id, 0))
+        self._sizes[task.id] = size
+        if self._room.has(owner):
+            return
+        for task_id in list(self._ended):
+            is_own = self._by_id[task_id].owner == owner
+            if is_own or not self._room.is_full_for(owner):
+                self._forget(task_id)
+            if self._room.has(owner):
+                return
 
     def _wait(self) -> None:
         """Let one timer stand for all tasks: they are forgotten in the order of their ends."""
@@ -64,4 +89,6 @@ class DialectTasks:
             self._wait()
 
     def _forget(self, task_id: str) -> None:
-        del self._by_id[task_id], self._ended[task_id]
+        task = self._by_id.pop(task_id)
+        del self._ended[task_id]
+        self._room.take(task.owner, -self._sizes.pop(task_id))

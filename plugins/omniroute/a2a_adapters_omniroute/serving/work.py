@@ -88,21 +88,21 @@ class Work:
                     await self.stop()
                     return
                 task.move("working")
-                self._say(news)
+                await self._say(news)
         await self._finish(*answer.finish())
 
-    def _say(self, news: Sequence[object]) -> None:
+    async def _say(self, news: Sequence[object]) -> None:
         for each in news:
             if isinstance(each, TextDelta):
-                self._task.say(_text(each.text))
+                await self._task.say(_text(each.text))
 
     async def _finish(self, news: Sequence[object], reply: AgentReply) -> None:
         task = self._task
         match reply.state:
             case "completed":
-                self._say(news)
+                await self._say(news)
                 for artifact in _artifacts([p for p in reply.parts if not isinstance(p, Text)]):
-                    task.say(artifact)
+                    await task.say(artifact)
                 task.complete(_artifacts_of(reply), told(reply.metadata))
             case "canceled":
                 task.move("cancelled")
