@@ -162,8 +162,8 @@ class Endpoint:
         """End a session as its client would."""
         self._callers.forget(session)
         header = (MCP_SESSION_ID_HEADER.encode(), session.id.encode())
-        scope = {"type": "http", "method": "DELETE", "path": PATH, "headers": [header]}
-        scope["user"] = session.user
+        about = {"type": "http", "method": "DELETE", "path": PATH, "headers": [header]}
+        scope: Scope = {**about, "user": session.user}
         await self._sessions.handle_request(_as_owner(scope), _nothing, _unheard)
 
     async def aclose(self) -> None:
