@@ -28,6 +28,7 @@ from a2a_adapters.limits import Limits
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 from a2a_adapters.protocol.errors import http_error, mapping
 from a2a_adapters.relay.handler import RelayHandler
+from a2a_adapters.security.body import Bodies, BodyLimit
 from a2a_adapters.security.browsers import BrowserGuard
 from a2a_adapters.serving.entrance import Entrance
 
@@ -96,9 +97,13 @@ def build_relay(
         for handler in handlers:
             await handler.aclose()
 
-    guard = Middleware(Entrance, Limits().header_bytes, BrowserGuard([]), {})
+    limits = Limits()
+    guards = [
+        Middleware(Entrance, limits.header_bytes, BrowserGuard([]), {}),
+        Middleware(BodyLimit, Bodies(limits)),
+    ]
     pages = [Route("/", _to_console), *console_routes(listed)]
-    return Starlette(routes=[*pages, *routes], middleware=[guard], lifespan=lifespan)
+    return Starlette(routes=[*pages, *routes], middleware=guards, lifespan=lifespan)
 
 
 class _TypedAuth(httpx.Auth):

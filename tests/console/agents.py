@@ -145,6 +145,12 @@ async def talker(request: AgentRequest):
     yield "word [[[((( **" * 200_000
 
 
+async def unseen(request: AgentRequest):
+    """Says nothing that can be seen."""
+    yield "\u200b" * 195_000
+
+
 AGENTS = {
-    agent.__name__: agent for agent in (travel, clerk, approver, endless, copier, hostile, talker)
+    agent.__name__: agent
+    for agent in (travel, clerk, approver, endless, copier, hostile, talker, unseen)
 }

@@ -141,3 +141,14 @@ async def test_an_agent_that_does_not_stop_is_left(open_page, url):
         await expect(page.locator(".artifact")).to_contain_text("1 2 3")
         await page.get_by_role("button", name="Stop").click()
         await expect(page.get_by_role("button", name="Send")).to_be_visible()
+
+
+async def test_a_flood_of_hidden_characters_becomes_few_elements(open_page, url):
+    async with open_page(url, "unseen") as page:
+        await say(page, "talk")
+        await expect(page.locator(".state.good")).to_have_text("done")
+        answer = page.locator(".artifact")
+        await expect(answer.locator(".hidden-char")).to_have_count(200)
+        assert set(await answer.locator("pre.plain").evaluate("(pre) => pre.lastChild.data")) == {
+            "\ufffd"
+        }

@@ -45,6 +45,16 @@ async def test_agents_elsewhere_are_talked_with(open_page):
         await expect(page.get_by_text("What is your name?")).to_be_visible()
 
 
+async def test_a_request_without_end_is_refused():
+    async def endless():
+        for _ in range(17):
+            yield b" " * 1024 * 1024
+
+    async with relayed(clerk) as url, httpx.AsyncClient() as http:
+        answer = await http.post(f"{url}/agents/1/", content=endless())
+    assert answer.status_code == 413
+
+
 async def test_a_token_is_typed_into_the_page(open_page):
     options = ServerOptions(authentication=BearerTokens({"secret-of-ada": "ada"}))
     async with relayed(clerk, options=options) as url, open_page(url) as page:

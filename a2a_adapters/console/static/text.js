@@ -1,11 +1,12 @@
-// Text of agents is never markup: it becomes text nodes in elements that are made here.
+// Text of agents is never markup: it becomes text nodes in elements made here.
 import { html } from "./ui.js";
 import { lexer } from "./vendor/marked.js";
 
 const MOST_MARKDOWN = 60_000;
 const MOST_SHOWN = 200_000;
+const MOST_HIDDEN = 200;
 const NESTED = /^(?![-* \t]+$)(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t])){9}/m; // deeper than anybody writes
-const MOST_MARKS = 1_500; // in a paragraph: reading them takes quadratic time
+const MOST_MARKS = 1_500; // in a paragraph: they take quadratic time
 
 // Characters that hide words from readers.
 // Joiners and variations stay where scripts and emoji need them.
@@ -15,14 +16,16 @@ const HIDDEN =
 export const isObject = (value) => typeof value === "object" && value !== null;
 export const asText = (value) => (isObject(value) ? JSON.stringify(value) : String(value ?? ""));
 
-/** Text whose hidden characters are told by their numbers. */
+/** Text with its first hidden characters as numbers. */
 export function shown(value) {
 	const text = asText(value);
-	const hidden = text.match(HIDDEN)?.map((char) => {
+	const hidden = text.match(HIDDEN)?.slice(0, MOST_HIDDEN).map((char) => {
 		const code = char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
 		return html`<span class="hidden-char" title="cannot be seen">U+${code}</span>`;
 	});
-	return text.split(HIDDEN).flatMap((part, at) => [part, hidden?.[at]]);
+	const parts = text.split(HIDDEN);
+	const rest = parts.splice(MOST_HIDDEN).join("\ufffd");
+	return [...parts.flatMap((part, at) => [part, hidden?.[at]]), rest];
 }
 
 export const More = ({ of, count }) => count > 0 && html`<p class="hint">${count} more ${of} are in the frames.</p>`;
@@ -45,7 +48,7 @@ export function Markdown({ text }) {
 
 const TAGS = { paragraph: "p", heading: "h4", blockquote: "blockquote", list_item: "li", strong: "strong", em: "em", del: "del" };
 
-/** An element for a token of Markdown; markup in it is text like any other. */
+/** An element for a token of Markdown; markup in it is text. */
 function made({ type, text, tokens, href, ordered, start, items, header, rows, checked }) {
 	if (type in TAGS) return html`<${TAGS[type]}>${tokens.map(made)}<//>`;
 	const cells = (row, tag) => html`<tr>${row.map((cell) => html`<${tag}>${cell.tokens.map(made)}<//>`)}</tr>`;
