@@ -36,15 +36,26 @@ async def throughput(
     port: int, seconds: float, connections: int, expect: re.Pattern[bytes]
 ) -> float:
     """Return how many `SendMessage` calls are answered with `expect` per second."""
+    count, took = await answered(port, seconds, connections, expect)
+    return count / took
+
+
+async def answered(
+    port: int, seconds: float, connections: int, expect: re.Pattern[bytes], hook: str = ""
+) -> tuple[int, float]:
+    """Return how many `SendMessage` calls are answered with `expect`, and how long that took.
+
+    The tasks' changes are pushed to `hook`, if there is one.
+    """
 
     def until() -> Iterator[bytes]:
         deadline = time.perf_counter() + seconds
         while time.perf_counter() < deadline:
-            yield request("SendMessage", "hello")
+            yield request("SendMessage", "hello", hook=hook)
 
     started = time.perf_counter()
     done = await _run(port, connections, until(), lambda: Sender(expect))
-    return sum(c.count for c in done) / (time.perf_counter() - started)
+    return sum(c.count for c in done), time.perf_counter() - started
 
 
 async def send(
@@ -101,11 +112,13 @@ async def _run(
     return protocols
 
 
-def request(method: str, text: str, path: str = "/") -> bytes:
+def request(method: str, text: str, path: str = "/", hook: str = "") -> bytes:
     number = next(_numbers)
     message_id = f"{number:032x}"  # as long as those of real clients, which are remembered
     message = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": text}]}
-    params = {"message": message}
+    params: dict[str, object] = {"message": message}
+    if hook:
+        params["configuration"] = {"taskPushNotificationConfig": {"url": hook, "token": message_id}}
     call = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
     body = json.dumps(call if path == "/" else params)
     return f"{_HEAD.format(path, len(body))}{body}".encode()
@@ -155,19 +168,22 @@ class Sender(_Connection):
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
-        head, separator, body = self._buffer.partition(b"\r\n\r\n")
-        if not separator:
+        body = body_of(self._buffer)
+        if body is None:
             return
-        length = _LENGTH.search(head)
-        if length is None:
-            self._fail(self._buffer)
-        elif len(body) >= int(length[1]):
-            if not self._expect.search(body):
-                self._fail(body)
-                return
-            self.count += 1
-            self._buffer = b""
-            self._next()
+        if not self._expect.search(body):
+            self._fail(body)
+            return
+        self.count += 1
+        self._buffer = b""
+        self._next()
+
+
+def body_of(received: bytes) -> bytes | None:
+    """Return the body of the first message in what was received, None before it is whole."""
+    head, _, rest = received.partition(b"\r\n\r\n")
+    length = _LENGTH.search(head)
+    return rest[: int(length[1])] if length and len(rest) >= int(length[1]) else None
 
 
 class Reader(_Connection):

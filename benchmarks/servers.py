@@ -107,6 +107,13 @@ def stored(agent: str):
     return ours(agent, ServerOptions(storage=os.environ["STORAGE"]))
 
 
+def pushing(agent: str):
+    from a2a_adapters import OutboundPolicy, PushOptions, ServerOptions
+
+    push = PushOptions(outbound=OutboundPolicy(allow_private=True))
+    return ours(agent, ServerOptions(storage=os.environ["STORAGE"], push=push))
+
+
 def sleeping_runnable():
     from langchain_core.runnables import RunnableLambda
 
@@ -325,6 +332,7 @@ SERVERS = {
     "grpc": with_grpc,
     "sdk-grpc": sdk_grpc,
     "stored": stored,
+    "pushing": pushing,
     "sdk-stored": sdk_stored,
     "crews": crews,
     "tools": tools,

@@ -9,8 +9,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, delete, update
+from sqlalchemy import and_, bindparam, delete, update
 
+from a2a_adapters.storage.bulk import Rows
 from a2a_adapters.storage.commit import Write
 from a2a_adapters.storage.interface import Undelivered
 from a2a_adapters.storage.lease import living
@@ -20,6 +21,7 @@ from a2a_adapters.storage.upsert import upsert
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sqlalchemy import Delete
     from sqlalchemy.dialects import sqlite
     from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -36,7 +38,7 @@ def owing(dialect: str) -> sqlite.Insert:
     statement = upsert(dialect, push_outbox)
     new = statement.excluded
     return statement.on_conflict_do_update(
-        index_elements=["agent", "task", "owner", "config"],
+        index_elements=_PLACE,
         set_={"version": new.version, "process": new.process},
     )
 
@@ -54,18 +56,32 @@ class Delivered(Write):
             "config": item.config_id,
         }
         self.key = ("delivered", *map(key, place.values()))
-        columns = push_outbox.c
-        self._where = [columns[name] == value for name, value in place.items()]
-        self._where.append(columns.version <= item.version)
+        self._values: dict[str, str | int] = {"its_version": item.version}
+        self._values |= {f"its_{name}": value for name, value in place.items()}
+
+    @classmethod
+    def rows(cls, dialect: str, writes: Sequence[Delivered]) -> Sequence[Rows]:  # noqa: ARG003
+        """Return what is deleted; of a receiver that is owed more by now, nothing is."""
+        return [Rows(_DELETE, [write._values for write in writes])]  # noqa: SLF001
 
     @classmethod
     async def execute(
         cls, connection: AsyncConnection, writes: Sequence[Delivered]
     ) -> Sequence[object]:
-        """Delete them one by one."""
-        for write in writes:
-            await connection.execute(delete(push_outbox).where(*write._where))  # noqa: SLF001
+        """Delete them by one statement."""
+        for statement, values in cls.rows(connection.dialect.name, writes):
+            await connection.execute(statement, values)
         return [None] * len(writes)
+
+
+def _delete() -> Delete:
+    columns = push_outbox.c
+    place = [columns[name] == bindparam(f"its_{name}") for name in _PLACE]
+    return delete(push_outbox).where(*place, columns.version <= bindparam("its_version"))
+
+
+_PLACE = ("agent", "task", "owner", "config")
+_DELETE = _delete()
 
 
 class TakeDeliveries(Write):
