@@ -336,7 +336,7 @@ class LiveTask:
             else:
                 self.show(subscriber)
         if self.receivers:
-            for receiver in self.receivers.values():
+            for receiver in set(self.receivers.values()):
                 receiver.push(update, self)
 
 

@@ -36,13 +36,19 @@ class Inbox:
         self.headers = []
         self.bodies = []
         self.answers = []
+        self.most = 0
+        """How many requests were here at once."""
+        self._present = 0
         self.is_open = asyncio.Event()
         self.is_open.set()
         self._news = asyncio.Condition()
 
     async def receive(self, request):
         body = json.loads(await request.body())
+        self._present += 1
+        self.most = max(self.most, self._present)
         await self.is_open.wait()
+        self._present -= 1
         async with self._news:
             self.headers.append(request.headers)
             self.bodies.append(body)
@@ -67,6 +73,12 @@ def state_in(body):
         if told and "status" in told:
             return told["status"]["state"]
     return None
+
+
+def task_in(body):
+    """Return the id of the task that a notification is about."""
+    [of] = body.values()
+    return of.get("taskId") or of["id"]
 
 
 def text_in(bodies):
@@ -119,6 +131,18 @@ def notifying(url, text="hello", **fields):
 async def talk(text):
     for word in text.split():
         yield f"{word} "
+
+
+def heard_by(box):
+    """Return an agent that says each word once the last one was heard."""
+
+    async def speak(text):
+        for word in text.split():
+            before = len(box.bodies)
+            yield f"{word} "
+            await box.until(lambda bodies, before=before: len(bodies) > before)
+
+    return speak
 
 
 async def ask(text):

@@ -68,9 +68,9 @@ async def test_receivers_of_0_3_get_plain_tasks():
     async with inbox() as box, v03_agent(talk) as client:
         task = await client.send("one two", box.url)
         await box.until_over()
-    assert [body["kind"] for body in box.bodies] == ["task"] * 2
-    states = [body["status"]["state"] for body in box.bodies]
-    assert states == ["working", "completed"]
+    assert {body["kind"] for body in box.bodies} == {"task"}
+    *earlier, last = [body["status"]["state"] for body in box.bodies]
+    assert (set(earlier), last) in [(set(), "completed"), ({"working"}, "completed")]
     assert box.bodies[-1]["id"] == task["id"]
     assert box.bodies[-1]["artifacts"][0]["parts"][0]["text"] == "one two "
     assert box.headers[0]["authorization"] == "Basic YTpi"

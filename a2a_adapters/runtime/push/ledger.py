@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 _AT_ONCE = 1000
 """How many are begun by one look at what is due, so that those at a full host hold up no others."""
 
+_UNSTORED = 100_000
+"""Some 500 bytes each."""
+
 
 class Ledger:
     """Knows what is still to be delivered.
@@ -35,9 +38,15 @@ class Ledger:
         return [self._due.pop(place) for place in list(islice(self._due, _AT_ONCE))]
 
     def put_off(self, items: Iterable[Undelivered]) -> None:
-        """Have something delivered later, for it cannot be now."""
-        self._due |= {(item.owner, item.task_id, item.config_id): item for item in items}
+        """Have something delivered later, for it cannot be now.
+
+        What is not stored (version 0) is kept up to a limit.
+        """
+        for item in items:
+            if item.version or len(self._due) < _UNSTORED:
+                self._due[item.owner, item.task_id, item.config_id] = item
 
     async def settle(self, item: Undelivered) -> None:
         """Note that a receiver has got a state, or never will; waits until that is stored."""
-        await self._storage.delivered(item)
+        if item.version:
+            await self._storage.delivered(item)

@@ -97,8 +97,12 @@ class PushNotifier:
         is_v03 = speaks_v03(context)
         target = await self._configs.set(live.task_id, config, context, is_v03=is_v03)
         before = self._receivers.get((live.task_id, target.config.id))
+        if before is not None and before.target.is_same(target) and not before.is_closed:
+            live.receivers[target.config.id] = before
+            return target.config
+        was_sending = before is not None and before.leave(target.config.id)
         receiver = self._add(live, target, knows_task=live.task is None)
-        if before is not None and before.close():
+        if before is not None and was_sending:
             receiver.tell(live, before.owed_version)
         return target.config
 
@@ -128,7 +132,7 @@ class PushNotifier:
         await self._configs.delete(live.task_id, context, config_id)
         live.receivers.pop(config_id, None)
         if receiver := self._receivers.pop((live.task_id, config_id), None):
-            receiver.close()
+            receiver.leave(config_id)
 
     async def attach(self, live: LiveTask) -> None:
         """Give a task that comes out of the store the receivers it had.
@@ -167,9 +171,12 @@ class PushNotifier:
         targets = {t.config.id: t for t in await self._configs.of_all(item.task_id)}
         with suppress(TaskNotFoundError):
             live = await find(item.task_id, ServerCallContext(user=Caller(item.owner)))
-            if (target := targets.get(item.config_id)) is not None:
-                receiver = self._join(live, target)
-                receiver.tell(live, item.version)
+            if item.config_id in targets:
+                # All of them: those that ask for the same requests get these once.
+                receivers = {name: self._join(live, target) for name, target in targets.items()}
+                receiver = receivers[item.config_id]
+                if not receiver.has_taken(item.version):
+                    receiver.tell(live, item.version)
                 if not receiver.is_closed:
                     return
         await self._ledger.settle(item)
@@ -215,8 +222,15 @@ class PushNotifier:
         return known
 
     def _add(self, live: LiveTask, target: Target, *, knows_task: bool) -> Receiver:
-        limit = self._options.waiting_updates
-        receiver = Receiver(target, self._outbox, self._ledger, limit, knows_task=knows_task)
+        for config_id in live.receivers:
+            known = self._receivers.get((live.task_id, config_id))
+            if known is not None and known.target.is_same(target) and not known.is_closed:
+                known.config_ids.add(target.config.id)
+                receiver = known
+                break
+        else:
+            place = self._outbox, self._ledger, self._options
+            receiver = Receiver(target, *place, knows_task=knows_task)
         live.receivers[target.config.id] = receiver
         self._receivers[live.task_id, target.config.id] = receiver
         return receiver

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import logging
+from functools import cache
 from typing import TYPE_CHECKING
 
 import httpx
@@ -14,16 +15,15 @@ from a2a_adapters.errors import ForbiddenUrlError
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from a2a_adapters.runtime.push.options import PushOptions
     from a2a_adapters.runtime.push.target import Target
 
 _CONNECTIONS = httpx.Limits(max_connections=256, max_keepalive_connections=64, keepalive_expiry=30)
-_CONNECTIONS_PER_HOST = 8
+_REQUESTS_PER_SERVER = 8
 _RECEIVERS = 10_000
-_RECEIVERS_PER_HOST = 1_000
-_LONGEST_PAUSE = 60.0
+_RECEIVERS_PER_SERVER = 1_000
 _MOST_READ = 1 << 16
 """How much of an answer is read, so that its connection can be used again."""
 
@@ -42,13 +42,13 @@ class Outcome(enum.Enum):
     """The receiver said that it does not want it, or the policy does not allow its URL."""
 
 
-class _Host:
-    """The receivers at one host, so that a slow host keeps nobody else waiting."""
+class _Server:
+    """The receivers at one host and port, so that a slow one keeps no others waiting."""
 
-    __slots__ = ("connections", "receivers")
+    __slots__ = ("receivers", "requests")
 
     def __init__(self) -> None:
-        self.connections = asyncio.Semaphore(_CONNECTIONS_PER_HOST)
+        self.requests = asyncio.Semaphore(_REQUESTS_PER_SERVER)
         self.receivers = 0
 
 
@@ -66,47 +66,53 @@ class Outbox:
         # Not a client: that would keep the receivers' cookies.
         self._transport = options.outbound.transport(limits=_CONNECTIONS)
         self._timeout = httpx.Timeout(options.attempt_seconds).as_dict()
-        self._hosts: dict[str, _Host] = {}
+        self._servers: dict[object, _Server] = {}
         self._work: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
-    def start(self, name: str, work: Coroutine[None, None, None]) -> asyncio.Task[None] | None:
-        """Do the work of a receiver at a host in the background; None if there is too much."""
-        host = self._hosts.get(name) or _Host()
-        is_full = len(self._work) >= _RECEIVERS or host.receivers >= _RECEIVERS_PER_HOST
+    def start(self, target: Target, work: Coroutine[None, None, None]) -> asyncio.Task[None] | None:
+        """Do the work of a receiver in the background; None if there is too much."""
+        server = self._servers.get(target.origin) or _Server()
+        is_full = len(self._work) >= _RECEIVERS or server.receivers >= _RECEIVERS_PER_SERVER
         if self._is_closed or is_full:
             work.close()
             return None
-        self._hosts[name] = host
-        host.receivers += 1
+        self._servers[target.origin] = server
+        server.receivers += 1
         task = asyncio.create_task(work)
         self._work.add(task)
-        task.add_done_callback(lambda done: self._ended(done, name))
+        task.add_done_callback(lambda done: self._ended(done, target))
         return task
 
-    def _ended(self, task: asyncio.Task[None], name: str) -> None:
+    def _ended(self, task: asyncio.Task[None], target: Target) -> None:
         self._work.discard(task)
-        host = self._hosts[name]
-        host.receivers -= 1
-        if not host.receivers:
-            del self._hosts[name]
+        server = self._servers[target.origin]
+        server.receivers -= 1
+        if not server.receivers:
+            del self._servers[target.origin]
         if not task.cancelled() and (error := task.exception()) is not None:
-            logger.error("notifying %s failed", name, exc_info=error)
+            logger.error("notifying %s failed", target.url.host, exc_info=error)
 
-    async def deliver(self, target: Target, body: bytes) -> Outcome:
-        """Send one notification until the receiver takes it or refuses, or it is given up."""
-        outcome = await self._deliver(target, body)
+    async def deliver(self, target: Target, take: Callable[[], bytes]) -> Outcome:
+        """Send one notification until the receiver takes it or refuses, or it is given up.
+
+        Args:
+            target: Where it goes.
+            take: Returns its body; called once, when it can be sent.
+        """
+        outcome = await self._deliver(target, take)
         self._counts[outcome.value] += 1
         return outcome
 
-    async def _deliver(self, target: Target, body: bytes) -> Outcome:
-        pause = self._options.pause_seconds
-        problem = ""
-        for attempt in range(self._options.attempts):
+    async def _deliver(self, target: Target, take: Callable[[], bytes]) -> Outcome:
+        options, pause = self._options, self._options.pause_seconds
+        take, problem = cache(take), ""
+        for attempt in range(options.attempts):
             if attempt:
-                await asyncio.sleep(min(pause * 2 ** (attempt - 1), _LONGEST_PAUSE))
+                await asyncio.sleep(min(pause, options.longest_pause_seconds))
+                pause *= 2
             try:
-                status = await self._post(target, body)
+                status = await self._post(target, take)
             except ForbiddenUrlError as error:
                 return _undelivered(target, Outcome.REFUSED, str(error))
             except (httpx.HTTPError, TimeoutError) as error:
@@ -120,22 +126,22 @@ class Outbox:
                 return _undelivered(target, Outcome.REFUSED, problem)
         return _undelivered(target, Outcome.GIVEN_UP, problem)
 
-    async def _post(self, target: Target, body: bytes) -> int:
+    async def _post(self, target: Target, take: Callable[[], bytes]) -> int:
         """Send one request and return the status of its answer."""
-        request = httpx.Request(
-            "POST",
-            target.config.url,
-            content=body,
-            headers=target.headers(),
-            extensions={"timeout": self._timeout},
-        )
-        host = self._hosts[target.host]
-        async with host.connections, asyncio.timeout(self._options.attempt_seconds):
-            response = await self._transport.handle_async_request(request)
-            try:
-                await _read_some(response)
-            finally:
-                await response.aclose()
+        async with self._servers[target.origin].requests:
+            request = httpx.Request(
+                "POST",
+                target.url,
+                content=take(),
+                headers=target.headers,
+                extensions={"timeout": self._timeout},
+            )
+            async with asyncio.timeout(self._options.attempt_seconds):
+                response = await self._transport.handle_async_request(request)
+                try:
+                    await _read_some(response)
+                finally:
+                    await response.aclose()
         return response.status_code
 
     async def aclose(self, seconds: float) -> None:
@@ -164,7 +170,7 @@ def _undelivered(target: Target, outcome: Outcome, problem: str) -> Outcome:
     logger.warning(
         "notification of task %s to %s %s: %s",
         target.config.task_id,
-        target.host,
+        target.url.host,
         outcome.value.replace("_", " "),
         problem,
     )

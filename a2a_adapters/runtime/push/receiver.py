@@ -1,25 +1,27 @@
-"""One receiver of a task's notifications."""
+"""A receiver of a task's notifications."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from a2a.compat.v0_3.conversions import to_compat_task
 from a2a.types import Message, Task, TaskArtifactUpdateEvent
 
 from a2a_adapters.concurrency import in_background
+from a2a_adapters.protocol import states
 from a2a_adapters.protocol.wire import model_to_json
 from a2a_adapters.runtime.push.outbox import Outcome
-from a2a_adapters.runtime.updates import TextUpdate, take_next
+from a2a_adapters.runtime.updates import TextUpdate, Update, take_next
 from a2a_adapters.storage.interface import Undelivered
 
 if TYPE_CHECKING:
-    import asyncio
-
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.push.ledger import Ledger
+    from a2a_adapters.runtime.push.options import PushOptions
     from a2a_adapters.runtime.push.outbox import Outbox
     from a2a_adapters.runtime.push.target import Target
     from a2a_adapters.runtime.updates import AnyUpdate
@@ -31,27 +33,37 @@ logger = logging.getLogger(__name__)
 class Receiver:
     """Hands a task's updates to the outbox, in order and one at a time.
 
-    Chunks of text that come while one is under way go together in the next. What a receiver has
-    missed, because it fell behind or did not answer, is made up by the whole task. Receivers
-    that came over A2A 0.3 get the whole task at every change of its state, as 0.3 has it.
+    Updates are gathered for a moment, and while one is under way: chunks of text go together, and
+    the whole task goes in the place of several once it has ended or asks. It also makes up for
+    what a receiver has missed because it fell behind or did not answer. Receivers that came over
+    A2A 0.3 get the whole task at every change of its state, as 0.3 has it.
 
     Args:
         target: Where they are sent.
-        outbox: What sends them.
+        outbox: Sends them.
         ledger: Remembers what is still to be sent.
-        limit: How many updates may wait.
+        options: How long updates are gathered, and how many may wait.
         knows_task: Whether it is there from the task's beginning.
     """
 
     def __init__(
-        self, target: Target, outbox: Outbox, ledger: Ledger, limit: int, *, knows_task: bool
+        self,
+        target: Target,
+        outbox: Outbox,
+        ledger: Ledger,
+        options: PushOptions,
+        *,
+        knows_task: bool,
     ) -> None:
         self.target = target
-        self._host = target.host
+        self.config_ids = {target.config.id}
+        """The configs of the task that ask for the same requests."""
         self._outbox = outbox
         self._ledger = ledger
-        self._limit = limit
+        self._options = options
         self._knows_task = knows_task
+        self._is_settled = asyncio.Event()
+        """Set while the task has ended or asks."""
         self._live: LiveTask | None = None
         self.owed_version = 0
         """The latest stored version of the task that is still to be sent, 0 if there is none."""
@@ -63,26 +75,30 @@ class Receiver:
     def push(self, update: AnyUpdate, live: LiveTask) -> None:
         """Send an update of `live` when its turn comes."""
         if self.is_closed and update.version:
-            in_background(self._ledger.settle(self._owed(live, update.version)))
+            in_background(self._settle_version(live, update.version))
         if self.is_closed or update.is_progress:
             return
         if self.target.is_v03 and not _is_state(update):
             return
         self._live = live
         self.owed_version = max(self.owed_version, update.version)
-        if len(self._waiting) >= self._limit:
-            self._waiting.clear()
-            self._knows_task = False
+        if len(self._waiting) >= self._options.waiting_updates:
+            self._miss()
         if self.target.is_v03 or not self._knows_task:
             update = live.snapshot() or update
             self._knows_task = True
         self._waiting.append(update)
+        if live.is_over or live.state in states.SETTLED:
+            self._is_settled.set()
+        else:
+            self._is_settled.clear()
         if self._worker is None:
-            self._worker = self._outbox.start(self._host, self._work())
+            self._worker = self._outbox.start(self.target, self._work())
             if self._worker is None:
-                logger.warning("task %s: too much to send to notify %s", live.task_id, self._host)
+                host = self.target.url.host
+                logger.warning("task %s: too much to send to notify %s", live.task_id, host)
                 self._miss()
-                self._put_off(live)
+                self._ledger.put_off(self._owed(live, self.owed_version))
 
     def tell(self, live: LiveTask, owed_version: int = 0) -> None:
         """Send the whole task as it is now, which was owed since that version."""
@@ -90,17 +106,29 @@ class Receiver:
         if (whole := live.snapshot()) is not None:
             self.push(whole, live)
 
-    def close(self) -> bool:
-        """Send nothing any more; tell whether something was on its way."""
+    def leave(self, config_id: str) -> bool:
+        """Send nothing more for a config; return whether something was on its way."""
+        self.config_ids.discard(config_id)
+        if self._worker is None or self.config_ids:
+            self.is_closed = not self.config_ids
+            return self._worker is not None
         self.is_closed = True
         self._waiting.clear()
-        return self._worker is not None and self._worker.cancel()
+        return self._worker.cancel()
+
+    def has_taken(self, version: int) -> bool:
+        """Return whether a version of the task, 0 if it is not stored, was or is being sent."""
+        if not version:
+            return self._knows_task
+        return self._worker is not None and version <= self.owed_version
 
     async def _work(self) -> None:
         try:
             while self._waiting:
-                body = self._body(take_next(self._waiting))
-                outcome = await self._outbox.deliver(self.target, body)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._options.interval_seconds):
+                        await self._is_settled.wait()
+                outcome = await self._outbox.deliver(self.target, self._take)
                 if outcome is Outcome.REFUSED:
                     self.is_closed = True
                     self._waiting.clear()
@@ -108,42 +136,59 @@ class Receiver:
                     self._catch_up()
                 if self.owed_version and not self._waiting:
                     await self._settle()
+        except BaseException:  # what was to be sent is made up by what comes later
+            self._miss()
+            raise
         finally:
             self._worker = None
-            if self._waiting:
-                self._miss()
 
     def _catch_up(self) -> None:
         has_more = bool(self._waiting)
         self._miss()
-        if has_more and self._live is not None and (whole := self._live.snapshot()) is not None:
+        if has_more and (whole := self._stored()) is not None:
             self._waiting.append(whole)
             self._knows_task = True
 
     async def _settle(self) -> None:
         """Have everything forgotten that was sent, or given up, up to now."""
         assert self._live is not None  # noqa: S101 - whose version it is
-        item = self._owed(self._live, self.owed_version)
-        await self._ledger.settle(item)
-        if self.owed_version == item.version:
+        version = self.owed_version
+        await self._settle_version(self._live, version)
+        if self.owed_version == version:
             self.owed_version = 0
 
-    def _put_off(self, live: LiveTask) -> None:
-        if self.owed_version:
-            self._ledger.put_off([self._owed(live, self.owed_version)])
+    async def _settle_version(self, live: LiveTask, version: int) -> None:
+        await asyncio.gather(*map(self._ledger.settle, self._owed(live, version)))
 
-    def _owed(self, live: LiveTask, version: int) -> Undelivered:
-        return Undelivered(live.owner, live.task_id, self.target.config.id, version)
+    def _owed(self, live: LiveTask, version: int) -> list[Undelivered]:
+        return [
+            Undelivered(live.owner, live.task_id, config_id, version)
+            for config_id in self.config_ids
+        ]
 
     def _miss(self) -> None:
         self._waiting.clear()
         self._knows_task = False
 
-    def _body(self, update: AnyUpdate) -> bytes:
+    def _take(self) -> bytes:
+        """Return the next notification."""
+        update = take_next(self._waiting)
+        is_whole = isinstance(update, Update) and isinstance(update.event, Task)
+        is_better = self._waiting and (is_whole or self._is_settled.is_set())
+        if is_better and (whole := self._stored()) is not None:
+            self._waiting.clear()
+            update = whole
         if self.target.is_v03:
             assert isinstance(update.event, Task)  # noqa: S101 - only those are taken
             return model_to_json(to_compat_task(update.event))
         return update.json()
+
+    def _stored(self) -> Update | None:
+        """Return the whole task, None while it may have a state that is not stored yet."""
+        live = self._live
+        if live is None or live.page.is_saving or live.page.is_lost:
+            return None
+        return live.snapshot()
 
 
 def _is_state(update: AnyUpdate) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import httpx
 from a2a.types import TaskPushNotificationConfig
@@ -14,7 +16,8 @@ _V03 = "#a2a-0.3"
 """Ends a stored URL whose receiver came over A2A 0.3. Fragments are never sent."""
 
 
-class Target(NamedTuple):
+@dataclass(frozen=True)
+class Target:
     """A push notification config, and the version of the protocol its receiver came over."""
 
     config: TaskPushNotificationConfig
@@ -34,13 +37,23 @@ class Target(NamedTuple):
             stored.url += _V03
         return stored
 
-    @property
-    def host(self) -> str:
-        """The host of the URL."""
-        return httpx.URL(self.config.url).host
+    @cached_property
+    def url(self) -> httpx.URL:
+        """The address."""
+        return httpx.URL(self.config.url)
 
+    @property
+    def origin(self) -> tuple[str, str, int | None]:
+        """The scheme, host and port of the URL: the server that is called."""
+        return self.url.scheme, self.url.host, self.url.port
+
+    def is_same(self, other: Target) -> bool:
+        """Return whether the notifications of both are the same requests."""
+        return (self.url, self.headers) == (other.url, other.headers)
+
+    @cached_property
     def headers(self) -> dict[str, str]:
-        """Return the headers of every notification (A2A 1.0, section 4.3.3).
+        """The headers of every notification (A2A 1.0, section 4.3.3).
 
         The token's header is that of A2A 0.3 and a2a-sdk; 1.0 names none.
         """
