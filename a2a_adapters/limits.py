@@ -31,8 +31,9 @@ class Limits:
             database: after that others take over its tasks.
         sweep_seconds: How often tasks of such processes are looked for.
         finished_bytes: How much memory these may take; those of one owner half of that.
-        running_bytes: How much the messages that are being answered and the tasks that wait for
-            their callers may take; those of one owner half of that.
+        running_bytes: How much the messages that are being answered, what their agents have said
+            beyond 64 KiB each, and the tasks that wait for their callers may take; those of one
+            owner half of that.
         conversations: How many conversations are remembered.
         history_messages: How many messages of each conversation are remembered.
         history_bytes: How large what is remembered of all conversations may be; in a database what

@@ -39,7 +39,7 @@ from a2a_adapters.executor.files import FileFetcher
 from a2a_adapters.executor.history import MemoryHistory, StoredHistory
 from a2a_adapters.executor.interrupted import NO_LONGER_WAITING, Earlier, cut_off, is_too_late
 from a2a_adapters.executor.parked import AdapterEvents, ParkedRuns
-from a2a_adapters.executor.queue import TextQueue
+from a2a_adapters.executor.queue import AnswersTooLargeError, TextQueue
 from a2a_adapters.executor.run import Run
 from a2a_adapters.executor.writer import TaskWriter, question_parts
 from a2a_adapters.limits import Limits
@@ -133,7 +133,7 @@ class AdapterExecutor(AgentExecutor):
         except ConcurrentTaskModificationError:
             run.leave()
             raise
-        except (TimeLimitError, ResumeError) as error:
+        except (TimeLimitError, ResumeError, AnswersTooLargeError) as error:
             await self._fail(run, error, str(error))
         except BaseException as error:  # nothing may reach the wire, nor sys.exit() end the server
             is_closed = not runs_now(run.task)  # this coroutine itself

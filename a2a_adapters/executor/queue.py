@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from a2a.types import TaskStatus
 
 
+class AnswersTooLargeError(Exception):
+    """There is no room for more of an answer beside the others. The text is for the caller."""
+
+
 class TextQueue(EventQueue):
     """The runtime's event queue: it joins chunks of text itself, and knows who has to wait."""
 
@@ -20,7 +24,11 @@ class TextQueue(EventQueue):
 
     @abstractmethod
     async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
-        """Append `text` to the text artifact, which the first chunk creates."""
+        """Append `text` to the text artifact, which the first chunk creates.
+
+        Raises:
+            AnswersTooLargeError: There is no room for it.
+        """
 
     @abstractmethod
     async def keep(self, kind: str, body: bytes) -> None:

@@ -36,6 +36,12 @@ if TYPE_CHECKING:
 
 _UPDATES_PER_TURN = 32
 
+_UNCOUNTED_BYTES = 64 * 1024
+"""How much of an answer is counted at a time."""
+
+_CHUNK_BYTES = 64
+"""What a chunk takes beside its text."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -55,6 +61,7 @@ class LiveTask:
         user: Whose task it is.
         page: Where its states are saved.
         on_end: Told once, when the task has ended.
+        grow: Asked for room for so many more bytes of what the agent answers.
         task: Its stored state, if it has one.
     """
 
@@ -65,8 +72,13 @@ class LiveTask:
         user: User,
         page: Page,
         on_end: Callable[[LiveTask], None],
+        grow: Callable[[LiveTask, int], None],
         task: Task | None = None,
     ) -> None:
+        self._grow = grow
+        self._uncounted = 0
+        self.grown = 0
+        """How many bytes of its answer are counted as running."""
         self.task_id = task_id
         self.context_id = context_id
         self.user = user
@@ -178,6 +190,8 @@ class LiveTask:
         if self._text is not None and _ends_task(event):
             self._publish(self._text.next("", last=True), self.subscribers)
             self._end_text()
+        if isinstance(event, TaskArtifactUpdateEvent):
+            self._count(event.ByteSize())
         self._snapshot = None
         self._fold(event)
         await self._tell(event, kept)
@@ -215,6 +229,7 @@ class LiveTask:
         """Append to a text artifact, creating it with its first chunk."""
         if self.is_over or self._artifacts is None:
             return
+        self._count(len(text))
         stream = self._text
         update: AnyUpdate
         if stream is None or stream.artifact_id != artifact_id:
@@ -233,6 +248,17 @@ class LiveTask:
         self._updates += 1
         if self._updates % _UPDATES_PER_TURN == 0:
             await self._let_others_run()
+
+    def _count(self, size: int) -> None:
+        """Count more of the answer, in steps: small answers are never too much.
+
+        Raises:
+            AnswersTooLargeError: There is no room for it beside what runs and waits.
+        """
+        self._uncounted += size + _CHUNK_BYTES
+        if self._uncounted > _UNCOUNTED_BYTES:
+            size, self._uncounted = self._uncounted, 0  # first: its end has to be told as well
+            self._grow(self, size)
 
     async def take_back(self, artifacts: int) -> None:
         """Drop all artifacts but the first ones, and show the task anew."""

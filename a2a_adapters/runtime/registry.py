@@ -14,6 +14,7 @@ from a2a.types import Task
 from a2a.utils.errors import TaskNotFoundError
 
 from a2a_adapters.concurrency import Background, shielded
+from a2a_adapters.executor.queue import AnswersTooLargeError
 from a2a_adapters.observability.requests import CURRENT
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import StorageUnavailableError
@@ -40,6 +41,8 @@ _PAUSES = (0.1, 1.0, 5.0, 30.0)
 
 _SAVE_SECONDS = 4.0
 """How long a list of tasks waits for what is not saved yet."""
+
+_TOO_LARGE = "The answer is too large beside all others that are being written; try again later."
 
 _LEFT_BEHIND = "The server was stopped while it worked on this task; please start a new one."
 
@@ -95,7 +98,9 @@ class LiveTasks:
         joins = bool(message.context_id)
         if not joins:
             message.context_id = new_uuid()
-        live = LiveTask(message.task_id, message.context_id, context.user, page, self._on_end)
+        live = LiveTask(
+            message.task_id, message.context_id, context.user, page, self._on_end, self.grow
+        )
         live.joins = joins
         if (record := CURRENT.get()) is not None:
             record.note_task(live.task_id, live.context_id, live.owner)
@@ -163,7 +168,7 @@ class LiveTasks:
     async def _revived(self, stored: StoredTask, context: ServerCallContext) -> LiveTask:
         page = self._journal.page(context, stored)
         task = stored.task
-        live = LiveTask(task.id, task.context_id, context.user, page, self._on_end, task)
+        live = LiveTask(task.id, task.context_id, context.user, page, self._on_end, self.grow, task)
         if self._attach and not live.is_over:
             await self._attach(live)
         return live
@@ -341,6 +346,17 @@ class LiveTasks:
             self.room.take(live.owner, size)
         if len(self._expiries) > self._limits.waiting_tasks or not self.room.has(live.owner):
             self.end_oldest_waiting(live.owner)
+
+    def grow(self, live: LiveTask, size: int) -> None:
+        """Count so many more bytes of what an agent answers, until its run has ended.
+
+        Raises:
+            AnswersTooLargeError: There is no room for them.
+        """
+        if not self.room.take_if_there(live.owner, size):
+            self.end_oldest_waiting(live.owner)
+            raise AnswersTooLargeError(_TOO_LARGE)
+        live.grown += size
 
     def end_oldest_waiting(self, owner: str) -> None:
         """End the task that has waited longest for its caller, to make room for the owner.

@@ -154,6 +154,8 @@ class Runs:
         self._messages.ended(run.accepted)
         self._figures.end(run)
         run.live.runs.discard(execution)
+        size += run.live.grown
+        run.live.grown = 0
         self._live.room.take(run.live.owner, -size)
         self._live.release(run.live)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ from a2a_adapters.security.refusals import Refusal, refuse
 from a2a_adapters.serving.agents import ServedAgents
 from a2a_adapters.serving.card import check_public
 from a2a_adapters.serving.entrance import Entrance
-from a2a_adapters.serving.garbage import settled
+from a2a_adapters.serving.garbage import give_back_memory, settled
 from a2a_adapters.serving.opening import is_closed, opened
 from a2a_adapters.serving.options import ServerOptions
 
@@ -108,10 +109,12 @@ def build_app(
             agents, routes = at_once or made(ready)
             let_in(app, agents, routes)
             await agents.start()
+            trimming = asyncio.create_task(give_back_memory())
             try:
                 with settled():
                     yield
             finally:
+                trimming.cancel()
                 await agents.aclose()
 
     app = Starlette(middleware=_middleware(url, options, calls), lifespan=lifespan)

@@ -98,6 +98,53 @@ async def test_a_server_that_is_full_of_running_messages_is_busy():
                 pass
 
 
+async def test_answers_that_are_being_written_count_as_running():
+    gate = asyncio.Event()
+
+    async def talk(text):
+        if text == "short":
+            yield "short"
+            return
+        for _ in range(20):
+            yield "x" * 10 * KIB
+        await gate.wait()
+
+    options = ServerOptions(limits=Limits(running_bytes=500 * KIB), authentication=TOKENS)
+    async with serving(talk, options=options) as http:
+
+        async def begin(headers):
+            message = {**say("long"), "configuration": {"returnImmediately": True}}
+            return (await call(http, "SendMessage", message, headers))["result"]["task"]["id"]
+
+        async def task(task_id, headers):
+            return (await call(http, "GetTask", {"id": task_id}, headers))["result"]
+
+        async def written(task_id, headers):
+            async with asyncio.timeout(60):
+                while True:
+                    found = await task(task_id, headers)
+                    text = "".join(
+                        part["text"]
+                        for artifact in found.get("artifacts", [])
+                        for part in artifact["parts"]
+                    )
+                    has_ended = found["status"]["state"] == "TASK_STATE_FAILED"
+                    if has_ended or len(text) == 200 * KIB:
+                        return found["status"]["state"], found["status"].get("message")
+
+        assert (await written(await begin(ANN), ANN))[0] == "TASK_STATE_WORKING"
+        state, message = await written(await begin(ANN), ANN)
+        assert state == "TASK_STATE_FAILED"
+        assert "too large beside all others" in message["parts"][0]["text"]
+        assert (await written(await begin(BOB), BOB))[0] == "TASK_STATE_WORKING"
+        short = await call(http, "SendMessage", say("short"), ANN)
+        assert short["result"]["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
+        gate.set()
+        async with asyncio.timeout(60):
+            while (await written(await begin(ANN), ANN))[0] == "TASK_STATE_FAILED":
+                pass
+
+
 async def test_tasks_that_wait_make_room_for_others():
     async with serving(ask, options=limited(running_bytes=100 * KIB)) as http:
 
