@@ -6,14 +6,28 @@ import asyncio
 from functools import partial
 
 import pytest
+from a2a.types import TaskState
 from a2a_adapters_autogen import MemoryStateStore, adapt
 from autogen_agentchat.agents import UserProxyAgent
 from autogen_agentchat.base import Handoff
-from autogen_agentchat.conditions import HandoffTermination, TextMentionTermination
+from autogen_agentchat.conditions import (
+    HandoffTermination,
+    MaxMessageTermination,
+    TextMentionTermination,
+)
 from autogen_agentchat.messages import HandoffMessage
 from autogen_agentchat.teams import RoundRobinGroupChat, SelectorGroupChat, Swarm
+from google.protobuf import json_format
 
-from a2a_adapters import File, InputRequired, InvalidInputError, Rejected
+from a2a_adapters import (
+    File,
+    InputRequired,
+    InvalidInputError,
+    Rejected,
+    ServerOptions,
+    build_app,
+)
+from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.autogen.support import Custom, agent, answer, ask, calling, only, request
 from tests.plugins.restarts import Process
 
@@ -112,6 +126,40 @@ async def test_a_user_proxy_is_answered_after_a_restart(url, make):
         await ask(adapter, "APPROVE", resuming=True)
         third = only(await ask(adapter, "again", task_id="t2"), InputRequired)
     assert third.prompt.startswith("draft 4 after again")
+
+
+def approved():
+    """Return a team that ends when the user approves, and after five messages at most."""
+    writer = Custom(lambda heard: f"the draft after {heard[-1]}", "writer")
+    ends = TextMentionTermination("APPROVE", sources=["human"]) | MaxMessageTermination(5)
+    return RoundRobinGroupChat([writer, UserProxyAgent("human")], termination_condition=ends)
+
+
+async def said_in(storage, target, texts):
+    """Return the states and texts of a task to which these messages are sent."""
+    app = build_app(target, options=ServerOptions(storage=storage))
+    said = []
+    async with running(app) as url, connect(url) as client:
+        task_id = ""
+        for text in texts:
+            task = await send(client, user_message(text, task_id=task_id))
+            task_id = task.id
+            question = [part.text for part in task.status.message.parts]
+            about = json_format.MessageToDict(task.metadata)
+            said.append((task.status.state, question, answer_of(task), about))
+    return said
+
+
+@pytest.mark.parametrize("final", ["last", "all"])
+@pytest.mark.parametrize(
+    "texts", [["write", "APPROVE"], ["write", "shorter", "APPROVE"], ["write", "shorter", "again"]]
+)
+async def test_the_answer_is_the_same_with_and_without_a_storage(url, texts, final):
+    target = adapt(approved, final=final)
+    in_memory = await said_in("memory:", adapt(approved, final=final), texts)
+    assert in_memory[-1][0] == TaskState.TASK_STATE_COMPLETED
+    assert "the draft" in in_memory[-1][2]
+    assert await said_in(url, target, texts) == in_memory
 
 
 async def test_a_user_proxy_in_a_swarm_hands_back(url):

@@ -27,6 +27,7 @@ from a2a_adapters_autogen.serving.events import Final, Telling
 from a2a_adapters_autogen.serving.input import TaskReader, answer_text, check_sight, handed_back
 from a2a_adapters_autogen.serving.memory import Memory, Question, Remembered, State
 from a2a_adapters_autogen.serving.run import Asked, Run, Task
+from a2a_adapters_autogen.serving.runners import recount, said_since
 from a2a_adapters_autogen.serving.source import BusyError, Fresh, Shared, Source
 from a2a_adapters_autogen.serving.states import (
     MemoryStateStore,
@@ -37,7 +38,7 @@ from a2a_adapters_autogen.serving.states import (
 from a2a_adapters_autogen.serving.suspending import proxy_says, suspended
 
 if TYPE_CHECKING:
-    from autogen_agentchat.messages import BaseChatMessage, HandoffMessage
+    from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, HandoffMessage
     from pydantic import BaseModel
 
     from a2a_adapters import OutboundPolicy, StateStorage
@@ -221,8 +222,9 @@ class AutoGenAdapter(Adapter):
     def _start(self, begin: _Begin) -> Run:
         (known, messages), question = begin, begin.known.question
 
-        def task(runner: Runner) -> Task:
+        async def task(runner: Runner) -> Task:
             check_sight(messages, runner)
+            await recount(runner, _said_before(runner, known))
             if question and not question.prompt and isinstance(runner, Swarm):
                 return handed_back(messages, question)
             return messages
@@ -231,13 +233,15 @@ class AutoGenAdapter(Adapter):
 
     def _telling(self, run: Run, request: AgentRequest, known: Remembered) -> Telling:
         assert run.runner is not None  # noqa: S101 - it has told an event
-        return Telling(
+        telling = Telling(
             run.runner,
             final=self._final,
             strip_terminate=self._strip_terminate,
             wants_progress=request.wants_progress,
             usage=known.question.usage if known.question else (0, 0),
         )
+        telling.catch_up(_said_before(run.runner, known))
+        return telling
 
     async def _ask(
         self,
@@ -287,6 +291,14 @@ class AutoGenAdapter(Adapter):
                 yield
         finally:
             self._parked.discard(key)
+
+
+def _said_before(runner: Runner, known: Remembered) -> Sequence[BaseAgentEvent | BaseChatMessage]:
+    """Return what a team said in this run before it was suspended for a user proxy."""
+    question = known.question
+    if question is None or not question.prompt:
+        return ()
+    return said_since(runner, known.state, question.state)
 
 
 def _source_of(target: object, max_messages: int, input_type: type[BaseModel] | None) -> Source:

@@ -14,6 +14,7 @@ from autogen_agentchat.messages import (
 )
 
 from a2a_adapters import JSON, AgentEvent, InputRequired, TaskMetadata, TextDelta
+from a2a_adapters_autogen.serving.input import USER
 from a2a_adapters_autogen.serving.output import output_of, text_of
 from a2a_adapters_autogen.serving.progress import message_news, news
 from a2a_adapters_autogen.serving.run import Asked, RunEvent
@@ -28,7 +29,7 @@ from a2a_adapters_autogen.serving.runners import (
 from a2a_adapters_autogen.serving.speech import Speech
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 Final: TypeAlias = Literal["last", "all"]
 
@@ -85,6 +86,16 @@ class Telling:
             yield from self._message(event)
         else:
             yield from self._event(event)
+
+    def catch_up(self, said: Iterable[BaseAgentEvent | BaseChatMessage]) -> None:
+        """Take what the run said before it was suspended, which the caller knows already."""
+        usage = self.usage
+        for event in said:
+            if event.source != USER:
+                for _ in self.take(event):
+                    pass
+        self.usage = usage
+        self._speech.begin_anew()
 
     def asking(self, asked: Asked) -> Iterator[InputRequired]:
         """Yield an agent's question, with what was said before it, until it is answered."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -76,7 +76,9 @@ class Run:
         state: The state after a run that has ended.
     """
 
-    def __init__(self, source: Source, state: State | None, task: Callable[[Runner], Task]) -> None:
+    def __init__(
+        self, source: Source, state: State | None, task: Callable[[Runner], Awaitable[Task]]
+    ) -> None:
         self.runner: Runner | None = None
         self.state = state
         self._source = source
@@ -125,7 +127,7 @@ class Run:
         async with self._source.use(self.state) as runner:
             self.runner = runner
             events = runner.run_stream(
-                task=list(self._make_task(runner)),
+                task=list(await self._make_task(runner)),
                 cancellation_token=self._token,
                 output_task_messages=False,
             )

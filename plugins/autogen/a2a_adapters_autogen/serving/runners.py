@@ -23,8 +23,9 @@ from a2a_adapters import TargetError
 from a2a_adapters_autogen.serving.questions import caller_input
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage
     from pydantic import BaseModel
 
     from a2a_adapters_autogen.serving.memory import State
@@ -163,6 +164,21 @@ async def restore(runner: Runner, state: State) -> None:
     await runner.load_state(state["state"])
 
 
+def said_since(
+    runner: Runner, before: State | None, after: State
+) -> list[BaseAgentEvent | BaseChatMessage]:
+    """Return the messages and events that a team's thread gained between two of its states."""
+    create = runner._message_factory.create  # type: ignore[union-attr]  # noqa: SLF001
+    return [create(message) for message in _thread(after)[len(_thread(before)) :]]
+
+
+async def recount(runner: Runner, said: Sequence[BaseAgentEvent | BaseChatMessage]) -> None:
+    """Show a team's termination condition what was said before: `save_state` leaves that out."""
+    condition = getattr(runner, "_termination_condition", None)
+    if condition is not None and said:
+        await condition(said)
+
+
 async def reset(runner: Runner) -> None:
     """Forget the last run; termination conditions count anew."""
     for member in (runner, *_hidden(runner).values()):
@@ -189,6 +205,11 @@ def running_tasks(runner: Runner) -> list[asyncio.Task[Any]]:
     """Return the tasks in which the teams in it let their agents work."""
     runtimes = (getattr(member, "_runtime", None) for member in family(runner))
     return [task for runtime in runtimes for task in getattr(runtime, "_background_tasks", ())]
+
+
+def _thread(state: State | None) -> Sequence[Mapping[str, Any]]:
+    agents = state["state"]["agent_states"].values() if state else ()
+    return next((agent["message_thread"] for agent in agents if "message_thread" in agent), ())
 
 
 def _hidden(runner: Runner) -> dict[str, Runner]:
