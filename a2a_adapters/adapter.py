@@ -230,6 +230,14 @@ class Adapter(ABC):
         """
         raise ResumeError("The server was stopped; please start a new task.")
 
+    async def had_effect(self, request: AgentRequest) -> bool:  # noqa: ARG002 - few can tell
+        """Whether the run that `resume` would go on with did anything before its process died.
+
+        If not, its death is not held against the task, which is otherwise failed once it has lost
+        too many processes.
+        """
+        return True
+
     async def open(self, storage: StateStorage) -> None:  # noqa: B027 - most store nothing
         """Take where the server keeps states, to keep this adapter's own there.
 

@@ -269,6 +269,8 @@ class AdapterExecutor(AgentExecutor):
         events = self.adapter.resume(run.request)
         assert run.queue is not None  # noqa: S101 - nobody but our runtime resumes
         await run.queue.take_back(cut.artifacts)
+        if await self.adapter.had_effect(run.request):
+            await run.queue.count_attempt()
         run.writer.follow(cut.artifacts)
         return events
 
@@ -379,10 +381,8 @@ class AdapterExecutor(AgentExecutor):
             run.turn.leave()
         run.calls.end()
         run.calls.count(1)
-        logger.warning(
-            "task %s was stopped, but its agent goes on; what it says is dropped",
-            run.request.task_id,
-        )
+        what = "task %s was stopped, but its agent goes on; what it says is dropped"
+        logger.warning(what, run.request.task_id)
         if reason:
             failing = self._fail(run, TimeLimitError(reason), reason)
             in_background(failing).add_done_callback(let_fail)

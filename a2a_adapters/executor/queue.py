@@ -39,6 +39,10 @@ class TextQueue(EventQueue):
         """Drop all of the task's artifacts but the first ones."""
 
     @abstractmethod
+    async def count_attempt(self) -> None:
+        """Note that another attempt at a message begins, before it does."""
+
+    @abstractmethod
     def waits(self) -> None:
         """Note that the message waits for its turn."""
 

@@ -274,6 +274,10 @@ class Run(TextQueue):
         if not self.is_left:
             await self.live.take_back(artifacts)
 
+    async def count_attempt(self) -> None:
+        """Note that another attempt at the message begins."""
+        await self.accepted.storage.count_attempt(self.live.owner, self.live.task_id)
+
     async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
         """Append `text` to the text artifact, which the first chunk creates."""
         if not self.is_left:
@@ -350,6 +354,9 @@ class CancelQueue(TextQueue):
     async def take_back(self, artifacts: int) -> None:
         """Drop all of the task's artifacts but the first ones."""
         await self._live.take_back(artifacts)
+
+    async def count_attempt(self) -> None:
+        """Do nothing: a cancellation is none."""
 
     async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
         """Append `text` to the text artifact, which the first chunk creates."""

@@ -50,7 +50,9 @@ class LeftTask(NamedTuple):
     owner: str
     stored: StoredTask
     takeovers: int = 0
-    """How many processes have ended without handing it over."""
+    """How many processes have died with it."""
+    attempts: int = 0
+    """How many of these had gone on with it after another one; see `count_attempt`."""
     process: str = ""
     """The name of the one that had it, if it is known."""
 
@@ -176,6 +178,9 @@ class AgentStorage(StateStorage):
         So are those that a process has handed over.
         Among them are those that wait for an answer only such a process could take.
         """
+
+    async def count_attempt(self, owner: str, task_id: str) -> None:
+        """Note that a task that was left behind is gone on with; a hand-over takes that back."""
 
     @property
     def has_left_behind(self) -> bool:

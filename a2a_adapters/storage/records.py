@@ -13,7 +13,7 @@ from a2a_adapters.storage.bulk import Rows
 from a2a_adapters.storage.commit import Write
 from a2a_adapters.storage.interface import LeftTask, UsedMessage
 from a2a_adapters.storage.lease import living
-from a2a_adapters.storage.schema import key, messages, processes, tasks
+from a2a_adapters.storage.schema import is_task, key, messages, processes, tasks
 from a2a_adapters.storage.state_rows import SaveState
 from a2a_adapters.storage.task_rows import ANYBODY, HANDED_OVER, DeleteTask, SaveTask, stored
 from a2a_adapters.storage.turns import Joining, is_running
@@ -189,6 +189,28 @@ class ForgetMessage(Write):
         return await DeleteTask.execute(connection, [write.task for write in writes])
 
 
+_ATTEMPT = 100
+"""What an attempt adds to a task's `epoch`; a takeover adds one."""
+
+
+class CountAttempt(Write):
+    """Counts an attempt at a task that was left behind."""
+
+    def __init__(self, agent: str, owner: str, task_id: str) -> None:
+        self.key = ("attempt", key(agent), key(owner), key(task_id))
+        self._place = (agent, owner, task_id)
+
+    @classmethod
+    async def execute(
+        cls, connection: AsyncConnection, writes: Sequence[CountAttempt]
+    ) -> Sequence[object]:
+        """Count them one by one: it is rare."""
+        for write in writes:
+            counted = update(tasks).where(*is_task(*write._place))  # noqa: SLF001
+            await connection.execute(counted.values(epoch=tasks.c.epoch + _ATTEMPT))
+        return [None] * len(writes)
+
+
 class TakeOver(Write):
     """Makes the tasks of processes that are gone this process's own."""
 
@@ -224,12 +246,13 @@ class TakeOver(Write):
             is_left.append(~_more_comes(connection.dialect.name))
         names = await _names(connection, is_left)
         is_handed_over = tasks.c.process.startswith(HANDED_OVER)
+        taken_back = case((tasks.c.epoch >= _ATTEMPT, -_ATTEMPT), else_=0)
         statement = (
             update(tasks)
             .where(*is_left)
             .values(
                 process=self._process_id,
-                epoch=tasks.c.epoch + case((is_handed_over, 0), else_=1),
+                epoch=tasks.c.epoch + case((is_handed_over, taken_back), else_=1),
                 previous=tasks.c.version,
                 version=tasks.c.version + 1,
             )
@@ -237,7 +260,8 @@ class TakeOver(Write):
         )
         rows = await connection.execute(statement)
         for row in rows:
-            left = LeftTask(row.owner_name.decode(), stored(row), row.epoch)
+            attempts, takeovers = divmod(row.epoch, _ATTEMPT)
+            left = LeftTask(row.owner_name.decode(), stored(row), takeovers, attempts)
             place = row.owner_name + b"\0" + left.stored.task.id.encode()
             self._taken[place] = left._replace(process=names.get(key(left.stored.task.id), ""))
         return list(self._taken.values())

@@ -25,7 +25,7 @@ from a2a_adapters.storage.interface import (
 from a2a_adapters.storage.lease import LEASE_SECONDS
 from a2a_adapters.storage.outlasting import OutlastingWrite
 from a2a_adapters.storage.places import Places
-from a2a_adapters.storage.records import AcceptMessage, ForgetMessage, TakeOver
+from a2a_adapters.storage.records import AcceptMessage, CountAttempt, ForgetMessage, TakeOver
 from a2a_adapters.storage.retention import names_elsewhere, prune_agent
 from a2a_adapters.storage.schema import states
 from a2a_adapters.storage.sql_push import SaveConfig, SqlPushStore
@@ -166,6 +166,10 @@ class SqlAgentStorage(AgentStorage):
         """Return the tasks that processes which are gone had begun; from now on they are ours."""
         found: Sequence[LeftTask] = await self._take_over.result()
         return found
+
+    async def count_attempt(self, owner: str, task_id: str) -> None:
+        """Note that a task that was left behind is gone on with."""
+        await self._database.write(CountAttempt(self._agent, owner, task_id))
 
     @property
     def has_left_behind(self) -> bool:

@@ -122,7 +122,7 @@ class SqlTaskStore(PatientTaskStore):
             tasks.c.changed < int(before * 1e9),
         )
         rows = await self._database.read(query.order_by(tasks.c.changed).limit(_SOME))
-        return [LeftTask(row.owner_name.decode(), stored(row), row.epoch) for row in rows]
+        return [LeftTask(row.owner_name.decode(), stored(row)) for row in rows]
 
     def is_anybodys(self, task: Task) -> bool:
         """Tell whether a task waits for an answer that other processes can take as well."""

@@ -37,6 +37,7 @@ class Slow(Adapter):
     def __init__(self):
         self.may_go_on, self.has_begun = asyncio.Event(), asyncio.Event()
         self.calls = []
+        self.has_effect = True
 
     def describe(self):
         return AgentDescription(name="slow", description="Takes its time.")
@@ -46,6 +47,9 @@ class Slow(Adapter):
 
     def resume(self, request):
         return self._run("resume")
+
+    async def had_effect(self, request):
+        return self.has_effect
 
     async def _run(self, how):
         self.calls.append(how)
@@ -277,6 +281,40 @@ async def test_a_task_outlives_any_number_of_restarts(database_url):
             await runtime.aclose()
             calls += adapter.calls
     assert calls == ["stream"] + 5 * ["resume"]
+
+
+async def died(url, *, often):
+    """Have processes take a task over that die with it, without any effect."""
+    for _ in range(often):
+        async with opened(url) as storage:
+            adapter, runtime = served(storage)
+            adapter.has_effect = False
+            await runtime.start()
+            await adapter.has_begun.wait()
+            await killed(storage, runtime)
+
+
+async def test_deaths_before_any_effect_do_not_end_a_task(database_url):
+    task_id = await begin(database_url)
+    await died(database_url, often=5)
+    async with opened(database_url) as storage:
+        adapter, runtime = served(storage)
+        adapter.may_go_on.set()
+        await runtime.start()
+        await until_completed(runtime, task_id)
+        await runtime.aclose()
+
+
+async def test_a_task_that_only_ever_ends_its_processes_is_given_up(database_url, monkeypatch):
+    # There is no other way: the limit is no option, and it takes long to reach.
+    monkeypatch.setattr("a2a_adapters.runtime.takeover._MOST_TAKEOVERS", 3)
+    task_id = await begin(database_url)
+    await died(database_url, often=3)
+    async with opened(database_url) as storage:
+        _, runtime = served(storage)
+        await runtime.start()
+        assert await state_of(runtime, task_id) == FAILED
+        await runtime.aclose()
 
 
 async def test_a_task_that_ended_its_processes_is_given_up(database_url):
