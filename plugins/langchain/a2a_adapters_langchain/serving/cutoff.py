@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_core.messages import AIMessage
+from langgraph.constants import START
 from langgraph.types import StateSnapshot
 
 from a2a_adapters import without_reasoning
@@ -86,10 +87,30 @@ def has_begun(state: StateSnapshot, request: AgentRequest) -> bool:
     return (state.metadata or {}).get("task_id") == request.task_id
 
 
+async def has_started(graph: Any, state: StateSnapshot) -> bool:
+    """Whether a node's turn has come in a run, and not only LangGraph's own first step."""
+    if (state.metadata or {}).get("source") != "input":
+        return True
+    if START in graph.nodes:
+        return False
+    found = await graph.checkpointer.aget_tuple(state.config)  # a workflow's tasks have no steps
+    return bool(found and found.pending_writes)
+
+
 async def position_of(graph: Any, config: RunnableConfig) -> str:
-    """Return where a graph has come to, in other words for every answer that a node has taken."""
+    """Return how far a graph has come: it differs once a node took an answer or finished."""
     state = await graph.aget_state(_plain(config), subgraphs=True)
-    return f"{_checkpoint_id(state)}:{await _answers_taken(graph.checkpointer, state)}"
+    return await _position(graph.checkpointer, state)
+
+
+async def is_asking(graph: Any, config: RunnableConfig) -> bool:
+    """Whether a graph that was cut off had stopped to ask: all it has left to do waits for that.
+
+    If the state cannot tell, it had not. It then runs on, and asks again: LangGraph keeps an
+    interrupt until its node has finished, also if it was answered.
+    """
+    state = await graph.aget_state(_plain(config), subgraphs=True)
+    return await _is_interrupted(graph.checkpointer, state) or await _at_breakpoint(graph, state)
 
 
 async def cut_off_run(
@@ -125,15 +146,49 @@ def _checkpoint_id(state: StateSnapshot) -> str:
     return str(state.config["configurable"].get("checkpoint_id", ""))
 
 
+async def _position(saver: Any, state: StateSnapshot) -> str:
+    """Return the checkpoint and how many answers and nodes came after it; subgraphs likewise."""
+    finished = len(state.tasks) - len(state.next)
+    position = f"{_checkpoint_id(state)}:{await _answers_taken(saver, state)}:{finished}"
+    inner = [await _position(saver, each) for each in _subgraphs(state.tasks)]
+    return ",".join([position, *inner])
+
+
 async def _answers_taken(saver: Any, state: StateSnapshot) -> int:
     found = await saver.aget_tuple(state.config)
     writes = (found.pending_writes or ()) if found else ()
     taken = [value for _, channel, value in writes if channel == _RESUME]
-    count = sum(len(value) if isinstance(value, list) else 1 for value in taken)
-    for task in state.tasks:
-        if isinstance(task.state, StateSnapshot):
-            count += await _answers_taken(saver, task.state)
-    return count
+    return sum(len(value) if isinstance(value, list) else 1 for value in taken)
+
+
+async def _is_interrupted(saver: Any, state: StateSnapshot) -> bool:
+    """Whether every unfinished node waits at an interrupt that has no answer."""
+    asking = sum(bool(task.interrupts) for task in state.tasks)
+    if not asking or asking < len(state.next) or await _answers_taken(saver, state):
+        return False
+    inner = _subgraphs(task for task in state.tasks if task.interrupts)
+    return all([await _is_interrupted(saver, each) for each in inner if each.tasks])
+
+
+async def _at_breakpoint(graph: Any, state: StateSnapshot) -> bool:
+    """Whether a graph stopped before or after a node (`interrupt_before`, `interrupt_after`)."""
+    if not state.next or len(state.next) < len(state.tasks):
+        return False
+    if _names(state, graph.interrupt_before_nodes):
+        return True
+    if not graph.interrupt_after_nodes or state.parent_config is None:
+        return False
+    return _names(await graph.aget_state(state.parent_config), graph.interrupt_after_nodes)
+
+
+def _names(state: StateSnapshot, nodes: Sequence[str] | Literal["*"]) -> bool:
+    """Whether one of these nodes is among those of a step; `*` is all but LangGraph's own."""
+    names = {task.name for task in state.tasks} - {START}
+    return bool(names if nodes == "*" else names.intersection(nodes))
+
+
+def _subgraphs(tasks: Iterable[PregelTask]) -> list[StateSnapshot]:
+    return [task.state for task in tasks if isinstance(task.state, StateSnapshot)]
 
 
 def _texts(result: object) -> Iterator[tuple[str, bool]]:

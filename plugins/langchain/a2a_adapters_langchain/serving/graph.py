@@ -33,6 +33,8 @@ from a2a_adapters_langchain.serving.cutoff import (
     CutOffRun,
     cut_off_run,
     has_begun,
+    has_started,
+    is_asking,
     position_of,
 )
 from a2a_adapters_langchain.serving.interrupts import (
@@ -165,6 +167,14 @@ class GraphAdapter(Adapter):
         value = None if request.resuming else self._input(request)
         return self._answer(value, request, is_resumed=True)
 
+    async def had_effect(self, request: AgentRequest) -> bool:
+        """Whether a node ran since the message, or may have: LangGraph stored that one was next."""
+        thread = self._thread({"configurable": {"thread_id": self._threads.key(request)}})
+        state = await thread.graph.aget_state(thread.config)
+        if not has_begun(state, request) or await self._position(thread) == _asked_at(request):
+            return False
+        return await has_started(thread.graph, state)
+
     async def abandon(self, request: AgentRequest) -> None:
         """Close the conversation's open question, so that it can go on."""
         key = self._threads.key(request)
@@ -232,12 +242,12 @@ class GraphAdapter(Adapter):
             return None
         position = await self._position(thread)
         begin: object = None
-        if position == request.resume_metadata.get(POSITION):  # the answer was not taken yet
+        if position == _asked_at(request):  # the answer was not taken yet
             begin = await self._begin(None, request, thread)
-        elif waits(state, has_breakpoints=self._has_breakpoints):
-            begin = question(state, _usage_so_far(request), position=position)
-        elif not state.next:
+        elif not state.tasks:  # `next` lacks those whose writes are stored, but not applied yet
             begin = FINISHED
+        elif await is_asking(thread.graph, thread.config):
+            begin = question(state, _usage_so_far(request), position=position)
         return await cut_off_run(thread.graph, thread.config, request, state, begin)
 
     async def _new_turn(
@@ -249,7 +259,7 @@ class GraphAdapter(Adapter):
         """
         if waits(state, has_breakpoints=self._has_breakpoints) and await request.others_wait():
             return STILL_WAITING
-        if state.next:
+        if state.tasks:
             await self._repair(thread)
         return value
 
@@ -318,6 +328,11 @@ def _refuse_missing_context(graph: Any) -> None:
             f"the graph's context needs {', '.join(required)}: serve "
             "adapt(graph, context=lambda request: ...)"
         )
+
+
+def _asked_at(request: AgentRequest) -> JSON:
+    """Return how far the graph had come when it asked what a message answers."""
+    return request.resume_metadata.get(POSITION)
 
 
 def _nobody(_: str) -> bool:

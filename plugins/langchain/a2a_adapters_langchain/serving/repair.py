@@ -28,9 +28,9 @@ async def repair_thread(graph: Any, config: RunnableConfig) -> None:
     thread = {"configurable": config["configurable"]}
     try:
         state = await graph.aget_state(thread)
-        if not state.next:
+        if not state.tasks:
             return
-        node = state.next[0]
+        node = state.tasks[0].name
         # Keeps what parallel nodes had finished, which may leave new steps to do.
         await graph.aupdate_state(thread, None, as_node=END)
         state = await graph.aget_state(thread)
