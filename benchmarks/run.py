@@ -23,6 +23,7 @@ import uvloop
 from bindings import bindings
 from concurrency import concurrency, drawn
 from processes import DATA, HERE, Process, interpreter, python, start
+from pushes import pushes
 from sizes import sizes
 from starts import starts
 from storages import storages
@@ -64,6 +65,7 @@ def main() -> None:
     crews(figures, options.rounds)
     tools(figures, options.rounds)
     storages(figures, options.rounds, options.seconds)
+    pushes(figures, options.rounds)
     concurrency(figures, rounds=2)
     text = report.render(figures, names)
     print(text)

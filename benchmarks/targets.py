@@ -99,6 +99,16 @@ TARGETS = [
     Target("PostgreSQL, stream events/s, x memory", stored("stream", "postgresql"), at_least(0.8)),
     Target("SQLite, statements of 1,000 tokens", own("statements", "sqlite"), at_most(20)),
     Target("PostgreSQL, statements of 1,000 tokens", own("statements", "postgresql"), at_most(20)),
+    Target(
+        "SQLite, messages with push configs, x without",
+        own("pushed x plain", "sqlite"),
+        at_least(0.8),
+    ),
+    Target(
+        "PostgreSQL, messages with push configs, x without",
+        own("pushed x plain", "postgresql"),
+        at_least(0.8),
+    ),
     # Calling
     Target("`A2AChatModel.ainvoke`, added to a post", own("added to a call"), at_most(0.5, "ms")),
     Target("`A2AChatModel.astream`, chunks/s", own("called chunks"), at_least(25_000)),

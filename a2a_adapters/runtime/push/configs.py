@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 from a2a.server.tasks.push_notification_config_store import normalize_push_notification_config
 from a2a.utils.errors import InvalidParamsError
 
+from a2a_adapters.concurrency import BoundedMap
 from a2a_adapters.errors import ForbiddenUrlError
 from a2a_adapters.runtime.push.target import Target
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 _LONGEST = 2048
 """How many characters each field of a config may have."""
+
+_URLS = 1024
+_URL_SECONDS = 10.0
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +43,8 @@ class PushConfigs:
         self._options = options
         self._counting: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """Held by whoever adds to a task's configs."""
+        self._allowed: BoundedMap[str, bool] = BoundedMap(_URLS, _URL_SECONDS)
+        """URLs that were allowed a moment ago. Each connection is checked again."""
 
     async def check(
         self, task_id: str, config: TaskPushNotificationConfig, *, is_v03: bool, others: int = 0
@@ -101,8 +107,11 @@ class PushConfigs:
         await self._store.delete_info(task_id, context, config_id)
 
     async def _check_url(self, config: TaskPushNotificationConfig) -> None:
+        if self._allowed.get(config.url):
+            return
         try:
             await self._options.outbound.check(config.url)
+            self._allowed[config.url] = True
         except ForbiddenUrlError as error:
             logger.warning("push notifications of task %s refused: %s", config.task_id, error)
             # Why it is refused would tell a stranger about the network here.

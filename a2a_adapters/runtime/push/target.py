@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import httpx
@@ -40,7 +40,7 @@ class Target:
     @cached_property
     def url(self) -> httpx.URL:
         """The address."""
-        return httpx.URL(self.config.url)
+        return _parsed(self.config.url)
 
     @property
     def origin(self) -> tuple[str, str, int | None]:
@@ -67,6 +67,11 @@ class Target:
         if authentication.scheme and authentication.credentials:
             headers["Authorization"] = f"{authentication.scheme} {authentication.credentials}"
         return headers
+
+
+@lru_cache(maxsize=1024)
+def _parsed(url: str) -> httpx.URL:
+    return httpx.URL(url)
 
 
 def _copy(config: TaskPushNotificationConfig) -> TaskPushNotificationConfig:
