@@ -33,6 +33,7 @@ from a2a_adapters.cli.init import init
 from a2a_adapters.cli.options import Settings, Verbose
 from a2a_adapters.cli.plugins import plugins
 from a2a_adapters.cli.serve import serve
+from a2a_adapters.cli.tasks import tasks
 from a2a_adapters.cli.terminal import echo, guard
 from a2a_adapters.errors import A2AAdaptersError
 
@@ -62,6 +63,7 @@ app.add_typer(task, name="task")
 task.add_typer(push_config, name="push-config")
 app.add_typer(config, name="config")
 app.add_typer(db, name="db")
+app.add_typer(tasks, name="tasks")
 
 
 def _show_version(value: bool) -> None:

@@ -32,7 +32,7 @@ def upgrade(storage: StorageOption) -> None:
     """Make the tables, or bring them up to date. Servers do so when they start."""
 
     async def run() -> None:
-        opened = _open(storage)
+        opened = open_database(storage)
         await opened.start()
         await opened.aclose(1)
 
@@ -45,7 +45,7 @@ def check(storage: StorageOption) -> None:
     from a2a_adapters.storage.migrate import differences  # noqa: PLC0415 - an extra
 
     async def run() -> list[str]:
-        database = _open(storage).database
+        database = open_database(storage).database
         try:
             return await database.looked_at(differences)
         finally:
@@ -66,7 +66,7 @@ def prune(
     from a2a_adapters.storage.retention import prune_all  # noqa: PLC0415 - an extra
 
     async def run() -> int:
-        opened = _open(storage)
+        opened = open_database(storage)
         await opened.start()
         try:
             before = time.time() - days * 86_400
@@ -82,7 +82,7 @@ def export(storage: StorageOption) -> None:
     """Print every task as a line of JSON, with its agent and its owner."""
 
     async def run() -> None:
-        database = _open(storage).database
+        database = open_database(storage).database
         try:
             async for line in _lines(database):
                 echo(line)
@@ -102,7 +102,13 @@ async def _lines(database: Database) -> AsyncGenerator[str]:
         yield json.dumps({"agent": agent, "owner": owner, "task": task}, ensure_ascii=False)
 
 
-def _open(url: str) -> SqlStorage:
+def open_database(url: str) -> SqlStorage:
+    """Return a storage that is a database; nothing is connected yet.
+
+    Raises:
+        ConfigurationError: The URL names no database.
+        MissingExtraError: Its driver is not installed.
+    """
     if url.startswith("memory"):
         raise ConfigurationError("memory: is no database; name one by --storage")
     try:

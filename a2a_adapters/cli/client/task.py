@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # What calls agents costs a second that --help need not wait: it is imported where it is used.
 # ruff: noqa: PLC0415
 
-task = typer.Typer(help="Tasks of an agent.", no_args_is_help=True)
+task = typer.Typer(help="For callers: your own tasks at any agent.", no_args_is_help=True)
 
 TaskArgument = Annotated[
     list[str] | None, typer.Argument(metavar="[AGENT] TASK", show_default=False)
