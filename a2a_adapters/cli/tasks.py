@@ -134,8 +134,8 @@ async def _act(
 
     async with _started(url) as storage:
         for _ in range(_ATTEMPTS):
-            wanted = {"task_id": task_id, "agent": agent, "owner": owner}
-            kept = _only(await find_tasks(storage.database, **wanted), task_id)
+            found = await find_tasks(storage.database, task_id=task_id, agent=agent, owner=owner)
+            kept = _only(found, task_id)
             with suppress(ConcurrentTaskModificationError):
                 await act(storage, kept)
                 return

@@ -38,7 +38,7 @@ async def test_a_shell_is_told_how_to_complete(run):
 
 
 def test_commands_are_completed():
-    variables = {"COMP_WORDS": "a2a-adapters ta", "COMP_CWORD": "1"}
+    variables = {"COMP_WORDS": "a2a-adapters dem", "COMP_CWORD": "1"}
     completed = subprocess.run(
         [Path(sys.executable).parent / "a2a-adapters"],
         env={**os.environ, "_A2A_ADAPTERS_COMPLETE": "complete_bash", **variables},
@@ -47,4 +47,4 @@ def test_commands_are_completed():
         check=False,
         timeout=PATIENCE,
     )
-    assert completed.stdout.split() == ["task"]
+    assert completed.stdout.split() == ["demo-server"]
