@@ -41,13 +41,11 @@ if TYPE_CHECKING:
 
     from a2a.server.context import ServerCallContext
     from a2a.server.routes.common import ServerCallContextBuilder
-    from google.protobuf.message import Message
     from starlette.types import Receive, Scope, Send
 
     from a2a_adapters.bindings.answers import Answers
     from a2a_adapters.bindings.intake import Intake
     from a2a_adapters.bindings.methods import Method
-    from a2a_adapters.bindings.operations import Operation
     from a2a_adapters.protocol.errors import CallId
     from a2a_adapters.runtime import Runtime
 
@@ -72,13 +70,12 @@ class _Call:
         asked: Returns the version that the request asks for.
     """
 
-    __slots__ = ("_asked", "id", "is_notification", "method", "name", "params", "version")
+    __slots__ = ("_asked", "id", "method", "name", "params", "version")
 
     def __init__(self, asked: Callable[[], str]) -> None:
         self._asked = asked
         self.version = _V1
         self.id: CallId = None
-        self.is_notification = False
         self.name = "a request"
         self.method: Method
         self.params: Any
@@ -102,7 +99,7 @@ class _Call:
             raise InvalidRequestError("method must be a string")
         if self.id is None and call_id is not None:
             raise InvalidRequestError("id must be a string or a number")
-        self.is_notification, self.name = "id" not in call, name
+        self.name = name
         if self._asked() != V1:
             self.version = _V03
         method = self.version.methods.get(name)
@@ -112,6 +109,8 @@ class _Call:
         if not isinstance(params, dict):
             raise InvalidParamsError("params must be an object")
         self.method, self.params = method, parsed(method.parse, params)
+        if "id" not in call:  # JSON-RPC would take it for a notification, and A2A has none
+            raise InvalidRequestError("id is missing: every method of A2A has an answer")
 
 
 class JsonRpcEndpoint:
@@ -155,8 +154,6 @@ class JsonRpcEndpoint:
             raise
         except Exception as error:
             told = hidden(error, call.name)
-            if call.is_notification:
-                return _refusal(told, b"", None, 204)
             return _refusal(told, to_json(call.version.error(call.id, told)), JSON)
 
     async def _answer(self, call: _Call, context: ServerCallContext) -> Response:
@@ -164,8 +161,6 @@ class JsonRpcEndpoint:
         if params.tenant:
             context.tenant = params.tenant
         context.state[VERSION_STATE] = call.version.name
-        if call.is_notification:
-            return await self._notice(operation, params, context)
         if operation.large_bytes:
             self._answers.check_room(operation.large_bytes)
         if operation.streams:
@@ -177,15 +172,6 @@ class JsonRpcEndpoint:
         if context.requested_extensions:
             name_extensions(response, self._runtime, context)
         return response
-
-    async def _notice(
-        self, operation: Operation, params: Message, context: ServerCallContext
-    ) -> Response:
-        """Carry out a call without an id, which has no answer (JSON-RPC 2.0, section 4.1)."""
-        result = await operation.run(self._runtime, params, context)
-        if operation.streams:
-            result.close()
-        return Response(status_code=204)
 
     async def _stream(self, call: _Call, context: ServerCallContext) -> Response:
         head = b'data: {"jsonrpc":"2.0","id":' + one_line(call.id) + b',"result":'
@@ -212,8 +198,8 @@ def _unknown(method: str, version: _Version) -> MethodNotFoundError | VersionNot
     return MethodNotFoundError()
 
 
-def _refusal(error: A2AError, body: bytes, media_type: str | None, status: int = 200) -> Response:
+def _refusal(error: A2AError, body: bytes, media_type: str) -> Response:
     """Return an error: HTTP 200 like all of JSON-RPC, unless clients of HTTP should try again."""
     headers = failures.retry_headers(error)
-    status = failures.mapping(error).http_code if headers else status
+    status = failures.mapping(error).http_code if headers else 200
     return Response(body, status, headers, media_type=media_type)

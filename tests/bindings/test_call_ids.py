@@ -6,7 +6,6 @@ import pytest
 
 from tests.bindings.support import (
     V1,
-    call,
     old_say,
     rpc,
     say,
@@ -35,33 +34,26 @@ async def test_any_number_is_an_id(http, number):
         assert (await http.post("/", json=body, headers=headers)).json()["id"] == number
 
 
-NOTIFICATIONS = [
-    ("SendMessage", say("a"), V1),
-    ("SendStreamingMessage", say("a"), V1),
-    ("message/send", old_say("a"), {}),
-    ("message/stream", old_say("a"), {}),
+WITHOUT_ID = [
+    ("SendMessage", say("a"), V1, -32600),
+    ("SendStreamingMessage", say("a"), V1, -32600),
+    ("message/send", old_say("a"), {}, -32600),
+    ("message/stream", old_say("a"), {}, -32600),
+    ("GetTask", {"id": "none"}, V1, -32600),
+    ("SendMessage", {"message": 1}, V1, -32602),
+    ("Unknown", {}, V1, -32601),
+    ("unknown", {}, {}, -32601),
+    ("SendMessage", {}, version("9.9"), -32009),
 ]
 
 
-@pytest.mark.parametrize(("method", "params", "headers"), NOTIFICATIONS)
-async def test_a_call_without_an_id_is_carried_out_and_not_answered(
-    http, agent, method, params, headers
-):
+@pytest.mark.parametrize(("method", "params", "headers", "code"), WITHOUT_ID)
+async def test_a_call_without_an_id_is_refused(http, agent, method, params, headers, code):
     body = {"jsonrpc": "2.0", "method": method, "params": params}
     response = await http.post("/", json=body, headers=headers)
-    assert (response.status_code, response.content) == (204, b"")
-    assert len((await call(http, "ListTasks", {}))["result"]["tasks"]) == 1
-    assert [request.text for request in agent.seen] == ["a"]
-
-
-@pytest.mark.parametrize(
-    ("method", "params"), [("Unknown", {}), ("SendMessage", {}), ("GetTask", {"id": "none"})]
-)
-async def test_a_call_without_an_id_is_not_told_what_is_wrong(http, method, params):
-    body = {"jsonrpc": "2.0", "method": method, "params": params}
-    for headers in (V1, {}, version("9.9")):
-        response = await http.post("/", json=body, headers=headers)
-        assert (response.status_code, response.content) == (204, b"")
+    answer = response.json()
+    assert (response.status_code, answer["id"], answer["error"]["code"]) == (200, None, code)
+    assert not agent.seen
 
 
 async def test_what_is_no_call_at_all_is_refused_without_an_id(http):
