@@ -297,8 +297,10 @@ async def _read_to_end(responses: AsyncIterator[StreamResponse]) -> None:
 
 
 def _call_context(connection: Connection, options: RemoteOptions) -> ClientCallContext | None:
-    """Ask for those of the wanted extensions that the agent has."""
+    """Return what activates those of the wanted extensions that the agent has."""
     wanted = [*options.extensions, *([PROGRESS_EXTENSION] if options.progress else [])]
+    if options.resend is not False:
+        wanted.append(DEDUPLICATION_EXTENSION)
     active = [uri for uri in dict.fromkeys(wanted) if uri in connection.extensions]
     if not active:
         return None

@@ -29,12 +29,16 @@ WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 """Where clients look for the card: today's path and the one used before A2A 0.3."""
 
 DEDUPLICATION_EXTENSION = "urn:a2a-adapters:extension:deduplication:v1"
-"""URI of the A2A extension by which an agent says that it knows messages again by their ids."""
+"""URI of the A2A extension by which an agent recognises repeated messages by their ids alone."""
+
+DEDUPLICATION_SECONDS = 24 * 3600
+"""How long after a message a repeat of it is recognised, if its task is kept for so long."""
 
 _DEDUPLICATION = AgentExtension(
     uri=DEDUPLICATION_EXTENSION,
     description="A message sent again under its messageId gets the task that it began, also after "
-    "a restart.",
+    "a restart. Another message under that id is refused.",
+    params=to_struct({"seconds": DEDUPLICATION_SECONDS}),
 )
 
 

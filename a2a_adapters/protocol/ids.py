@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 
 
@@ -21,3 +22,21 @@ def new_uuid() -> str:
     digits = os.urandom(10).hex()
     variant = "89ab"[int(digits[3], 16) & 3]
     return f"{made[:8]}-{made[8:]}-7{digits[:3]}-{variant}{digits[4:7]}-{digits[7:19]}"
+
+
+_RANDOM = re.compile(r"(?:[0-9a-f]-?){32}", re.IGNORECASE)
+_DISTINCT_DIGITS = 8
+_LONGEST_SEARCHED = 256
+
+
+def is_guessable(text: str) -> bool:
+    """Return whether another caller might choose the same id.
+
+    An id cannot be guessed if it holds 32 hexadecimal digits in a row, as a UUID does (hyphens
+    between them do not count), at least eight of them different and one of them a letter.
+    """
+    found = _RANDOM.search(text[:_LONGEST_SEARCHED])
+    if found is None:
+        return True
+    digits = set(found[0].lower()) - {"-"}
+    return len(digits) < _DISTINCT_DIGITS or digits.isdisjoint("abcdef")

@@ -18,6 +18,7 @@ from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import validate_history_length
 
 from a2a_adapters.protocol import states
+from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION
 from a2a_adapters.protocol.conversion import metadata_of
 from a2a_adapters.protocol.media import ANY, overlap
 from a2a_adapters.protocol.versions import V03, VERSION_STATE
@@ -66,6 +67,10 @@ class Admission:
     def activated(self, requested: set[str]) -> list[str]:
         """Return which of the requested extensions the agent has (A2A 1.0, section 4.6.1)."""
         return sorted(self._offered & requested)
+
+    def deduplicates(self, requested: set[str]) -> bool:
+        """Return whether the caller activates the agent's deduplication extension."""
+        return DEDUPLICATION_EXTENSION in requested and DEDUPLICATION_EXTENSION in self._offered
 
     def check(self, params: SendMessageRequest, requested: set[str]) -> None:
         """Refuse a message the protocol, the agent's card or its limits do not allow.

@@ -30,12 +30,12 @@ from a2a_adapters.runtime.executions import Executions
 from a2a_adapters.runtime.guard import OperationGuard
 from a2a_adapters.runtime.journal import Journal
 from a2a_adapters.runtime.listing import validate_listing
-from a2a_adapters.runtime.messages import AcceptedMessages, Repeated, has_message
+from a2a_adapters.runtime.messages import AcceptedMessages, Repeated, identify
 from a2a_adapters.runtime.optional import OptionalOperations
 from a2a_adapters.runtime.push import PushNotifier
 from a2a_adapters.runtime.registry import LiveTasks
 from a2a_adapters.runtime.repeats import Repeats
-from a2a_adapters.runtime.run import Run, busy_error, caller_of, over_error
+from a2a_adapters.runtime.run import Run, caller_of, check_free, over_error
 from a2a_adapters.runtime.runs import Runs
 from a2a_adapters.runtime.sent import SentRequests
 from a2a_adapters.runtime.store import MemoryTaskStore
@@ -150,8 +150,7 @@ class Runtime(OptionalOperations):
         run = await self._start(params, context)
         until_begun = params.configuration.return_immediately
         if isinstance(run, Repeated):
-            message = params.message
-            result = await self._repeats.answer(run, message, context, until_begun=until_begun)
+            result = await self._repeats.answer(run, context, until_begun=until_begun)
         else:
             result = await run.wait(until_begun=until_begun)
         if isinstance(result, Task):
@@ -199,14 +198,10 @@ class Runtime(OptionalOperations):
         return Subscription(subscriber, self.figures, run, leave)
 
     async def _read_again(
-        self,
-        first: Repeated,
-        params: SendMessageRequest,
-        context: ServerCallContext,
-        subscriber: Subscriber,
+        self, first: Repeated, _: SendMessageRequest, context: ServerCallContext, reader: Subscriber
     ) -> Subscription:
         """Return the stream of what a message began when it came first."""
-        return await self._repeats.read(first, params.message, context, subscriber)
+        return await self._repeats.read(first, context, reader)
 
     async def open_subscription(
         self, params: SubscribeToTaskRequest, context: ServerCallContext
@@ -307,40 +302,44 @@ class Runtime(OptionalOperations):
         self.admission.check(params, context.requested_extensions)
         if not self._executions.has_room(caller_of(context)):
             raise ServerBusyError
-        # A stream tells of a late refusal, and so does an answer that is waited for.
-        is_deaf = params.configuration.return_immediately and subscriber is None
-        if params.message.task_id:
-            live = await self._follow_up(params.message, context, is_deaf=is_deaf)
+        message, owner, given = params.message, context.user.user_name, params.message.context_id
+        by_id = self.admission.deduplicates(context.requested_extensions)
+        if message.task_id:
+            live = await self._follow_up(message, context)
+            sent = identify(params, owner, by_id=by_id)
         else:
-            live = self._live.begin(params.message, context)
+            sent = identify(params, owner, by_id=by_id)
+            live = self._live.begin(message, context)
+        is_repeat = self._messages.is_repeat(sent, message, live)
+        if not is_repeat:  # a stream can still be told of a refusal, and so can who waits
+            is_deaf = params.configuration.return_immediately and subscriber is None
+            check_free(live, is_deaf=is_deaf)
         with self._live.held(live):
-            await self._check_turn(live, params.message)
+            await self._check_turn(live, is_repeat=is_repeat)
             await self._sent.keep(live, params, context)
             if self._push and live.draft is not None:
                 await self._push.begin(live, params, context)
             make = partial(self._takeover.begin, params, context, subscriber)
-            return await self._messages.begin(params.message, live, make)
+            begun = await self._messages.begin(sent, message, live, make)
+        if isinstance(begun, Repeated) and live.draft is not None:
+            message.task_id, message.context_id = "", given  # another process may be asked the same
+        return begun
+
+    async def _follow_up(self, message: Message, context: ServerCallContext) -> LiveTask:
+        """Return the task that a message names."""
+        live = await self._live.find(message.task_id, context)
+        if message.context_id and message.context_id != live.context_id:
+            raise InvalidParamsError(f"Task {live.task_id} belongs to another context")
+        message.context_id = live.context_id
+        return live
 
     async def _check_place(self, live: LiveTask) -> None:
         """Leave what another process works on to that one; there is none."""
 
-    async def _check_turn(self, live: LiveTask, message: Message) -> None:
-        """Refuse a message to a task that is yet to be taken over."""
-        if self._is_left_behind(live) and not has_message(live, message):
+    async def _check_turn(self, live: LiveTask, *, is_repeat: bool) -> None:
+        """Refuse a new message to a task that is yet to be taken over."""
+        if self._is_left_behind(live) and not is_repeat:
             raise StorageUnavailableError(_LEFT_BEHIND)  # else what it was doing would be lost
-
-    async def _follow_up(
-        self, message: Message, context: ServerCallContext, *, is_deaf: bool
-    ) -> LiveTask:
-        """Return the task that a message goes on with."""
-        live = await self._live.find(message.task_id, context)
-        if live.is_over and not has_message(live, message):
-            raise over_error(live)
-        if message.context_id and message.context_id != live.context_id:
-            raise InvalidParamsError(f"Task {live.task_id} belongs to another context")
-        if is_deaf and live.unanswered:
-            raise busy_error(live)
-        return live
 
     def _is_left_behind(self, live: LiveTask) -> bool:
         """Tell whether a task was begun by a process that is not this one."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from a2a.types import SendMessageRequest
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
-from a2a_adapters.runtime.messages import is_known_again
+from a2a_adapters.runtime.messages import is_recognizable
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message as Proto
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from a2a_adapters.runtime.peers import PeerLostError
 
 
-def check_repeat(operation: str, params: Proto, lost: PeerLostError) -> None:
+def check_repeat(operation: str, params: Proto, owner: str, lost: PeerLostError) -> None:
     """Refuse to repeat what may have been done, and cannot be done once more.
 
     Raises:
@@ -24,7 +24,7 @@ def check_repeat(operation: str, params: Proto, lost: PeerLostError) -> None:
     """
     may_repeat = operation in {"GetTask", "DeleteConfig"}
     if isinstance(params, SendMessageRequest):
-        may_repeat = is_known_again(params.message)
+        may_repeat = is_recognizable(params.message.message_id, owner)
     if lost.was_heard and not may_repeat:
         raise StorageUnavailableError from lost
 
@@ -36,5 +36,6 @@ def left_to_send(call: Call | None, lost: PeerLostError) -> Call | None:
         StorageUnavailableError: Nobody knows whether it was taken.
     """
     if call is not None:
-        check_repeat(call.operation, SendMessageRequest.FromString(call.params), lost)
+        sent = SendMessageRequest.FromString(call.params)
+        check_repeat(call.operation, sent, call.owner, lost)
     return call

@@ -1,9 +1,16 @@
-"""Messages that were accepted: one that comes again gets the task that it began."""
+"""Recognises requests that are sent again, and finds the task that each began.
+
+A2A 1.0, section 3.3.1, lets agents detect duplicates by `messageId`. People, documentation and
+test kits use one id for many messages, so the id alone tells nothing, unless the caller activates
+the deduplication extension and so declares that its ids are unique.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
+from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from a2a.types import Message
@@ -11,29 +18,106 @@ from a2a.utils.errors import InvalidParamsError
 
 from a2a_adapters.concurrency import shielded
 from a2a_adapters.protocol import states
-from a2a_adapters.runtime.accepted import Accepted
+from a2a_adapters.protocol.ids import is_guessable
+from a2a_adapters.protocol.shown import clipped, quote
 from a2a_adapters.storage.interface import UsedMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Collection
 
-    from a2a.types import Task
+    from a2a.types import SendMessageRequest, Task
 
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.run import Run
-    from a2a_adapters.storage.interface import AgentStorage
+    from a2a_adapters.storage.interface import AgentStorage, State
 
+logger = logging.getLogger(__name__)
 
 _SHORTEST_ID = 8
-"""Clients that send every message as "1" or "m1" are many: such an id tells nothing apart."""
+"""Clients that send every message as "1" or "m1" are common: such an id identifies nothing."""
+
+_NOTED_IDS = 10_000
+"""How many ids are remembered to log their reuse."""
+
+
+class Identity(NamedTuple):
+    """What identifies a request."""
+
+    name: str
+    """The key that it is stored under; empty if a repeat of it cannot be recognised."""
+    digest: bytes = b""
+    """A hash that differs for another request under the same name."""
+    is_by_id: bool = False
+    """Whether the name is the message's id alone."""
+
+
+def identify(params: SendMessageRequest, owner: str, *, by_id: bool) -> Identity:
+    """Return what identifies a request, the same for all bindings and versions of A2A.
+
+    Args:
+        params: The request. A message to a task names the task's context, and one that begins a
+            task names neither but what its caller gave.
+        owner: Who sent it; empty for anonymous callers, who are not told apart.
+        by_id: Whether the caller declares by the deduplication extension that its ids are unique.
+
+    Raises:
+        InvalidParamsError: An anonymous caller does so with an id that can be guessed.
+    """
+    message = params.message
+    if by_id:
+        if not owner and is_guessable(message.message_id):
+            raise InvalidParamsError(
+                "without authentication, the deduplication extension needs a messageId that "
+                "cannot be guessed, such as a UUID"
+            )
+        content = Message(parts=message.parts, metadata=message.metadata)
+        return Identity(message.message_id, _hash(content), is_by_id=True)
+    if not is_recognizable(message.message_id, owner):
+        return Identity("")
+    # What is left out and what is empty are the same, but bindings differ in which they make.
+    if not params.configuration.ByteSize():
+        params.ClearField("configuration")
+    if not params.metadata.ByteSize():
+        params.ClearField("metadata")
+    digest = _hash(params)
+    return Identity(f"sha256:{digest.hex()}", digest)
+
+
+def is_recognizable(message_id: str, owner: str) -> bool:
+    """Return whether a repeat can be told from another request that happens to be the same."""
+    return len(message_id) >= _SHORTEST_ID and (bool(owner) or not is_guessable(message_id))
+
+
+def _hash(content: Message | SendMessageRequest) -> bytes:
+    return hashlib.sha256(content.SerializeToString(deterministic=True)).digest()
+
+
+class Accepted(NamedTuple):
+    """A message that is being answered, as the storage knows it."""
+
+    storage: AgentStorage
+    live: LiveTask
+    name: str = ""
+    """The key that it is stored under; empty if a repeat of it cannot be recognised."""
+
+    async def keep_reply(self, reply: Message, kept: Collection[State] = ()) -> None:
+        """Store the answer to a message that makes no task, and with it what is `kept`."""
+        body = reply.SerializeToString() if self.name else None
+        await self.storage.retract(self.live.owner, self.name, self.live.task_id, body, kept)
+
+    async def retract(self) -> None:
+        """Forget a message that was refused, so that it can be sent again."""
+        await self.storage.retract(self.live.owner, self.name, self.live.task_id)
 
 
 class Repeated(NamedTuple):
-    """What a message began when it came first."""
+    """The first arrival of a request that is sent again."""
 
     task_id: str
     run: Run | None
-    """Its run, if it has not ended."""
+    """Its run, if this process has it and it has not ended."""
+    name: str
+    """The key under which a reply without a task is stored."""
 
 
 Make: TypeAlias = "Callable[[Accepted], Awaitable[Run]]"
@@ -41,48 +125,55 @@ Make: TypeAlias = "Callable[[Accepted], Awaitable[Run]]"
 
 
 class AcceptedMessages:
-    """Knows which message began which task.
+    """Maps requests to the tasks that they began.
 
     Args:
-        storage: Remembers it.
-        may_reply: Whether a message may be answered without a task. Nobody has heard of its task
-            then before it is announced.
+        storage: Stores the mapping.
+        may_reply: Whether a message may be answered without a task. A task is then unknown to
+            callers until it is announced.
     """
 
     def __init__(self, storage: AgentStorage, *, may_reply: bool = False) -> None:
         self._storage = storage
         self._first_state = states.UNSPECIFIED if may_reply else states.SUBMITTED
         self._beginning: dict[tuple[str, str], tuple[bytes, asyncio.Future[Run | Repeated]]] = {}
+        self._noted: OrderedDict[int, None] = OrderedDict()
 
-    async def begin(self, message: Message, live: LiveTask, make: Make) -> Run | Repeated:
-        """Return the run that `make` makes of a new message, or what the message began before.
+    async def begin(
+        self, sent: Identity, message: Message, live: LiveTask, make: Make
+    ) -> Run | Repeated:
+        """Return the run that `make` makes of a new message, or its first arrival.
 
         Args:
-            message: The message.
+            sent: What identifies the request.
+            message: Its message.
             live: Its task, which may be new.
             make: Begins to answer it.
 
         Raises:
-            InvalidParamsError: Another message had this id.
+            InvalidParamsError: Another message had this id, and the caller said that ids are
+                unique.
             ConversationElsewhereError: Another process has to answer it; nothing was begun.
             StorageUnavailableError: It could not be stored in time; nothing was begun.
         """
-        if not is_known_again(message):
+        accepted = Accepted(self._storage, live, sent.name)
+        if not sent.name:
             if live.draft is not None:
-                await self._store(live.draft, Accepted(self._storage, live, ""), b"")
-            return await _made(make, Accepted(self._storage, live, ""))
-        accepted = Accepted(self._storage, live, message.message_id)
-        key, digest = (live.owner, accepted.name), _digest(message)
+                await self._store(live.draft, accepted, b"")
+            return await self._made(make, accepted, message)
+        key = live.owner, sent.name
         while (found := self._beginning.get(key)) is not None:
-            _check(found[0], digest)
+            _check(found[0], sent.digest)
             await asyncio.wait([found[1]])
             if not found[1].cancelled():
                 begun = found[1].result()
-                return begun if isinstance(begun, Repeated) else Repeated(begun.live.task_id, begun)
+                if isinstance(begun, Repeated):
+                    return begun
+                return Repeated(begun.live.task_id, begun, sent.name)
         future: asyncio.Future[Run | Repeated] = asyncio.get_running_loop().create_future()
-        self._beginning[key] = digest, future
+        self._beginning[key] = sent.digest, future
         try:
-            begun = await self._begin(accepted, message, digest, make)
+            begun = await self._begin(accepted, message, sent, make)
         except Exception as error:
             future.set_exception(error)
             future.exception()  # perhaps nobody waits for it
@@ -96,19 +187,19 @@ class AcceptedMessages:
                 self._beginning.pop(key, None)
 
     async def _begin(
-        self, accepted: Accepted, message: Message, digest: bytes, make: Make
+        self, accepted: Accepted, message: Message, sent: Identity, make: Make
     ) -> Run | Repeated:
         live = accepted.live
         if live.draft is not None:
-            if (used := await self._store(live.draft, accepted, digest)) is not None:
-                _check(used.digest, digest)
-                return Repeated(used.task_id, None)
-        elif has_message(live, message):
-            return Repeated(live.task_id, None)
-        return await _made(make, accepted)
+            if (used := await self._store(live.draft, accepted, sent.digest)) is not None:
+                _check(used.digest, sent.digest)
+                return Repeated(used.task_id, None, sent.name)
+        elif _is_in_history(sent, message, live):
+            return Repeated(live.task_id, None, sent.name)
+        return await self._made(make, accepted, message)
 
     async def _store(self, task: Task, accepted: Accepted, digest: bytes) -> UsedMessage | None:
-        """Store a new task together with the message that begins it, unless one has begun one."""
+        """Store a new task together with the message that begins it, unless it has begun one."""
         live = accepted.live
         task.status.state = self._first_state
         told = await self._storage.accept(
@@ -120,70 +211,80 @@ class AcceptedMessages:
             live.page.accepted(told, self._first_state)
         return None
 
-    def resumed(self, message: Message, live: LiveTask) -> Accepted:
-        """Return a message that a process which is gone has accepted."""
-        name = message.message_id if is_known_again(message) else ""
-        return Accepted(self._storage, live, name)
+    async def _made(self, make: Make, accepted: Accepted, message: Message) -> Run:
+        live = accepted.live
+        self._note_id(live, message.message_id)
+        try:
+            return await make(accepted)
+        except BaseException:
+            if live.task is None:
+                await shielded(accepted.retract())
+            raise
 
-    def runs_again(self, message: Message, run: Run) -> None:
-        """Note that such a message is being answered once more."""
-        if run.accepted.name:
-            future: asyncio.Future[Run | Repeated] = asyncio.get_running_loop().create_future()
-            future.set_result(run)
-            self._beginning[run.live.owner, run.accepted.name] = _digest(message), future
+    def _note_id(self, live: LiveTask, message_id: str) -> None:
+        """Log that an id which this process has seen lately is used for another request."""
+        key = hash((live.owner, message_id))
+        if key in self._noted:
+            shown = quote(clipped(message_id))
+            logger.info(
+                "task %s: its messageId '%s' was used before, by another request",
+                live.task_id,
+                shown,
+            )
+        self._noted[key] = None
+        if len(self._noted) > _NOTED_IDS:
+            self._noted.popitem(last=False)
+
+    def is_repeat(self, sent: Identity, message: Message, live: LiveTask) -> bool:
+        """Return whether a request to an existing task was accepted before.
+
+        Raises:
+            InvalidParamsError: The task has another message of that id, and the caller said that
+                ids are unique.
+        """
+        if not sent.name:
+            return False
+        return (live.owner, sent.name) in self._beginning or _is_in_history(sent, message, live)
+
+    def resumed(self, live: LiveTask) -> Accepted:
+        """Return the message of a task that a dead process was answering.
+
+        Repeats of it find the task in the storage.
+        """
+        return Accepted(self._storage, live)
 
     def ended(self, accepted: Accepted) -> None:
         """Note that a message's run has ended: from now on the storage alone remembers it."""
         if accepted.name:
             self._beginning.pop((accepted.live.owner, accepted.name), None)
 
-    async def reply(self, owner: str, message_id: str) -> Message | None:
-        """Return the answer to a message that made no task, None if there was none."""
-        body = await self._storage.reply_to(owner, message_id)
+    async def reply(self, owner: str, name: str) -> Message | None:
+        """Return the answer to a request that made no task, None if there was none."""
+        body = await self._storage.reply_to(owner, name)
         return None if body is None else Message.FromString(body)
-
-
-async def _made(make: Make, accepted: Accepted) -> Run:
-    try:
-        return await make(accepted)
-    except BaseException:
-        if accepted.live.task is None:
-            await shielded(accepted.retract())
-        raise
-
-
-def _digest(message: Message) -> bytes:
-    """Return what tells contents apart; a client may know the task's ids when it tries again."""
-    content = Message(parts=message.parts, metadata=message.metadata)
-    return hashlib.sha256(content.SerializeToString(deterministic=True)).digest()
 
 
 def _check(known: bytes, given: bytes) -> None:
     if known != given:
         raise InvalidParamsError(
-            "this messageId was used for another message; every message needs an id of its own"
+            "this messageId was used for another message; the deduplication extension needs an "
+            "id for each"
         )
 
 
-def is_known_again(message: Message) -> bool:
-    """Tell whether a message that comes again can be told from a new one, by its id."""
-    return len(message.message_id) >= _SHORTEST_ID
+def _is_in_history(sent: Identity, message: Message, live: LiveTask) -> bool:
+    """Return whether a task has taken up a message before.
 
-
-def has_message(live: LiveTask, message: Message) -> bool:
-    """Tell whether a task has a message already.
-
-    Raises:
-        InvalidParamsError: It has another one of that id.
+    The first message of a task made it: one that names the task is another request.
     """
-    if live.task is None or not is_known_again(message):
+    if live.task is None:
         return False
-    known = next((m for m in live.task.history if m.message_id == message.message_id), None)
-    if known is None or known.role != message.role:
-        return False
-    _check(_parts(known), _parts(message))
-    return True
-
-
-def _parts(message: Message) -> bytes:
-    return b"".join(part.SerializeToString(deterministic=True) for part in message.parts)
+    history = live.task.history if sent.is_by_id else live.task.history[1:]
+    for known in history:
+        if known.message_id == message.message_id and known.role == message.role:
+            if sent.is_by_id:
+                _check(_hash(Message(parts=known.parts, metadata=known.metadata)), sent.digest)
+                return True
+            if known == message:
+                return True
+    return False

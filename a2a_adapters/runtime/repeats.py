@@ -6,6 +6,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
+from a2a.types import Message
 from a2a.utils.errors import TaskNotFoundError
 
 from a2a_adapters.protocol import states
@@ -15,7 +16,7 @@ from a2a_adapters.runtime.updates import Update
 
 if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
-    from a2a.types import Message, Task
+    from a2a.types import Task
 
     from a2a_adapters.observability.figures import Figures
     from a2a_adapters.runtime.live import LiveTask
@@ -47,36 +48,36 @@ class Repeats:
         self._figures = figures
 
     async def answer(
-        self, first: Repeated, message: Message, context: ServerCallContext, *, until_begun: bool
+        self, first: Repeated, context: ServerCallContext, *, until_begun: bool
     ) -> Task | Message:
         """Answer a message that came before as it was answered then."""
         if first.run is not None:
             return await first.run.wait(until_begun=until_begun)
-        live = await self._begun(first, message, context)
+        live = await self._begun(first, context)
         while not _is_answered(live, until_begun=until_begun):
-            # Another process works on it, or has until it is known to be gone.
-            await asyncio.sleep(_PAUSE_SECONDS)
-            live = await self._begun(first, message, context)
+            # It was resumed here, or another process works on it, or is not known to be dead yet.
+            pause = asyncio.create_task(asyncio.sleep(_PAUSE_SECONDS))
+            await asyncio.wait({pause, *live.runs}, return_when=asyncio.FIRST_COMPLETED)
+            pause.cancel()
+            live = await self._begun(first, context)
         result = live.reply or live.shown
         assert result is not None  # noqa: S101 - tasks are found once announced
         return result
 
-    async def _begun(
-        self, first: Repeated, message: Message, context: ServerCallContext
-    ) -> LiveTask:
+    async def _begun(self, first: Repeated, context: ServerCallContext) -> LiveTask:
         """Return what a message made whose run has ended: a task, or one that was only a reply.
 
         Raises:
             TaskNotFoundError: There is nothing of it any more: the task was not kept for longer,
                 or the server was stopped before there was a task or a reply.
         """
-        reply = await self._messages.reply(context.user.user_name, message.message_id)
+        reply = await self._messages.reply(context.user.user_name, first.name)
         if reply is None:
             try:
                 return await self._live.find(first.task_id, context)
             except TaskNotFoundError as error:
                 raise TaskNotFoundError(_GONE) from error
-        live = self._live.begin(message, context)
+        live = self._live.begin(Message(), context)
         live.reply, live.is_over = reply, True
         self._live.release(live)
         return live
@@ -84,7 +85,6 @@ class Repeats:
     async def read(
         self,
         first: Repeated,
-        message: Message,
         context: ServerCallContext,
         subscriber: Subscriber,
     ) -> Subscription:
@@ -94,7 +94,7 @@ class Repeats:
             StorageUnavailableError: How it has ended cannot be stored in time, or another process
                 has it now.
         """
-        live = first.run.live if first.run else await self._begun(first, message, context)
+        live = first.run.live if first.run else await self._begun(first, context)
         if first.run and first.run.has_answered:
             await live.page.written()
             if live.page.is_lost:
@@ -111,15 +111,13 @@ class Repeats:
         leave = partial(self._live.leave, live, subscriber)
         return Subscription(subscriber, self._figures, first.run, leave)
 
-    async def is_answered(
-        self, first: Repeated, message: Message, context: ServerCallContext
-    ) -> bool:
+    async def is_answered(self, first: Repeated, context: ServerCallContext) -> bool:
         """Tell whether what a message began has ended, or asks.
 
         Raises:
             TaskNotFoundError: There is nothing of it any more.
         """
-        live = await self._begun(first, message, context)
+        live = await self._begun(first, context)
         return _is_answered(live, until_begun=False)
 
 

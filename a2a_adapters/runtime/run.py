@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from a2a.server.events import Event
     from a2a.types import TaskStatus
 
-    from a2a_adapters.runtime.accepted import Accepted
     from a2a_adapters.runtime.live import LiveTask
+    from a2a_adapters.runtime.messages import Accepted
     from a2a_adapters.runtime.subscriber import Subscriber
 
 logger = logging.getLogger(__name__)
@@ -388,12 +388,13 @@ def over_error(live: LiveTask) -> UnsupportedOperationError:
     return UnsupportedOperationError(f"Task {live.task_id} is over ({state}); start a new task")
 
 
-def busy_error(live: LiveTask) -> UnsupportedOperationError:
-    """Return the refusal of a message that would have to wait for its turn unseen.
+def check_free(live: LiveTask, *, is_deaf: bool) -> None:
+    """Raise an `UnsupportedOperationError` if a task cannot take a new message.
 
-    The task may end before that, and a caller who was told that all is well would never know.
+    Whoever does not wait for the answer (`is_deaf`) would not know if the task ended before.
     """
-    return UnsupportedOperationError(
-        f"Task {live.task_id} works on an earlier message: wait for its answer, or send this one "
-        "without returnImmediately"
-    )
+    if live.is_over:
+        raise over_error(live)
+    if is_deaf and live.unanswered:
+        text = "wait for its answer, or send this one without returnImmediately"
+        raise UnsupportedOperationError(f"Task {live.task_id} works on an earlier message: {text}")

@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from a2a.types import Message, SendMessageRequest
 
     from a2a_adapters.observability.figures import Figures
-    from a2a_adapters.runtime.accepted import Accepted
     from a2a_adapters.runtime.executions import Executions
     from a2a_adapters.runtime.journal import Journal
     from a2a_adapters.runtime.live import LiveTask
-    from a2a_adapters.runtime.messages import AcceptedMessages
+    from a2a_adapters.runtime.messages import Accepted, AcceptedMessages
     from a2a_adapters.runtime.push import PushNotifier
     from a2a_adapters.runtime.registry import LiveTasks
     from a2a_adapters.runtime.sent import SentRequests
@@ -112,8 +111,7 @@ class Runs:
         params.message.CopyFrom(message)
         context = ServerCallContext(user=live.user, requested_extensions=extensions)
         request = MessageContext(context, params, live, self._journal, self._sent, is_resumed=True)
-        run = Run(self._messages.resumed(message, live), message, is_resumed=True)
-        self._messages.runs_again(message, run)
+        run = Run(self._messages.resumed(live), message, is_resumed=True)
         size = _size(live, message)
         self._live.room.take(live.owner, size)
         self._start(run, request, size)

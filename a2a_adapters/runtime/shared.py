@@ -155,7 +155,7 @@ class SharedRuntime(Runtime):
         except ConversationElsewhereError:  # another has, or it is being stopped
             await asyncio.sleep(_PAUSE_SECONDS)
         except PeerLostError as error:
-            check_repeat("SendMessage", params, error)
+            check_repeat("SendMessage", params, context.user.user_name, error)
         return None
 
     async def _is_reachable(self, process: str) -> bool:
@@ -196,14 +196,14 @@ class SharedRuntime(Runtime):
         if place.process is not None or has_moved or is_over:
             raise ConversationElsewhereError
 
-    async def _check_turn(self, live: LiveTask, message: Message) -> None:
+    async def _check_turn(self, live: LiveTask, *, is_repeat: bool) -> None:
         """Leave an answer that any process can take to the one that has the conversation."""
         await self._check_place(live)
         if live.task is not None and not live.runs and live.page.is_anybodys(live.task):
             process = await self._storage.runner_of(live.owner, live.context_id)
             if process is not None:
                 raise ConversationElsewhereError(process)
-        await super()._check_turn(live, message)
+        await super()._check_turn(live, is_repeat=is_repeat)
 
     async def open_subscription(
         self, params: SubscribeToTaskRequest, context: ServerCallContext
@@ -225,11 +225,9 @@ class SharedRuntime(Runtime):
     ) -> Subscription:
         while (place := await self._place(first.task_id, context)).process is None:
             is_here = first.run is not None or self._is_here(first.task_id, place)
-            if is_here or await self._repeats.is_answered(first, params.message, context):
+            if is_here or await self._repeats.is_answered(first, context):
                 return await super()._read_again(first, params, context, subscriber)
             await asyncio.sleep(_PAUSE_SECONDS)  # until a process has taken it over
-        if params.message.task_id != first.task_id:
-            params.message.task_id = ""  # it was a new one, made here
         call = Call.of("SendStreamingMessage", params, context)
         task_id = params.message.task_id
         return await self._followed(task_id, context, subscriber, call, place.process)
@@ -265,7 +263,7 @@ class SharedRuntime(Runtime):
             except ConversationElsewhereError:  # it is being stopped, or has it no more
                 await asyncio.sleep(_PAUSE_SECONDS)
             except PeerLostError as error:
-                check_repeat(operation, params, error)
+                check_repeat(operation, params, context.user.user_name, error)
         return None
 
     async def _saved_by(self, process: str, call: Call) -> None:

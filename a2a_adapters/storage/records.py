@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, case, delete, func, literal, select, tuple_, update
 
+from a2a_adapters.protocol.card import DEDUPLICATION_SECONDS
 from a2a_adapters.protocol.errors import ConversationElsewhereError
 from a2a_adapters.storage.bulk import Rows
 from a2a_adapters.storage.commit import Write
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 
+_REMEMBERED_NANOSECONDS = DEDUPLICATION_SECONDS * 10**9
+
+
 class AcceptMessage(Write):
-    """Notes which task a message began, and stores that task; unless it began one before.
+    """Notes which task a message began, and stores that task; unless it began one lately.
 
     Args:
         agent: Whose message it is.
@@ -103,9 +107,15 @@ class AcceptMessage(Write):
 
 @cache
 def _insert_messages(dialect: str) -> sqlite.Insert:
-    return (
-        upsert(dialect, messages).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
+    insert = upsert(dialect, messages)
+    new = insert.excluded
+    place = [messages.c.agent, messages.c.owner, messages.c.id]
+    statement = insert.on_conflict_do_update(
+        index_elements=place,
+        set_={"task": new.task, "digest": new.digest, "accepted": new.accepted},
+        where=messages.c.accepted < new.accepted - _REMEMBERED_NANOSECONDS,
     )
+    return statement.execution_options(preserve_rowcount=True)
 
 
 async def _elsewhere(

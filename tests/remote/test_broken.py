@@ -9,6 +9,7 @@ from a2a.types import AgentCard
 
 from a2a_adapters import (
     AgentReply,
+    AgentRequest,
     InputRequired,
     Limits,
     RemoteAgent,
@@ -23,6 +24,7 @@ from a2a_adapters import (
     TextDelta,
     build_app,
 )
+from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION
 from a2a_adapters.testing import running
 from tests.remote.servers.broken import BreakingStream
 from tests.remote.servers.flaky import Flaky
@@ -223,6 +225,23 @@ async def test_an_agent_without_a_storage_does_not_say_that_it_knows_messages(tm
         async with running(build_app(answer, options=options)) as url, RemoteAgent(url) as agent:
             extensions = (await agent.card()).capabilities.extensions
             assert any("deduplication" in e.uri for e in extensions) is knows
+
+
+@pytest.mark.parametrize("resend", [None, True, False])
+@pytest.mark.parametrize("is_stored", [True, False])
+async def test_messages_that_may_be_sent_again_activate_the_extension(resend, is_stored, tmp_path):
+    activated = []
+
+    async def answer(request: AgentRequest) -> str:
+        activated.append(DEDUPLICATION_EXTENSION in request.extensions)
+        return request.text
+
+    storage = f"sqlite:///{tmp_path}/agents.db" if is_stored else "memory:"
+    app = build_app(answer, options=ServerOptions(storage=storage))
+    options = RemoteOptions(resend=resend)
+    async with running(app) as url, RemoteAgent(url, options=options) as agent:
+        await agent.send("ping")
+    assert activated == [is_stored and resend is not False]
 
 
 class LosingReads(Recording):

@@ -76,9 +76,9 @@ async def test_a_process_that_stops_hands_its_readers_over(replicas):
     assert events[-1].status.state == COMPLETED
 
 
-async def silent(one, other):
+async def silent(one, other, task=None):
     """Return a task whose process says nothing any more, and that no other takes over."""
-    task = await one.begin()
+    task = task or await one.begin()
     await until(lambda: other.get(task), lambda task: task.status.state == WORKING)
     other.runtime._upkeep.close()
     one.runtime._upkeep.close()
@@ -87,9 +87,9 @@ async def silent(one, other):
     return task
 
 
-async def left_behind(one, other):
+async def left_behind(one, other, task=None):
     """Return a task whose process is dead, and that no other takes over yet."""
-    task = await silent(one, other)
+    task = await silent(one, other, task)
     await end_lease(one.storage, only=True)
     return task
 

@@ -119,7 +119,7 @@ async def test_a_message_that_comes_again_at_once_waits_until_its_task_is_announ
         Replica(url, agent=Replying()).running() as one,
         Replica(url, agent=Replying()).running() as other,
     ):
-        first = asyncio.ensure_future(one.runtime.on_message_send(message(), ANN))
+        first = asyncio.ensure_future(one.begin())
         await until(lambda: one.storage.database.read(select(tasks.c.state)), bool)
         again = asyncio.ensure_future(other.begin())
         await asyncio.wait([again], timeout=0.1)
@@ -155,7 +155,9 @@ async def test_it_is_read_from_there_as_soon_as_its_task_is_announced(url):
 
 async def test_it_is_read_beyond_the_takeover_when_its_process_is_gone(url):
     async with Replica(url).running() as one, Replica(url).running() as other:
-        task = await left_behind(one, other)
+        first = one.runtime.on_message_send_stream(message("go"), ANN)
+        task = await left_behind(one, other, await anext(first))
+        await first.aclose()
         stream = other.runtime.on_message_send_stream(message("go"), ANN)
         beginning = asyncio.ensure_future(anext(stream))
         await asyncio.wait([beginning], timeout=0.1)

@@ -120,10 +120,10 @@ async def test_a_receiver_that_is_added_while_an_answer_begins_is_told(
     store, check = one.runtime._push._configs._store, other.runtime._check_turn
     set_info = store.set_info
 
-    async def checked(*args):
+    async def checked(*args, **flags):
         has_read.set()
         await may_answer.wait()
-        await check(*args)
+        await check(*args, **flags)
 
     async def stored(*args):
         await has_read.wait()

@@ -120,16 +120,16 @@ async def test_it_goes_on_by_all_that_was_sent_and_in_order(agent):
             process.kill()
     with agent.running() as (_, url):
         async with Caller(url) as ann, Caller(url, "bob") as bob:
-            again = asyncio.ensure_future(ann.send("first", message=first_id, wait=True))
+            again = asyncio.ensure_future(ann.send("first", message=first_id))
             await agent.noted("resume", "first")
             working = await ann.get(first["id"])
             assert working["status"]["state"] not in TERMINAL
             third = asyncio.ensure_future(ann.send("third", wait=True))
             await ann.said(first["id"])
             agent.go()
-            done = [await again, await ann.ended(second["id"]), await third]
+            done = [await ann.ended(first["id"]), await ann.ended(second["id"]), await third]
             done.append(await bob.ended(others["id"]))
-    assert done[0]["id"] == first["id"]
+            assert (await again)["id"] == first["id"]
     assert [texts(task) for task in done] == [["one two"]] * 4
     assert done[0]["artifacts"][0]["artifactId"] == before
     log = agent.log()
