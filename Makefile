@@ -44,7 +44,7 @@ UNVERSIONED += tests/plugins/openai_agents
 export PYTHONDONTWRITEBYTECODE :=
 INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types tests coverage lowest test-crewai test-openai fuzz attack crash chaos blackbox replicas javascript gateway bench screenshots load docs format clean
+.PHONY: demo test lint types tests coverage lowest test-crewai test-openai fuzz attack crash chaos blackbox replicas kit javascript gateway bench screenshots load docs format clean
 
 demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py
@@ -101,6 +101,9 @@ blackbox: $(VENV)/.test ## kill ordinary servers under clients that know only HT
 replicas: $(VENV)/.test ## three processes behind a proxy, and how fast they are; writes docs/replicas.md
 	$(VENV)/bin/python -m pytest --quiet tests/replicas/test_proxy.py
 	$(VENV)/bin/python -m tests.replicas.bars --write docs/replicas.md
+
+kit: $(VENV)/.test ## the official A2A test kit; TCK_SRC names a git clone of it, TCK_PATCHES a folder of corrections
+	$(VENV)/bin/python -m tests.kit.run $(KINDS)
 
 javascript: $(VENV)/.test ## the JavaScript clients; needs node and npm, so `make test` leaves it out
 	$(VENV)/bin/python tests/e2e/javascript/run.py
