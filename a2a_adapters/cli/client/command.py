@@ -14,9 +14,10 @@ import typer
 from typer.core import TyperCommand
 
 from a2a_adapters.cli.client.access import Access
+from a2a_adapters.cli.client.variables import check_trust
 from a2a_adapters.cli.exits import USAGE, Problem
 from a2a_adapters.cli.terminal import echo
-from a2a_adapters.errors import A2AAdaptersError
+from a2a_adapters.errors import A2AAdaptersError, ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,13 +33,17 @@ class ClientCommand(TyperCommand):
         """Read the command line."""
         is_json = _wants_json(args)
         try:
-            return super().parse_args(ctx, args)
-        except UsageError as error:
+            rest = super().parse_args(ctx, args)
+            check_trust(ctx)
+        except (UsageError, ConfigurationError) as error:
             if not is_json:
                 raise
-            hint = f"{ctx.command_path} --help"
-            _tell(Problem("A2ACLI_ERR_USAGE", error.format_message(), USAGE, hint), is_json=True)
+            hint, message = None, str(error)
+            if not isinstance(error, ConfigurationError):
+                hint, message = f"{ctx.command_path} --help", error.format_message()
+            _tell(Problem("A2ACLI_ERR_USAGE", message, USAGE, hint), is_json=True)
             raise typer.Exit(USAGE) from error
+        return rest
 
 
 def _wants_json(args: Sequence[str]) -> bool:
