@@ -93,13 +93,13 @@ class Kit:
 
     def run(self, section: Section) -> ET.Element:
         """Return the outcome of a section, as JUnit's XML."""
-        base = self.work / "logs" / section.name
-        base.parent.mkdir(exist_ok=True)
-        report = base.with_suffix(".xml")
+        logs = self.work / "logs"
+        logs.mkdir(exist_ok=True)
+        report, said = logs / f"{section.name}.xml", logs / f"{section.name}.txt"
         report.unlink(missing_ok=True)
         command = [str(self._python[section.version]), "-m", "pytest", "-q", "--tb=short"]
         command += ["-p", "no:cacheprovider", f"--junitxml={report}", *section.arguments]
-        with base.with_suffix(".txt").open("w") as log:
+        with said.open("w") as log:
             subprocess.run(
                 command,
                 cwd=self.folder(section.version),
@@ -109,7 +109,7 @@ class Kit:
                 check=False,
             )
         if not report.exists():
-            sys.exit(f"kit: {section.name} has no result, see {base.with_suffix('.txt')}")
+            sys.exit(f"kit: {section.name} has no result, see {said}")
         return ET.parse(report).getroot()
 
 
