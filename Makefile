@@ -44,7 +44,7 @@ UNVERSIONED += tests/plugins/openai_agents
 export PYTHONDONTWRITEBYTECODE :=
 INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types tests coverage lowest test-crewai test-openai fuzz attack crash chaos blackbox replicas kit javascript gateway bench screenshots load docs format clean
+.PHONY: demo test lint types tests coverage lowest test-crewai test-openai fuzz attack crash chaos blackbox outages replicas kit javascript gateway bench screenshots load docs format clean
 
 demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py
@@ -97,6 +97,9 @@ chaos: $(VENV)/.test ## strike three processes and their database among 10,000 t
 blackbox: SEEDS := 10
 blackbox: $(VENV)/.test ## kill ordinary servers under clients that know only HTTP, and print what was wrong
 	$(VENV)/bin/python -m tests.blackbox --seeds $(SEEDS)
+
+outages: $(VENV)/.test ## stop and lock the database of three processes for 5 to 30 s, and print what tasks they lost
+	$(VENV)/bin/python -m tests.replicas.outages
 
 replicas: $(VENV)/.test ## three processes behind a proxy, and how fast they are; writes docs/replicas.md
 	$(VENV)/bin/python -m pytest --quiet tests/replicas/test_proxy.py

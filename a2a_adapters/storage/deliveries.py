@@ -85,13 +85,16 @@ _DELETE = _delete()
 
 
 class TakeDeliveries(Write):
-    """Makes what processes that are gone had to deliver this process's own."""
+    """Makes what processes that are gone had to deliver this process's own.
 
-    def __init__(self, agent: str, process_id: str, *, is_shared: bool) -> None:
+    The arguments are those of `TakeOver`.
+    """
+
+    def __init__(self, agent: str, process_id: str, lease_seconds: float | None) -> None:
         self.key = ("deliveries", agent)
         self._agent = agent
         self._process_id = process_id
-        self._is_shared = is_shared
+        self._lease_seconds = lease_seconds
 
     @classmethod
     async def execute(
@@ -102,8 +105,9 @@ class TakeDeliveries(Write):
 
     async def _take(self, connection: AsyncConnection) -> list[Undelivered]:
         gone = push_outbox.c.process != self._process_id
-        if self._is_shared:
-            gone = and_(gone, push_outbox.c.process.not_in(living(connection.dialect.name)))
+        if self._lease_seconds is not None:
+            alive = living(connection.dialect.name, self._lease_seconds)
+            gone = and_(gone, push_outbox.c.process.not_in(alive))
         columns = push_outbox.c
         rows = await connection.execute(
             update(push_outbox)

@@ -10,7 +10,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, func, literal, select, update
+from sqlalchemy import and_, delete, func, literal, or_, select, update
 
 from a2a_adapters.errors import ConfigurationError
 from a2a_adapters.observability.process import process_name
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from sqlalchemy import ColumnElement, ScalarSelect
+    from sqlalchemy import ColumnElement, ScalarSelect, Update
     from sqlalchemy.ext.asyncio import AsyncConnection
 
     from a2a_adapters.observability.process import StorageFigures
@@ -79,13 +79,17 @@ class FileLock:
 
 
 class Lease:
-    """This process's place in the table of processes.
+    """This process's lease, renewed four times as often as it has to be.
+
+    Leases are measured by the database's clock alone, and only while the database answers: when no
+    process has renewed its lease for half a lease, the database was away. The first one that renews
+    its own after that gives all that were alive at the last renewal a full lease; see `is_alive`.
 
     Args:
         commits: Writes it.
         process_id: This process.
-        seconds: How long it counts as alive without renewing the lease.
-        figures: Count the times that this was too short.
+        seconds: How long the process counts as alive without renewing the lease.
+        figures: Count the leases that ended before they were renewed.
     """
 
     def __init__(
@@ -93,7 +97,7 @@ class Lease:
     ) -> None:
         self._figures = figures
         self._commits = commits
-        self._seconds = seconds
+        self.seconds = seconds
         self._process_id = process_id
         self._renewal: asyncio.Task[None] | None = None
         self._listeners: list[Callable[[], None]] = []
@@ -115,21 +119,22 @@ class Lease:
     def is_unbroken(self, since: float) -> bool:
         """Tell whether the lease has never ended since a time of `time.monotonic`."""
         now = time.monotonic()
-        return self._lapsed_at < since and now - self._renewed_at <= self._seconds
+        return self._lapsed_at < since and now - self._renewed_at <= self.seconds
 
     def _entry(self) -> RenewLease:
         taken = self.quotas.to_json()
-        return RenewLease(self._process_id, process_name(), self._seconds, taken)
+        return RenewLease(self._process_id, process_name(), self.seconds, taken)
 
     async def _renew(self) -> None:
+        began = self._renewed_at
         while True:
-            await asyncio.sleep(self._seconds / 4)
+            await asyncio.sleep(began + self.seconds / 4 - time.monotonic())
             began = time.monotonic()
             with contextlib.suppress(Exception):  # the log knows
-                told = await self._commits.write(self._entry(), patience=self._seconds / 4)
+                told = await self._commits.write(self._entry(), patience=self.seconds / 4)
                 self.quotas.hear(told)
                 late, self._renewed_at = began - self._renewed_at, began
-                if late > self._seconds:
+                if late > self.seconds:
                     self._tell_of_lapse(late)
 
     def _tell_of_lapse(self, seconds: float) -> None:
@@ -169,18 +174,29 @@ class RenewLease(Write):
         told: list[object] = []
         for write in writes:
             until = now_of(dialect) + write.seconds
+            await connection.execute(_renew_all(dialect, write.seconds))
             statement = upsert(dialect, processes).values(**write.row, lease_until=until)
             changes = {"lease_until": until, "taken": write.row["taken"]}
             await connection.execute(
                 statement.on_conflict_do_update(index_elements=["id"], set_=changes)
             )
-            gone = processes.c.lease_until < until - 100 * write.seconds
+            gone = func.abs(processes.c.lease_until) < until - 100 * write.seconds
             await connection.execute(delete(processes).where(gone))
             others = select(processes.c.taken).where(
-                is_alive(dialect), processes.c.id != write.row["id"], processes.c.taken.is_not(None)
+                is_alive(dialect, write.seconds),
+                processes.c.id != write.row["id"],
+                processes.c.taken.is_not(None),
             )
             told.append(list(await connection.scalars(others)))
         return told
+
+
+def _renew_all(dialect: str, seconds: float) -> Update:
+    """Return what renews the leases that ended, or ran on, while the database was away."""
+    interrupted = select(processes.c.id).where(_is_interrupted(dialect, seconds))
+    in_order = interrupted.order_by(processes.c.id).with_for_update()  # else two could deadlock
+    renewal = update(processes).where(processes.c.id.in_(in_order))
+    return renewal.values(lease_until=now_of(dialect) + seconds)
 
 
 class EndLease(Write):
@@ -197,8 +213,11 @@ class EndLease(Write):
     async def execute(
         cls, connection: AsyncConnection, writes: Sequence[EndLease]
     ) -> Sequence[object]:
-        """End them; there is one. Its name stays for a while, for those that take its tasks."""
-        ended = now_of(connection.dialect.name) - 1
+        """End them; there is one. Its name stays for a while, for those that take its tasks.
+
+        A time below 0 is the end of a lease that no outage interrupts.
+        """
+        ended = -now_of(connection.dialect.name)
         for write in writes:
             mine = processes.c.id == write.process_id
             await connection.execute(update(processes).where(mine).values(lease_until=ended))
@@ -212,11 +231,25 @@ def now_of(dialect: str) -> ColumnElement[float]:
     return (func.julianday("now") - literal(2440587.5)) * literal(86400.0)
 
 
-def is_alive(dialect: str) -> ColumnElement[bool]:
-    """Return the condition that the lease of a process has not ended."""
-    return processes.c.lease_until >= now_of(dialect)
+def is_alive(dialect: str, seconds: float) -> ColumnElement[bool]:
+    """Return the condition that the lease of a process has not ended.
+
+    Args:
+        dialect: The database's.
+        seconds: How long a lease is.
+    """
+    runs = processes.c.lease_until >= now_of(dialect)
+    return or_(runs, _is_interrupted(dialect, seconds))
 
 
-def living(dialect: str) -> ScalarSelect[str]:
-    """Return the ids of the processes whose lease has not ended."""
-    return select(processes.c.id).where(is_alive(dialect)).scalar_subquery()
+def _is_interrupted(dialect: str, seconds: float) -> ColumnElement[bool]:
+    """Return the condition that the database was away, and a process alive at the last renewal."""
+    every = processes.alias()
+    renewed = select(func.max(every.c.lease_until)).scalar_subquery() - seconds
+    until = processes.c.lease_until
+    return and_(until > 0, until >= renewed, renewed < now_of(dialect) - seconds / 2)
+
+
+def living(dialect: str, seconds: float) -> ScalarSelect[str]:
+    """Return the ids of the processes whose lease has not ended; see `is_alive`."""
+    return select(processes.c.id).where(is_alive(dialect, seconds)).scalar_subquery()

@@ -32,6 +32,7 @@ class Places:
     def __init__(self, database: Database, agent: str) -> None:
         self._database = database
         self._agent = agent
+        self._lease = _DIALECT, database.lease.seconds
 
     async def lost(self, task_ids: Sequence[str]) -> Sequence[str]:
         """Return which of these tasks another process has, or has ended."""
@@ -46,8 +47,8 @@ class Places:
 
     async def place_of(self, owner: str, task_id: str) -> Place:
         """Return where a task is; nowhere if it has ended or anybody can go on with it."""
-        its_process = and_(processes.c.id == tasks.c.process, is_alive(_DIALECT))
-        query = select(processes.c.id).join(tasks, its_process)
+        its_process = and_(processes.c.id == tasks.c.process, is_alive(*self._lease))
+        query = select(processes.c.id).select_from(processes.join(tasks, its_process))
         query = query.where(*is_task(self._agent, owner, task_id))
         found = [row.id for row in await self._database.read(query)]
         if found == [self._database.process_id]:
@@ -65,7 +66,7 @@ class Places:
         process = tasks.c.process
         query = select(process).distinct()
         query = query.where(
-            process.in_(living(_DIALECT)),
+            process.in_(living(*self._lease)),
             process != self._database.process_id,
             tasks.c.agent == self._agent,
             tasks.c.owner == owner,
@@ -74,5 +75,5 @@ class Places:
 
     async def is_alive(self, process: str) -> bool:
         """Tell whether the lease of a process has not ended."""
-        query = select(processes.c.id).where(processes.c.id == process, is_alive(_DIALECT))
+        query = select(processes.c.id).where(processes.c.id == process, is_alive(*self._lease))
         return bool(await self._database.read(query))

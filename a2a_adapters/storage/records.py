@@ -222,13 +222,19 @@ class CountAttempt(Write):
 
 
 class TakeOver(Write):
-    """Makes the tasks of processes that are gone this process's own."""
+    """Makes the tasks of processes that are gone this process's own.
 
-    def __init__(self, agent: str, process_id: str, *, is_shared: bool) -> None:
+    Args:
+        agent: Whose tasks.
+        process_id: This process.
+        lease_seconds: How long leases are; None if no other process can be alive.
+    """
+
+    def __init__(self, agent: str, process_id: str, lease_seconds: float | None) -> None:
         self.key = ("takeover", agent)
         self._agent = agent
         self._process_id = process_id
-        self._is_shared = is_shared
+        self._lease_seconds = lease_seconds
         self._taken: dict[bytes, LeftTask] = {}
         """Of all attempts: what a commit took whose answer was lost is ours already."""
 
@@ -252,8 +258,8 @@ class TakeOver(Write):
         # One that was paused may be alive again.
         still = self._is_gone(connection, tasks)
         is_left = [tasks.c.agent == self._agent, tasks.c.process.in_(gone), still]
-        if self._is_shared:
-            is_left.append(~_more_comes(connection.dialect.name))
+        if self._lease_seconds is not None:
+            is_left.append(~_more_comes(connection.dialect.name, self._lease_seconds))
         names = await _names(connection, is_left)
         is_handed_over = tasks.c.process.startswith(HANDED_OVER)
         taken_back = case((tasks.c.epoch >= _ATTEMPT, -_ATTEMPT), else_=0)
@@ -279,9 +285,10 @@ class TakeOver(Write):
     def _is_gone(self, connection: AsyncConnection, held: FromClause) -> ColumnElement[bool]:
         """Return the condition that a process is neither this one nor alive."""
         others = held.c.process != self._process_id
-        if not self._is_shared:
+        if self._lease_seconds is None:
             return others
-        return and_(others, held.c.process.not_in(living(connection.dialect.name)))
+        alive = living(connection.dialect.name, self._lease_seconds)
+        return and_(others, held.c.process.not_in(alive))
 
 
 def _next(process: ColumnElement[str]) -> ScalarSelect[str]:
@@ -300,7 +307,7 @@ def _holders() -> CTE:
 _HOLDERS = _holders()
 
 
-def _more_comes(dialect: str) -> ColumnElement[bool]:
+def _more_comes(dialect: str, lease_seconds: float) -> ColumnElement[bool]:
     """Return the condition that a process is about to hand over more of a task's conversation.
 
     Who takes one of its tasks has to take them all, lest two processes work on them at once.
@@ -309,7 +316,7 @@ def _more_comes(dialect: str) -> ColumnElement[bool]:
     names = ("context", "agent", "owner")
     same = (others.c[name] == tasks.c[name] for name in names)
     hands_over = HANDED_OVER + others.c.process == tasks.c.process
-    is_alive = others.c.process.in_(living(dialect))
+    is_alive = others.c.process.in_(living(dialect, lease_seconds))
     more = select(others.c.id).where(*same, hands_over, is_running(others.c.state), is_alive)
     return more.correlate(tasks).exists()
 

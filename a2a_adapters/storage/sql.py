@@ -110,13 +110,10 @@ class SqlAgentStorage(AgentStorage):
         self._places = Places(database, agent)
         self.push_configs = SqlPushStore(database, agent)
         self._elsewhere: dict[str, Callable[[str], Awaitable[None]]] = {}
-        place = agent, database.process_id
-        self._take_over = OutlastingWrite(
-            database, partial(TakeOver, *place, is_shared=database.is_shared)
-        )
-        self._take_deliveries = OutlastingWrite(
-            database, partial(TakeDeliveries, *place, is_shared=database.is_shared)
-        )
+        seconds = database.lease.seconds if database.is_shared else None
+        place = agent, database.process_id, seconds
+        self._take_over = OutlastingWrite(database, partial(TakeOver, *place))
+        self._take_deliveries = OutlastingWrite(database, partial(TakeDeliveries, *place))
 
     async def accept(
         self,
