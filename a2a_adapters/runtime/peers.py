@@ -33,6 +33,12 @@ _LOOK_SECONDS = 1.0
 _DEAF_SECONDS = 15.0
 """How long a process may live without hearing a call."""
 
+_LOOKS_AWAY = 2
+"""How many looks in succession find the bus away before a call fails: 5 seconds in all, as the bus
+notices within 3 that what it sends does not arrive."""
+
+_UNREACHABLE = "The process that works on the task cannot be reached now; try again later"
+
 _REMEMBERED = 1000
 """How many calls that have ended are known, in case they come once more."""
 
@@ -79,6 +85,7 @@ class Peers:
         Raises:
             A2AError: It says so.
             PeerLostError: It is gone, or its answer.
+            StorageUnavailableError: It cannot be reached.
         """
         async with aclosing(self.read(process, call)) as parts:
             async for part in parts:
@@ -91,6 +98,7 @@ class Peers:
         Raises:
             A2AError: It says so.
             PeerLostError: It is gone, or a part of its answer.
+            StorageUnavailableError: It cannot be reached.
         """
         call_id = new_uuid()
         inbox = self._asked[call_id] = asyncio.Queue()
@@ -111,38 +119,37 @@ class Peers:
                         raise error_of(frame.head)
         finally:
             del self._asked[call_id]
-            if not is_over:
+            if not is_over and self._bus.is_ready:  # else it hears that at the next part
                 in_background(self._send(process, Frame("stop", call_id)))
 
     async def _frames(
         self, process: str, call: Frame, inbox: asyncio.Queue[Frame]
     ) -> AsyncGenerator[Frame]:
         """Call, and yield what is answered, each once and in order."""
-        number, silences = 0, 0
-        await self._send(process, call)
-        while True:
-            try:
-                async with asyncio.timeout(_LOOK_SECONDS):
-                    frame = await inbox.get()
-            except TimeoutError:
-                silences += 1
-                if not await self._storage.is_alive(process):
-                    raise PeerLostError(was_heard=number > 0) from None
-                if not number:
-                    if silences * _LOOK_SECONDS > _DEAF_SECONDS:
-                        raise StorageUnavailableError from None
-                    await self._send(process, call)
-                continue
-            if frame.kind == "lost" and not number:
-                await self._send(process, call)  # who has heard it knows it by its id
-                continue
-            if frame.kind == "lost" or frame.number > number:
-                raise PeerLostError(was_heard=True)
-            if frame.number == number:
-                if frame.kind == "heard" and frame.head:  # so much was sent, and did not arrive
-                    raise PeerLostError(was_heard=True)
-                number += 1
-                yield frame
+        number = silences = away = 0
+        sending = in_background(self._send(process, call))
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout(_LOOK_SECONDS):
+                        frame = await inbox.get()
+                except TimeoutError:
+                    silences += 1
+                    away = 0 if self._bus.is_ready else away + 1
+                    is_deaf = not number and silences * _LOOK_SECONDS > _DEAF_SECONDS
+                    if away >= _LOOKS_AWAY or is_deaf:
+                        raise StorageUnavailableError(_UNREACHABLE) from None
+                    if not await self._storage.is_alive(process):
+                        raise PeerLostError(was_heard=number > 0) from None
+                    frame = None
+                if not number and (frame is None or frame.kind == "lost"):
+                    if sending.done():  # who has heard it knows it by its id
+                        sending = in_background(self._send(process, call))
+                elif frame is not None and _follows(frame, number):
+                    number += 1
+                    yield frame
+        finally:
+            sending.cancel()
 
     async def _send(self, process: str, frame: Frame) -> None:
         await self._bus.send(Letter(process, self._agent, frame.to_bytes()))
@@ -235,3 +242,15 @@ class Peers:
             serving.cancel()
         if self._serving:
             await asyncio.wait(self._serving.values(), timeout=1)
+
+
+def _follows(frame: Frame, number: int) -> bool:
+    """Return whether a frame is the next of an answer; one that has come before is not.
+
+    Raises:
+        PeerLostError: Something between them did not arrive.
+    """
+    resent = frame.kind == "heard" and frame.number == number and frame.head
+    if frame.kind == "lost" or frame.number > number or resent:
+        raise PeerLostError(was_heard=True)
+    return frame.number == number

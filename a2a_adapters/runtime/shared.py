@@ -22,7 +22,7 @@ from a2a.types import (
 from a2a.utils.errors import UnsupportedOperationError
 
 from a2a_adapters.protocol import states
-from a2a_adapters.protocol.errors import ConversationElsewhereError
+from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnavailableError
 from a2a_adapters.runtime.calls import Call, pack, unpack
 from a2a_adapters.runtime.following import Following
 from a2a_adapters.runtime.guard import OperationGuard
@@ -321,7 +321,7 @@ class SharedRuntime(Runtime):
                 process = error.process if await self._is_reachable(error.process) else None
             except PeerLostError as error:
                 call = left_to_send(call, error) if told is None else None
-            except UnsupportedOperationError:  # it has just ended
+            except (StorageUnavailableError, UnsupportedOperationError):
                 if told is None:
                     raise
             await asyncio.sleep(_PAUSE_SECONDS)  # until it is clear whose the task is now

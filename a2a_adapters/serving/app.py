@@ -136,8 +136,8 @@ class _NotStarted:
 async def _health(request: Request) -> Response:
     if request.app.state.agents.is_draining:
         return JSONResponse({"status": "draining"}, 503)
-    if not request.app.state.agents.storage.is_ready:
-        return JSONResponse({"status": "storage away"}, 503)
+    if away := request.app.state.agents.storage.away:
+        return JSONResponse({"status": f"{away} away"}, 503)
     return JSONResponse({"status": "ready"})
 
 

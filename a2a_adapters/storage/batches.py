@@ -81,18 +81,19 @@ class BatchBus(Bus):
     def __init__(self, process_id: str) -> None:
         self._process_id = process_id
         self._listeners: dict[str, _Listener] = {}
-        self._waiting: list[tuple[Letter, asyncio.Future[None]]] = []
-        self._unsure: list[tuple[Letter, asyncio.Future[None]]] = []
+        self._waiting: dict[asyncio.Future[None], Letter] = {}
+        self._unsure: dict[asyncio.Future[None], Letter] = {}
         self._wake = asyncio.Event()
         self._sent: Counter[str] = Counter()
         self._heard: dict[str, _Parts] = {}
         self._workers: list[asyncio.Task[None]] = []
         self._is_listening = asyncio.Event()
+        self._is_sending = False
 
     @property
     def is_ready(self) -> bool:
-        """Whether it listens."""
-        return self._is_listening.is_set()
+        """Whether it listens, and can send."""
+        return self._is_listening.is_set() and self._is_sending
 
     def listen(
         self, agent: str, receive: Callable[[Letter], None], on_loss: Callable[[], None]
@@ -102,7 +103,7 @@ class BatchBus(Bus):
 
     async def start(self) -> None:
         """Connect, and listen."""
-        for work in (self._listen_while_connected, self._send):
+        for work in (self._listen_while_connected, self._send_while_connected):
             self._workers.append(asyncio.create_task(self._again_and_again(work)))
         await self._is_listening.wait()
 
@@ -112,15 +113,18 @@ class BatchBus(Bus):
             worker.cancel()
         if self._workers:
             await asyncio.wait(self._workers, timeout=1)
-        for _, sent in self._unsure + self._waiting:
+        for sent in [*self._unsure, *self._waiting]:
             sent.cancel()
 
     async def send(self, letter: Letter) -> None:
         """Send a letter; return when it is on its way."""
         sent: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((letter, sent))
+        self._waiting[sent] = letter
         self._wake.set()
-        await sent
+        try:
+            await sent
+        finally:
+            self._waiting.pop(sent, None)  # its sender may have given up
 
     @abstractmethod
     async def _listen(self) -> None:
@@ -148,6 +152,12 @@ class BatchBus(Bus):
             await self._listen()
         finally:
             self._is_listening.clear()
+
+    async def _send_while_connected(self) -> None:
+        try:
+            await self._send()
+        finally:
+            self._is_sending = False
 
     def _begin(self) -> None:
         """Note that it listens from now on."""
@@ -196,34 +206,33 @@ class BatchBus(Bus):
 
     async def _send_by(self, deliver: Deliver) -> None:
         """Send what waits, and what will."""
+        self._is_sending = True
         self._wake.set()
         while True:
             await self._wake.wait()
             self._wake.clear()
             while self._waiting or self._unsure:
                 self._unsure = self._next_batch()
-                await self._deliver([letter for letter, _ in self._unsure], deliver)
-                for _, sent in self._unsure:
+                await self._deliver(list(self._unsure.values()), deliver)
+                for sent in self._unsure:
                     if not sent.done():
                         sent.set_result(None)
-                self._unsure = []
+                self._unsure = {}
                 end_if_cancelled()
 
-    def _next_batch(self) -> list[tuple[Letter, asyncio.Future[None]]]:
+    def _next_batch(self) -> dict[asyncio.Future[None], Letter]:
         """Return what is sent next; what nobody waits for any more is dropped."""
-        if any(not sent.done() for _, sent in self._unsure):
+        if any(not sent.done() for sent in self._unsure):
             return self._unsure  # it may have arrived, and is sent again as it was
-        self._sent.update({letter.process for letter, _ in self._unsure})  # noticed as a loss
-        size = taken = 0
-        batch: list[tuple[Letter, asyncio.Future[None]]] = []
-        for letter, sent in self._waiting:
-            if size > _BATCH_BYTES:
-                break
-            taken += 1
+        self._sent.update({letter.process for letter in self._unsure.values()})  # seen as a loss
+        size = 0
+        batch: dict[asyncio.Future[None], Letter] = {}
+        while self._waiting and size <= _BATCH_BYTES:
+            sent = next(iter(self._waiting))
+            letter = self._waiting.pop(sent)
             if not sent.done():
                 size += len(letter.body)
-                batch.append((letter, sent))
-        del self._waiting[:taken]
+                batch[sent] = letter
         return batch
 
     async def _deliver(self, letters: list[Letter], deliver: Deliver) -> None:

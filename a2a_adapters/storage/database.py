@@ -99,9 +99,11 @@ class Database:
         self._is_closed = False
 
     @property
-    def is_ready(self) -> bool:
-        """Whether it can be used now, and the other processes be reached."""
-        return self.health.is_ready and (self.bus is None or self.bus.is_ready)
+    def away(self) -> str:
+        """What cannot be used now: `storage`, or the `bus` to the other processes; else empty."""
+        if not self.health.is_ready:
+            return "storage"
+        return "" if self.bus is None or self.bus.is_ready else "bus"
 
     @property
     def is_shared(self) -> bool:

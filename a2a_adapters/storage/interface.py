@@ -273,10 +273,13 @@ class Storage(ABC):
     figures: StorageFigures | None = None
     """What it counts, if it does."""
 
+    away: str = ""
+    """What cannot be used now: `storage`, or `bus`, the way to other processes; else empty."""
+
     @property
-    @abstractmethod
     def is_ready(self) -> bool:
-        """Whether it can be used now."""
+        """Whether all of it can be used now."""
+        return not self.away
 
     @abstractmethod
     async def start(self) -> None:

@@ -43,11 +43,6 @@ class MemoryStorage(Storage):
         self._make_tasks = make_tasks
         self._agents: dict[str, MemoryAgentStorage] = {}
 
-    @property
-    def is_ready(self) -> bool:
-        """Always."""
-        return True
-
     async def start(self) -> None:
         """There is nothing to connect to."""
 

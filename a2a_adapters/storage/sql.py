@@ -65,9 +65,9 @@ class SqlStorage(Storage):
         self._url = url
 
     @property
-    def is_ready(self) -> bool:
-        """Whether it can be used now."""
-        return self.database.is_ready
+    def away(self) -> str:  # type: ignore[override]
+        """What cannot be used now."""
+        return self.database.away
 
     async def start(self) -> None:
         """Connect, and bring the tables up to date."""

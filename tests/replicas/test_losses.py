@@ -6,12 +6,12 @@ import asyncio
 import gc
 
 import pytest
-from a2a.types import ListTasksRequest, Task, TaskState
+from a2a.types import CancelTaskRequest, ListTasksRequest, Task, TaskState
 from sqlalchemy import select
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.storage.schema import tasks
-from tests.replicas.carriers import Postgresql
+from tests.replicas.carriers import CARRIERS, Postgresql
 from tests.replicas.test_deaths import left_behind
 from tests.replicas.test_shared import (
     ANN,
@@ -20,6 +20,7 @@ from tests.replicas.test_shared import (
     Steps,
     heard,
     text_of,
+    two_over,
     until,
 )
 from tests.storage.postgresql import new_database
@@ -227,3 +228,27 @@ async def test_it_is_read_though_it_is_just_being_taken_over(url, kind, monkeypa
         await again.aclose()
         assert heard(events) == "a "
         assert events[-1].status.state == COMPLETED
+
+
+async def test_while_the_bus_is_away_what_is_elsewhere_is_refused_and_streams_wait():
+    async with two_over("redis") as (one, other):
+        task = await one.begin()
+        carrier = CARRIERS["redis"](None)
+        stream = other.follow(task)
+        await anext(stream)
+        with carrier.frozen():
+            asking = [
+                other.get(task),
+                other.runtime.on_cancel_task(CancelTaskRequest(id=task.id), ANN),
+                other.send("more", task, message_id="message-2"),
+                anext(other.follow(task)),
+            ]
+            for told in await asyncio.gather(*asking, return_exceptions=True):
+                assert isinstance(told, StorageUnavailableError), told
+                assert "cannot be reached" in str(told)
+            assert other.storage.away == "bus"
+            assert not other.storage.database.bus._waiting  # for whom nobody waits
+            one.say("end")
+        events = [event async for event in stream]
+        assert events[-1].status.state == COMPLETED
+        assert (await other.get(task)).status.state == COMPLETED
