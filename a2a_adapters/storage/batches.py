@@ -69,9 +69,11 @@ class BatchBus(Bus):
 
     Attributes:
         name: What a message calls it; nothing secret.
+        advice: What a message adds where it delivers nothing.
     """
 
     name: str
+    advice = ""
 
     _payload_bytes: ClassVar[int]
     """How much the carrier takes as one."""

@@ -123,8 +123,8 @@ class Database:
                 await connection.run_sync(upgrade)
             self.health.is_ready = True
             self.commits.start()
-            if self.bus is not None:
-                await self._start(self.bus)
+            if self.bus is not None and self._pulse is not None:
+                await self._start(self.bus, self._pulse)
             await self.lease.take()
         except (SQLAlchemyError, OSError) as error:  # TimeoutError is one of the latter
             await self.release()
@@ -133,14 +133,17 @@ class Database:
             await self.release()
             raise
 
-    async def _start(self, bus: BatchBus) -> None:
+    async def _start(self, bus: BatchBus, pulse: Pulse) -> None:
         try:
             async with asyncio.timeout(2 * PATIENCE_SECONDS):
                 await bus.start()
         except TimeoutError as error:
             raise ConfigurationError(f"{bus.name} cannot be reached") from error
-        if self._pulse is not None:
-            self._pulse.start()
+        try:
+            async with asyncio.timeout(2 * PATIENCE_SECONDS):
+                await pulse.start()
+        except TimeoutError as error:
+            raise ConfigurationError(f"{bus.name} delivers nothing{bus.advice}") from error
 
     async def read(self, query: Executable) -> Sequence[Row[Any]]:
         """Return the rows of a query.

@@ -40,6 +40,10 @@ class NotifyBus(BatchBus):
     """
 
     name = "the bus of the storage"
+    advice = (
+        ": LISTEN needs a session of its own, which PgBouncer's transaction mode does not give; "
+        "use session mode, PostgreSQL's own address, or --bus redis://..."
+    )
     _payload_bytes = 7900  # PostgreSQL takes less than 8000
     _failures = (psycopg.Error, OSError)  # TimeoutError is one of the latter
 

@@ -1,4 +1,4 @@
-"""How long the bus takes: a process sends itself a letter now and then."""
+"""Whether the bus delivers, and how long it takes: a process sends itself a letter now and then."""
 
 from __future__ import annotations
 
@@ -36,8 +36,10 @@ class Pulse:
         self._beating: asyncio.Task[None] | None = None
         bus.listen(_ABOUT, self._receive, self._lose)
 
-    def start(self) -> None:
-        """Begin; the bus has."""
+    async def start(self) -> None:
+        """Return once a first letter has arrived; the bus has started. Others follow."""
+        await self._send()
+        await self._came.wait()
         self._beating = asyncio.create_task(self._beat())
 
     def close(self) -> None:
@@ -47,13 +49,16 @@ class Pulse:
 
     async def _beat(self) -> None:
         while True:
-            self._came.clear()
-            self._figures.ask_bus()
-            await self._bus.send(self._letter)
+            await asyncio.sleep(_SECONDS)
+            await self._send()
             with suppress(TimeoutError):  # it is lost: another one is sent
                 async with asyncio.timeout(_SECONDS):
                     await self._came.wait()
-            await asyncio.sleep(_SECONDS)
+
+    async def _send(self) -> None:
+        self._came.clear()
+        self._figures.ask_bus()
+        await self._bus.send(self._letter)
 
     def _receive(self, _letter: Letter) -> None:
         self._figures.hear_bus()
