@@ -70,10 +70,12 @@ class BatchBus(Bus):
     Attributes:
         name: What a message calls it; nothing secret.
         advice: What a message adds where it delivers nothing.
+        connections: How many of the database's it uses.
     """
 
     name: str
     advice = ""
+    connections = 0
 
     _payload_bytes: ClassVar[int]
     """How much the carrier takes as one."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from a2a.utils.errors import InvalidParamsError
-from sqlalchemy import select
+from sqlalchemy import func, literal_column, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from a2a_adapters.concurrency import end_if_cancelled
@@ -22,6 +22,7 @@ from a2a_adapters.protocol.ids import new_id
 from a2a_adapters.storage.commit import GroupCommit, Write
 from a2a_adapters.storage.connections import Connections
 from a2a_adapters.storage.engine import (
+    CONNECTIONS,
     is_away,
     is_data_error,
     make_bulk,
@@ -30,16 +31,16 @@ from a2a_adapters.storage.engine import (
     shown,
 )
 from a2a_adapters.storage.health import PATIENCE_SECONDS, Health
-from a2a_adapters.storage.lease import LEASE_SECONDS, FileLock, Lease
+from a2a_adapters.storage.lease import LEASE_SECONDS, FileLock, Lease, is_alive
 from a2a_adapters.storage.migrate import upgrade
 from a2a_adapters.storage.pulse import Pulse
-from a2a_adapters.storage.schema import tasks
+from a2a_adapters.storage.schema import processes, tasks
 from a2a_adapters.storage.totals import Totals
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
-    from sqlalchemy import Connection, Executable, Row
+    from sqlalchemy import ColumnElement, Connection, Executable, Row
     from sqlalchemy.ext.asyncio import AsyncEngine
 
     from a2a_adapters.storage.batches import BatchBus
@@ -48,6 +49,12 @@ T = TypeVar("T")
 
 _PAUSE = 0.2
 """Seconds between attempts to read."""
+
+_ALLOWED: ColumnElement[int] = literal_column(
+    "current_setting('max_connections')::int"
+    " - current_setting('superuser_reserved_connections')::int"
+)
+"""How many connections PostgreSQL allows."""
 
 logger = logging.getLogger(__name__)
 
@@ -126,6 +133,8 @@ class Database:
             if self.bus is not None and self._pulse is not None:
                 await self._start(self.bus, self._pulse)
             await self.lease.take()
+            if self.bus is not None:
+                await self._check_connections(self.bus.connections + CONNECTIONS)
         except (SQLAlchemyError, OSError) as error:  # TimeoutError is one of the latter
             await self.release()
             raise self._unusable(error) from error
@@ -144,6 +153,21 @@ class Database:
                 await pulse.start()
         except TimeoutError as error:
             raise ConfigurationError(f"{bus.name} delivers nothing{bus.advice}") from error
+
+    async def _check_connections(self, most: int) -> None:
+        """Warn if the living processes may use more connections than PostgreSQL allows."""
+        alive = is_alive(self.engine.dialect.name, self.lease.seconds)
+        query = select(_ALLOWED, func.count()).select_from(processes).where(alive)
+        async with asyncio.timeout(PATIENCE_SECONDS), self.engine.connect() as connection:
+            allowed, count = (await connection.execute(query)).one()
+        if allowed < most * count:
+            logger.warning(
+                "%d processes with up to %d connections each share a PostgreSQL that allows %d: "
+                "raise its max_connections",
+                count,
+                most,
+                allowed,
+            )
 
     async def read(self, query: Executable) -> Sequence[Row[Any]]:
         """Return the rows of a query.

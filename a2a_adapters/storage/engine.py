@@ -34,7 +34,9 @@ STATEMENT_SECONDS = 5.0
 _DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+psycopg"}
 _KINDS = "memory:, sqlite:///file.db or postgresql://user:password@host/database"
 _SYNCHRONOUS = ("off", "normal", "full", "extra")
-_CONNECTIONS = 10
+CONNECTIONS = 10
+"""How many connections to PostgreSQL a process has at most, beside those of its bus."""
+
 _CACHE_KIB = 32 * 1024
 
 
@@ -80,7 +82,7 @@ def _postgresql(url: URL) -> AsyncEngine:
     return create_async_engine(
         url,
         hide_parameters=True,
-        pool_size=_CONNECTIONS,
+        pool_size=CONNECTIONS,
         max_overflow=0,
         pool_timeout=STATEMENT_SECONDS,
         pool_pre_ping=False,

@@ -40,6 +40,7 @@ class NotifyBus(BatchBus):
     """
 
     name = "the bus of the storage"
+    connections = 2
     advice = (
         ": LISTEN needs a session of its own, which PgBouncer's transaction mode does not give; "
         "use session mode, PostgreSQL's own address, or --bus redis://..."

@@ -11,6 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from tests.storage.conftest import new_url, storage_at
+from tests.storage.postgresql import new_database_at, server_of_its_own
 
 LOCKED_OUT = """
     SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
@@ -61,3 +62,43 @@ async def test_a_reader_under_whom_a_storage_is_closed_connects_no_more(tmp_path
         await other.execute("SELECT pg_advisory_unlock(1)")
         with pytest.raises(StorageUnavailableError):
             await reading
+
+
+MINE = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+
+
+async def test_a_process_has_as_many_connections_as_the_docs_say(tmp_path):
+    url = new_url("postgresql", tmp_path)
+    storage = storage_at(url)
+    await storage.start()
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as other:
+        await other.execute("SELECT pg_advisory_lock(1)")
+        waiting = text("SELECT pg_advisory_xact_lock_shared(1)")
+        reads = [asyncio.create_task(storage.database.read(waiting)) for _ in range(20)]
+        while (await (await other.execute(LOCKED_OUT)).fetchone()) != (10,):
+            pass
+        assert await (await other.execute(MINE)).fetchone() == (12 + 1,)
+        for read in reads:
+            read.cancel()
+    await storage.aclose(1)
+    await asyncio.gather(*reads, return_exceptions=True)
+
+
+async def test_processes_that_may_want_more_connections_than_there_are_say_so(caplog):
+    server = server_of_its_own()
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET max_connections = 27")
+    server.stop()
+    server.ensure_postgres_running()
+    url = new_database_at(server)
+    storages = [storage_at(url) for _ in range(3)]
+    for storage in storages[:2]:
+        await storage.start()
+    assert "max_connections" not in caplog.text
+    await storages[2].start()
+    [said] = [record.getMessage() for record in caplog.records if "max_conn" in record.getMessage()]
+    assert said.startswith("3 processes with up to 12 connections each")
+    assert "allows 24:" in said
+    for storage in storages:
+        await storage.aclose(1)
+    server.stop()

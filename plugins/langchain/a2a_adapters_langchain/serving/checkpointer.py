@@ -50,6 +50,7 @@ async def _in_sqlite(url: str) -> AsyncGenerator[BaseCheckpointSaver[str]]:
 @asynccontextmanager
 async def _in_postgresql(url: str) -> AsyncGenerator[BaseCheckpointSaver[str]]:
     from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver  # noqa: PLC0415 - an extra
+    from psycopg import AsyncConnection  # noqa: PLC0415
     from psycopg.rows import dict_row  # noqa: PLC0415
     from psycopg_pool import AsyncConnectionPool  # noqa: PLC0415
 
@@ -58,17 +59,16 @@ async def _in_postgresql(url: str) -> AsyncGenerator[BaseCheckpointSaver[str]]:
         url,
         kwargs=kwargs,
         min_size=1,
-        max_size=10,
+        max_size=1,  # the saver's lock lets only one operation run at a time
         timeout=_PATIENCE,
         check=AsyncConnectionPool.check_connection,  # it outlives restarts of the database
         open=False,
     )
     async with pool:
         saver = AsyncPostgresSaver(pool)
-        async with pool.connection() as connection:
+        async with await AsyncConnection.connect(url, **kwargs) as connection:
             await _take_turns(connection)
-            await saver.setup()
-            await connection.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
+            await saver.setup()  # closing the connection releases the lock
         yield saver
 
 
