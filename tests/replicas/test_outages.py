@@ -64,7 +64,7 @@ async def make():
         await process.storage.aclose(1)
 
 
-@pytest.mark.parametrize("seconds", [6, 9, 11, 14, 30, 24 * 3600])
+@pytest.mark.parametrize("seconds", [6, 11, 24 * 3600])
 async def test_an_outage_ends_nobodys_lease(make, seconds):
     first, second, third = [await make() for _ in range(3)]
     await first.let_pass(seconds)
@@ -79,7 +79,7 @@ async def test_an_outage_ends_nobodys_lease(make, seconds):
     assert await first.sweep() == {third.id}
 
 
-@pytest.mark.parametrize("seconds", [6, 11, 30])
+@pytest.mark.parametrize("seconds", [6, 30])
 async def test_who_starts_after_an_outage_takes_no_task_of_the_living(make, seconds):
     first, second = [await make() for _ in range(2)]
     await first.let_pass(seconds)
