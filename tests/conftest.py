@@ -19,6 +19,7 @@ from xdist.workermanage import NodeManager
 
 from a2a_adapters.observability.logs import JsonFormatter
 from tests.processes import PATIENCE, UV
+from tests.programs import lacking
 from tests.warm import share
 
 # Blocks a2a-sdk's spans: they are not under test, and cost more than what is.
@@ -43,6 +44,12 @@ collect_ignore = [] if find_spec("crewai") else ["plugins/crewai"]
 
 def pytest_configure():
     share()
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say which tests were left out for want of a program."""
+    for line in lacking(terminalreporter.stats.get("skipped", ())):
+        terminalreporter.write_line(line, yellow=True)
 
 
 @pytest.fixture(scope="session", autouse=True)

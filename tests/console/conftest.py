@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from contextlib import asynccontextmanager
 
 import pytest
@@ -13,6 +11,7 @@ from playwright.async_api import async_playwright, expect
 from a2a_adapters import ServerOptions, build_app
 from a2a_adapters.testing import running
 from tests.console.agents import AGENTS
+from tests.programs import needed
 
 SECONDS = 60
 """How long anything may take to appear, on the slowest machine."""
@@ -21,12 +20,7 @@ expect.set_options(timeout=SECONDS * 1000)
 
 
 def chromium():
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if path is None and os.environ.get("CI"):
-        pytest.fail("these tests need Chromium, Debian's package chromium")
-    if path is None:
-        pytest.skip("these tests need Chromium, Debian's package chromium")
-    return path
+    return needed("chromium", "chromium", "google-chrome")
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

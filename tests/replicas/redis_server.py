@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import atexit
-import os
 import shutil
 import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
 
-import pytest
-
-BINARY = shutil.which("redis-server")
+from tests.programs import needed
 
 
 @cache
 def redis_url():
     """Return the address of the server, which ends with this process."""
-    if BINARY is None:
-        reason = "there is no redis-server: apt-get install redis-server"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    binary = needed("redis-server")
     folder = Path(tempfile.mkdtemp(prefix="a2a-redis-"))
     socket = folder / "socket"
     options = ["--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder]
-    server = subprocess.Popen([BINARY, *options], stdout=subprocess.PIPE)
+    server = subprocess.Popen([binary, *options], stdout=subprocess.PIPE)
     atexit.register(_end, server, folder)
     while b"ready to accept" not in server.stdout.readline().lower():
         assert server.poll() is None
