@@ -30,6 +30,7 @@ from a2a_adapters.runtime.executions import Executions
 from a2a_adapters.runtime.guard import OperationGuard
 from a2a_adapters.runtime.journal import Journal
 from a2a_adapters.runtime.listing import validate_listing
+from a2a_adapters.runtime.live import LiveTask
 from a2a_adapters.runtime.messages import AcceptedMessages, Repeated, identify
 from a2a_adapters.runtime.optional import OptionalOperations
 from a2a_adapters.runtime.push import PushNotifier
@@ -40,7 +41,7 @@ from a2a_adapters.runtime.runs import Runs
 from a2a_adapters.runtime.sent import SentRequests
 from a2a_adapters.runtime.store import MemoryTaskStore
 from a2a_adapters.runtime.subscriber import Subscriber
-from a2a_adapters.runtime.subscription import Subscription
+from a2a_adapters.runtime.subscription import Subscription, leaving
 from a2a_adapters.runtime.takeover import Takeover
 from a2a_adapters.runtime.upkeep import PRUNE_SECONDS, Upkeep
 from a2a_adapters.storage.memory import MemoryAgentStorage
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
         SubscribeToTaskRequest,
     )
 
-    from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.optional import MakeExtendedCard
     from a2a_adapters.runtime.push.options import PushOptions
     from a2a_adapters.storage.interface import AgentStorage
@@ -194,8 +194,8 @@ class Runtime(OptionalOperations):
         run = await self._start(params, context, subscriber)
         if isinstance(run, Repeated):
             return await self._read_again(run, params, context, subscriber)
-        leave = partial(run.live.unsubscribe, subscriber)
-        return Subscription(subscriber, self.figures, run, leave)
+        leave = leaving(run.live, LiveTask.unsubscribe, subscriber)
+        return Subscription(subscriber, self.figures, subscriber, leave)
 
     async def _read_again(
         self, first: Repeated, _: SendMessageRequest, context: ServerCallContext, reader: Subscriber
@@ -222,7 +222,7 @@ class Runtime(OptionalOperations):
             live.subscribe(subscriber)
             live.show(subscriber)
             self._live.watch(live)
-            leave = partial(self._live.leave, live, subscriber)
+            leave = leaving(live, self._live.leave, subscriber)
             return Subscription(subscriber, self.figures, on_close=leave)
 
     @validate_request_params

@@ -351,7 +351,7 @@ class LiveTask:
 
     def _end_text(self) -> None:
         if self._text is not None:
-            self._text.settle()
+            self._text.end()
             self._text = None
 
     def _publish(self, update: AnyUpdate, readers: Iterable[Subscriber]) -> None:

@@ -187,6 +187,7 @@ class Run(TextQueue):
             if not self._subscriber.has_begun and self.error is None:
                 self.live.show(self._subscriber)  # cancelled while it waited for its turn
             self.live.unsubscribe(self._subscriber)
+            self._subscriber.error = self.error
             self._subscriber.close()
 
     async def _execute(self, executor: AgentExecutor, context: RequestContext) -> None:

@@ -9,6 +9,8 @@ from a2a_adapters.protocol.errors import ReaderBehindError
 from a2a_adapters.runtime.updates import Update
 
 if TYPE_CHECKING:
+    from a2a.utils.errors import A2AError
+
     from a2a_adapters.limits import Limits
     from a2a_adapters.runtime.backlog import Backlog
     from a2a_adapters.runtime.updates import AnyUpdate
@@ -46,6 +48,7 @@ class Subscriber:
         "_updates",
         "_wakeup",
         "_wants_progress",
+        "error",
         "has_begun",
     )
 
@@ -69,6 +72,8 @@ class Subscriber:
         self._is_closed = False
         self._is_cut_off = False
         self.has_begun = False
+        self.error: A2AError | None = None
+        """Why there are no updates, or no more."""
 
     def push(self, update: AnyUpdate) -> None:
         """Add an update."""

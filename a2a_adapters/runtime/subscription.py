@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
+from weakref import ref
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from a2a.utils.errors import A2AError
 
     from a2a_adapters.observability.figures import Figures
+    from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.subscriber import Subscriber
     from a2a_adapters.runtime.updates import AnyUpdate
 
@@ -76,3 +78,16 @@ class Subscription:
         self._subscriber.leave()
         if self._on_close is not None:
             self._on_close()
+
+
+def leaving(
+    live: LiveTask, leave: Callable[[LiveTask, Subscriber], None], subscriber: Subscriber
+) -> Callable[[], None]:
+    """Return what lets a reader go. A reader that is slow keeps no task that has ended."""
+    known = ref(live)
+
+    def left() -> None:
+        if (found := known()) is not None:
+            leave(found, subscriber)
+
+    return left

@@ -87,10 +87,12 @@ class Update:
 class TextStream:
     """The text artifact that is being written: makes the updates for its chunks."""
 
-    __slots__ = ("_artifact", "_chunks", "_head", "_ids", "_tail")
+    __slots__ = ("_artifact", "_chunks", "_head", "_ids", "_tail", "artifact_id")
 
     def __init__(self, artifact: Artifact, task_id: str, context_id: str) -> None:
-        self._artifact = artifact
+        self._artifact: Artifact | None = artifact
+        self.artifact_id = artifact.artifact_id
+        """The artifact's id."""
         self._chunks: list[str] = []
         self._ids = (task_id, context_id)
         head = {"taskId": task_id, "contextId": context_id}
@@ -104,13 +106,9 @@ class TextStream:
         )
         self._tail = b'}]},"append":true}}'
 
-    @property
-    def artifact_id(self) -> str:
-        """The artifact's id."""
-        return self._artifact.artifact_id
-
     def first(self, text: str) -> Update:
         """Begin the artifact."""
+        assert self._artifact is not None  # noqa: S101 - it has not ended
         self._artifact.parts.add(text=text)
         self._chunks = [text]
         task_id, context_id = self._ids
@@ -126,9 +124,14 @@ class TextStream:
 
     def settle(self) -> None:
         """Put what was appended into the artifact."""
-        if len(self._chunks) > 1:
+        if len(self._chunks) > 1 and self._artifact is not None:
             self._chunks = ["".join(self._chunks)]
             self._artifact.parts[0].text = self._chunks[0]
+
+    def end(self) -> None:
+        """Let the artifact go, whole: updates that nobody has read yet must not keep it."""
+        self.settle()
+        self._artifact, self._chunks = None, []
 
     def to_event(self, text: str, *, last: bool) -> TaskArtifactUpdateEvent:
         """Return a chunk as a protocol event."""

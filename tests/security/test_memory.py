@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 
 import httpx
@@ -343,3 +344,28 @@ async def test_lists_that_nobody_reads_cost_nothing_more(monkeypatch):
         async with asyncio.timeout(60):
             while (await http.get("/tasks", headers=V1)).status_code == 503:
                 pass
+
+
+async def test_a_reader_that_stops_keeps_no_task_that_has_ended():
+
+    async def talk(text):
+        for number in range(40_000):
+            yield f"{number:1000}"
+
+    app = build_app(talk, options=limited(subscriber_seconds=0.01, finished_tasks=0))
+    async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
+        body = json.dumps(say("x")).encode()
+        reader, writer = await asyncio.open_connection(
+            http.base_url.host, http.base_url.port, limit=1024
+        )
+        head = b"POST /message:stream HTTP/1.1\r\nHost: localhost\r\nA2A-Version: 1.0\r\n"
+        writer.write(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        assert b"200" in await reader.readline()
+
+        def tasks():
+            return [each for each in gc.get_objects() if type(each).__name__ == "LiveTask"]
+
+        async with asyncio.timeout(60):
+            while (await http.get("/tasks", headers=V1)).json().get("tasks") or tasks():
+                pass
+        writer.close()
