@@ -30,6 +30,8 @@ class Limits:
         lease_seconds: How long a process counts as alive that does not renew its lease in the
             database: after that others take over its tasks.
         sweep_seconds: How often tasks of such processes are looked for.
+        recovery_attempts: How many processes may die after they have resumed a task, before it
+            fails; 0 resumes none. Deaths before the agent had any effect do not count.
         finished_bytes: How much memory these may take; those of one owner half of that.
         running_bytes: How much the messages that are being answered, what their agents have said
             beyond 64 KiB each, and the tasks that wait for their callers may take; those of one
@@ -80,6 +82,7 @@ class Limits:
     stored_tasks: int = 1_000_000
     lease_seconds: float = 10
     sweep_seconds: float = 5
+    recovery_attempts: int = 3
     finished_bytes: int = 128 * 1024 * 1024
     running_bytes: int = 128 * 1024 * 1024
     conversations: int = 10_000

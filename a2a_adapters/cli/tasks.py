@@ -205,7 +205,7 @@ def _as_dict(kept: KeptTask) -> dict[str, Any]:
         "state": _short(TaskState.Name(kept.task.status.state)),
         "unchangedSeconds": round(time.time() - kept.task.status.timestamp.ToNanoseconds() / 1e9),
         "process": kept.process,
-        "takeovers": kept.takeovers,
+        "recoveryAttempts": kept.attempts,
         "agent": kept.agent,
         "owner": kept.owner,
     }

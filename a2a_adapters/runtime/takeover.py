@@ -41,11 +41,8 @@ _COMES_FIRST = (
 )
 _NOBODY_WAITS = "The agent was restarted and waits for no answer any more; please start a new task."
 
-_MOST_ATTEMPTS = 3
-"""A task that has ended so many processes that went on with it may be what ends them."""
-
 _MOST_TAKEOVERS = 30
-"""So may one that has lost so many processes before it had any effect."""
+"""A task that has lost so many processes, if before it had any effect, may be what ends them."""
 
 logger = logging.getLogger(__name__)
 
@@ -162,7 +159,7 @@ class Takeover:
         return True
 
     def _can_resume(self, left: LeftTask) -> bool:
-        return not _ends_processes(left) and self._is_resumable(left.stored.task)
+        return not self._ends_processes(left) and self._is_resumable(left.stored.task)
 
     def _is_resumable(self, task: Task) -> bool:
         if self._executor is None or not self._executor.adapter.resumes:
@@ -210,12 +207,12 @@ class Takeover:
     def _reason(self, left: LeftTask) -> str:
         if left.stored.task.status.state in states.INTERRUPTED:
             return _NOBODY_WAITS
-        return _STOPPED_AGAIN if _ends_processes(left) else _STOPPED
+        return _STOPPED_AGAIN if self._ends_processes(left) else _STOPPED
 
-
-def _ends_processes(left: LeftTask) -> bool:
-    """Whether a task may be what ends the processes that work on it."""
-    return left.attempts >= _MOST_ATTEMPTS or left.takeovers > _MOST_TAKEOVERS
+    def _ends_processes(self, left: LeftTask) -> bool:
+        """Whether a task may be what ends the processes that work on it."""
+        has_failed = left.attempts >= self._limits.recovery_attempts
+        return has_failed or left.takeovers > _MOST_TAKEOVERS
 
 
 def _order(left: LeftTask) -> tuple[bool, int]:

@@ -15,6 +15,7 @@ from a2a_adapters.errors import ConfigurationError
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.ids import new_id
 from a2a_adapters.storage.lease import is_alive
+from a2a_adapters.storage.records import ATTEMPT
 from a2a_adapters.storage.schema import processes, tasks
 from a2a_adapters.storage.task_rows import ANYBODY, HANDED_OVER, stored
 
@@ -35,8 +36,8 @@ class KeptTask(NamedTuple):
     stored: StoredTask
     process: str
     """What it waits for: a process by its name, any process, or nothing if it has ended."""
-    takeovers: int
-    """How many processes have died while they worked on it."""
+    attempts: int
+    """How many processes have resumed it, and were not stopped while they worked on it."""
 
     @property
     def task(self) -> Task:
@@ -98,7 +99,7 @@ async def find_tasks(
             row.owner_name.decode(),
             stored(row),
             _place(row.process, row.name, is_living=bool(row.is_alive)),
-            row.epoch,
+            row.epoch // ATTEMPT,
         )
         for row in rows
     ]

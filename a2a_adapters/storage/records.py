@@ -199,7 +199,7 @@ class ForgetMessage(Write):
         return await DeleteTask.execute(connection, [write.task for write in writes])
 
 
-_ATTEMPT = 100
+ATTEMPT = 100
 """What an attempt adds to a task's `epoch`; a takeover adds one."""
 
 
@@ -217,7 +217,7 @@ class CountAttempt(Write):
         """Count them one by one: it is rare."""
         for write in writes:
             counted = update(tasks).where(*is_task(*write._place))  # noqa: SLF001
-            await connection.execute(counted.values(epoch=tasks.c.epoch + _ATTEMPT))
+            await connection.execute(counted.values(epoch=tasks.c.epoch + ATTEMPT))
         return [None] * len(writes)
 
 
@@ -262,7 +262,7 @@ class TakeOver(Write):
             is_left.append(~_more_comes(connection.dialect.name, self._lease_seconds))
         names = await _names(connection, is_left)
         is_handed_over = tasks.c.process.startswith(HANDED_OVER)
-        taken_back = case((tasks.c.epoch >= _ATTEMPT, -_ATTEMPT), else_=0)
+        taken_back = case((tasks.c.epoch >= ATTEMPT, -ATTEMPT), else_=0)
         statement = (
             update(tasks)
             .where(*is_left)
@@ -276,7 +276,7 @@ class TakeOver(Write):
         )
         rows = await connection.execute(statement)
         for row in rows:
-            attempts, takeovers = divmod(row.epoch, _ATTEMPT)
+            attempts, takeovers = divmod(row.epoch, ATTEMPT)
             left = LeftTask(row.owner_name.decode(), stored(row), takeovers, attempts)
             place = row.owner_name + b"\0" + left.stored.task.id.encode()
             self._taken[place] = left._replace(process=names.get(key(left.stored.task.id), ""))

@@ -59,12 +59,12 @@ class Slow(Adapter):
         yield TextDelta("two")
 
 
-def served(storage):
+def served(storage, **limits):
     """Return the agent, and the runtime that serves it from a storage."""
     adapter = Slow()
     card = build_card(adapter.describe(), "http://x")
-    place, limits = storage.of("slow"), Limits(shutdown_seconds=0, sweep_seconds=0.05)
-    return adapter, Runtime(as_executor(adapter), card, storage=place, limits=limits)
+    limits = Limits(shutdown_seconds=0, sweep_seconds=0.05, **limits)
+    return adapter, Runtime(as_executor(adapter), card, storage=storage.of("slow"), limits=limits)
 
 
 @asynccontextmanager
@@ -317,16 +317,17 @@ async def test_a_task_that_only_ever_ends_its_processes_is_given_up(database_url
         await runtime.aclose()
 
 
-async def test_a_task_that_ended_its_processes_is_given_up(database_url):
+@pytest.mark.parametrize("attempts", [0, 1, 3])
+async def test_a_task_that_ended_its_processes_is_given_up(database_url, attempts):
     task_id = await begin(database_url)
-    for _ in range(3):
+    for _ in range(attempts):
         async with opened(database_url) as storage:
-            adapter, runtime = served(storage)
+            adapter, runtime = served(storage, recovery_attempts=attempts)
             await runtime.start()
             await adapter.has_begun.wait()
             await killed(storage, runtime)
     async with opened(database_url) as storage:
-        _, runtime = served(storage)
+        _, runtime = served(storage, recovery_attempts=attempts)
         await runtime.start()
         assert await state_of(runtime, task_id) == FAILED
         await runtime.aclose()
