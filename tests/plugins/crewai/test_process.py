@@ -55,16 +55,15 @@ assert not [t for t in threading.enumerate() if "Otel" in t.name]
 """
 
 UNQUIET = """
-import asyncio, time
+import asyncio
 from app import crew
 from a2a_adapters import AgentRequest, Text, installed_plugins
 from a2a.types import Message
 adapter = installed_plugins().adapt(crew)
 request = AgentRequest(parts=[Text("x")], message=Message(), task_id="t", context_id="c")
 async def run():
-    began = time.perf_counter()
     events = [event async for event in adapter.stream(request)]
-    print(events[0].parts[0].text, time.perf_counter() - began < 4)
+    print(events[0].parts[0].text)
 asyncio.run(run())
 """
 
@@ -104,7 +103,7 @@ def test_a_quiet_process_keeps_its_signals_and_calls_nobody(clean):
 def test_the_first_run_asks_nothing(clean):
     clean["env"]["CREWAI_DISABLE_TELEMETRY"] = "true"
     done = python("-W", "ignore", "-c", UNQUIET, **clean)
-    assert done.stdout.startswith("hello True\n"), done.stderr
+    assert done.stdout.startswith("hello\n"), done.stderr  # no question before it
 
 
 def test_the_command_line_makes_crewai_quiet(clean):
