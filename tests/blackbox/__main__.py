@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--tasks", type=int, default=100)
     parser.add_argument("--kills", type=int, default=6)
-    parser.add_argument("--seconds", type=float, default=300, help="of one seed, at most")
+    parser.add_argument("--seconds", type=float, default=900, help="of one seed, at most")
     parser.add_argument("--engines", nargs="+", default=list(PROCESSES))
     parser.add_argument("--keep", action="store_true", help="keep the folder of a seed that fails")
     arguments = parser.parse_args()

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 TOKEN = "x-a2a-notification-token"
+LAST = "Content-Length: 0\r\nConnection: close\r\n"
 UNAVAILABLE = 0.1
 """The share of notifications that it does not take at once."""
 
@@ -40,14 +41,13 @@ class Receiver:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(asyncio.IncompleteReadError, ConnectionError):
-            while True:
-                head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")[1:]
-                pairs = (line.partition(":") for line in head)
-                headers = {name.lower(): value.strip() for name, _, value in pairs}
-                body = await reader.readexactly(int(headers.get("content-length", 0)))
-                status = self._take(headers.get(TOKEN, ""), json.loads(body))
-                writer.write(f"HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n".encode())
-                await writer.drain()
+            head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")[1:]
+            pairs = (line.partition(":") for line in head)
+            headers = {name.lower(): value.strip() for name, _, value in pairs}
+            body = await reader.readexactly(int(headers.get("content-length", 0)))
+            status = self._take(headers.get(TOKEN, ""), json.loads(body))
+            writer.write(f"HTTP/1.1 {status}\r\n{LAST}\r\n".encode())
+            await writer.drain()
         writer.close()
 
     def _take(self, token: str, event: dict[str, Any]) -> str:

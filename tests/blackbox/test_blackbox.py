@@ -1,0 +1,17 @@
+"""Ordinary servers are killed under clients that know only HTTP, as `make blackbox` does."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.blackbox.run import Run
+
+pytestmark = pytest.mark.timeout(300)
+
+
+async def test_a_killed_server_keeps_its_promises_to_any_client(tmp_path):
+    storage = f"sqlite:///{tmp_path}/agents.db"
+    report = await Run(tmp_path, storage, 1, tasks=27, kills=1, processes=1).play()
+    assert report.wrong == []
+    assert report.kills == 1
+    assert sum(report.states.values()) == 27
