@@ -55,7 +55,8 @@ def judge(
             if not _may_fail(story, effects, killed):
                 wrong.append(("failed", f"after {_told(effects)}: {story.text!r}"))
         case _ if not story.wrong:
-            wrong.append(("stuck", f"is {story.state}"))
+            detail = f"is {story.state}, {story.text!r}, after {_told(effects)}"
+            wrong.append(("stuck", detail))
     if story.notified and notified[-1:] != [story.state]:
         wrong.append(("not notified", f"{story.state}, told {notified}"))
     return wrong
