@@ -208,6 +208,9 @@ class AdapterExecutor(AgentExecutor):
         task, task_id = context.current_task, context.task_id or ""
         # a2a-sdk 1.3 makes up a context id for a follow-up that names only its task.
         context_id = task.context_id if task else context.context_id or ""
+        is_anybodys = self.adapter.resumes and is_durable_question(task)
+        if task and is_anybodys:
+            self._parked.drop_outdated(task)
         parked = self._parked.take(task_id) if task else None
         cancelled = parked.cancelled if parked else CancelFlag()
         said = context, context_id, cancelled, self._offered
@@ -228,7 +231,7 @@ class AdapterExecutor(AgentExecutor):
             run.events, run.answers_parked = parked.events, True
         elif task:
             run.is_too_late = is_too_late(context)
-            run.is_anybodys = self.adapter.resumes and is_durable_question(task)
+            run.is_anybodys = is_anybodys
         run.is_awaited_at_once = getattr(context.configuration, "return_immediately", False)
         return run
 
@@ -326,7 +329,7 @@ class AdapterExecutor(AgentExecutor):
         if isinstance(event, InputRequired):
             await self._remember(run, question_parts(event), asks=event.durable)
             if event.waits or not event.durable:
-                self._park(run)
+                self._parked.park(run)
             await run.writer.ask(event)
             return True
         if isinstance(event, Rejected):
@@ -361,11 +364,6 @@ class AdapterExecutor(AgentExecutor):
         shown = self._redact(event) if self._redact else event
         if shown is not None:
             await run.writer.progress(shown)
-
-    def _park(self, run: Run) -> None:
-        assert run.events is not None  # noqa: S101 - it has just yielded the question
-        self._parked.park(run.request.task_id, run.events, run.request.cancelled, run.calls)
-        run.parked = True
 
     def _stop(self, run: Run, reason: str = "") -> None:
         """Tell a run's code to end; see to it that the task fails if there is a reason for that."""

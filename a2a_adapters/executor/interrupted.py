@@ -49,6 +49,22 @@ class CutOff:
     """The text."""
 
 
+def questions_of(task: Task | None) -> int:
+    """Return how many questions a task has asked."""
+    return len(_exchanges(task))
+
+
+def _exchanges(task: Task | None) -> list[tuple[Message, Message]]:
+    """Return the messages that led to a question, each with that question."""
+    if task is None:
+        return []
+    said = list(task.history)
+    if task.status.HasField("message"):
+        said.append(task.status.message)
+    pairs = pairwise(said)
+    return [(a, b) for a, b in pairs if (a.role, b.role) == (Role.ROLE_USER, Role.ROLE_AGENT)]
+
+
 def is_too_late(context: RequestContext) -> bool:
     """Tell whether a message answers a question that only the run that asked it could take."""
     question = question_of(context)
@@ -91,7 +107,7 @@ class Earlier:
     @property
     def count(self) -> int:
         """How many there are."""
-        return len(self._pairs())
+        return questions_of(self._context.current_task)
 
     async def __call__(self) -> Sequence[Exchange]:
         """Return them, oldest first.
@@ -101,24 +117,13 @@ class Earlier:
         """
         found: list[Exchange] = []
         answered: Message | None = None
-        for number, (message, question) in enumerate(self._pairs()):
+        for number, (message, question) in enumerate(_exchanges(self._context.current_task)):
             history = tuple(await self._history.told(self._request, number))
             past = replace(await self._past(message, answered), history=history)
             request = await self._files.fetched(past)
             found.append(Exchange(request, _question(question)))
             answered = question
         return found
-
-    def _pairs(self) -> list[tuple[Message, Message]]:
-        """Return the messages that led to a question, each with that."""
-        task = self._context.current_task
-        if task is None:
-            return []
-        said = list(task.history)
-        if task.status.HasField("message"):
-            said.append(task.status.message)
-        pairs = pairwise(said)
-        return [(a, b) for a, b in pairs if (a.role, b.role) == (Role.ROLE_USER, Role.ROLE_AGENT)]
 
     async def _past(self, message: Message, answered: Message | None) -> AgentRequest:
         beside = getattr(self._context, "sent_beside", None)  # our runtime's context tells

@@ -8,13 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from a2a_adapters.concurrency import Background
+from a2a_adapters.executor.interrupted import questions_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Coroutine
 
+    from a2a.types import Task
+
     from a2a_adapters.adapter import AgentRequest, CancelFlag
     from a2a_adapters.concurrency.outliving import TaskCalls
     from a2a_adapters.events import AgentEvent
+    from a2a_adapters.executor.run import Run
 
 AdapterEvents: TypeAlias = "AsyncGenerator[AgentEvent, AgentRequest | None]"
 """What `Adapter.stream` returns."""
@@ -29,6 +33,8 @@ class ParkedRun:
     events: AdapterEvents
     cancelled: CancelFlag
     calls: TaskCalls
+    number: int
+    """How many questions its task had asked before the one that it waits at."""
     expiry: asyncio.TimerHandle
 
 
@@ -44,18 +50,30 @@ class ParkedRuns:
         self._by_task: dict[str, ParkedRun] = {}
         self._background = Background()
 
-    def park(
-        self, task_id: str, events: AdapterEvents, cancelled: CancelFlag, calls: TaskCalls
-    ) -> None:
-        """Keep a run until its answer comes, or the time is up."""
-        expiry = asyncio.get_running_loop().call_later(self._seconds, self.drop, task_id)
-        self._by_task[task_id] = ParkedRun(events, cancelled, calls, expiry)
+    def park(self, run: Run) -> None:
+        """Keep a run that has just asked until its answer comes, or the time is up."""
+        assert run.events is not None  # noqa: S101 - it has just yielded the question
+        request = run.request
+        expiry = asyncio.get_running_loop().call_later(self._seconds, self.drop, request.task_id)
+        self._by_task[request.task_id] = ParkedRun(
+            run.events, request.cancelled, run.calls, run.number, expiry
+        )
+        run.parked = True
 
     def take(self, task_id: str) -> ParkedRun | None:
         """Return a task's run, which is no longer parked then."""
         if parked := self._by_task.pop(task_id, None):
             parked.expiry.cancel()
         return parked
+
+    def drop_outdated(self, task: Task) -> None:
+        """Close a task's run unless it waits at the task's latest question.
+
+        Another process has taken an answer that such a run has never got.
+        """
+        parked = self._by_task.get(task.id)
+        if parked and parked.number != questions_of(task) - 1:
+            self.drop(task.id)
 
     def drop(self, task_id: str) -> None:
         """Close a task's run, if it has one here."""

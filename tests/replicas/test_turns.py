@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from a2a_adapters_functions import adapt
 
 from a2a_adapters import InputRequired, TextDelta
 from a2a_adapters.storage.records import AcceptMessage
@@ -74,6 +75,20 @@ def runs_of(replica):
         return replica.runtime._executions.runs
 
     return runs
+
+
+async def book(text: str):
+    city = yield InputRequired("Where to?")
+    day = yield InputRequired(f"When to {city.text}?")
+    yield f"{city.text} on {day.text}"
+
+
+async def test_a_generator_that_missed_an_answer_at_another_process_does_not_take_the_next(url):
+    one, other = (Replica(url, agent=adapt(book, durable=True)) for _ in range(2))
+    async with one.running(), other.running():
+        task = await one.runtime.on_message_send(message("go"), ANN)
+        await other.send("Rome", task)
+        assert text_of(await one.send("Monday", task)) == "Rome on Monday"
 
 
 async def test_an_answer_waits_for_a_message_that_came_to_another_process_meanwhile(replicas, hold):
