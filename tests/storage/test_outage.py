@@ -7,6 +7,7 @@ import logging
 import random
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from itertools import pairwise
+from uuid import NAMESPACE_OID, uuid5
 
 import grpc
 import httpx
@@ -51,7 +52,8 @@ class Agent:
 
 def sent(text, **configuration):
     parts = [{"text": text}]
-    message = {"messageId": f"message-{text}", "role": "ROLE_USER", "parts": parts}
+    message_id = str(uuid5(NAMESPACE_OID, text))  # the callers are anonymous
+    message = {"messageId": message_id, "role": "ROLE_USER", "parts": parts}
     return {"message": message, "configuration": configuration}
 
 
