@@ -88,7 +88,7 @@ async def find_tasks(
         wanted.append(tasks.c.process.is_not(None))
     if unchanged_seconds:
         wanted.append(tasks.c.changed < time.time_ns() - int(unchanged_seconds * 1e9))
-    alive = is_alive(database.engine.dialect.name).label("is_alive")
+    alive = is_alive(database.engine.dialect.name, database.lease.seconds).label("is_alive")
     its = or_(processes.c.id == tasks.c.process, HANDED_OVER + processes.c.id == tasks.c.process)
     query = select(tasks, processes.c.name, alive).outerjoin(processes, its).where(*wanted)
     query = query.order_by(tasks.c.changed.desc()).limit(limit)
