@@ -174,12 +174,14 @@ async def test_settings_and_who_says_them(url, run, tmp_path):
     settings.parent.mkdir(parents=True)
     settings.write_text("A2ACLI_AGENT_CARD=http://127.0.0.1:9\nA2ACLI_BEARER=s3cret\n")
     (tmp_path / ".env").write_text(f"A2ACLI_AGENT_CARD={url}\nOTHER=1\nA2ACLI_STREAM=1\n")
-    assert "It rains" in (await run("send", "Rome")).stdout
+    assert (await run("send", "Rome")).returncode == 2  # the token is not for the folder's agent
     shown = (await run("config", "show", A2ACLI_OUTPUT="json")).stdout
     assert f"# A2ACLI_AGENT_CARD={url}  ({tmp_path}/.env)" in shown
     assert f"# A2ACLI_BEARER=***  ({settings})" in shown
     assert "# A2ACLI_OUTPUT=json  (environment)" in shown
     assert "s3cret" not in shown
+    settings.unlink()
+    assert "It rains" in (await run("send", "Rome")).stdout
     (tmp_path / "mine").write_text("A2ACLI_OUTPUT=json\nA2ACLI_A2A_VERSION=0.3\n")
     version = await run("send", "-a", url, "Rome", "--config", "mine")
     assert json.loads(version.stdout)["task"]["id"]
