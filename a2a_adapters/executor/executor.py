@@ -38,9 +38,9 @@ from a2a_adapters.executor.conversations import Conversations
 from a2a_adapters.executor.files import FileFetcher
 from a2a_adapters.executor.history import MemoryHistory, StoredHistory
 from a2a_adapters.executor.interrupted import NO_LONGER_WAITING, Earlier, cut_off, is_too_late
-from a2a_adapters.executor.parked import AdapterEvents, ParkedRuns
+from a2a_adapters.executor.parked import ParkedRuns
 from a2a_adapters.executor.queue import AnswersTooLargeError, TextQueue
-from a2a_adapters.executor.run import Run
+from a2a_adapters.executor.run import AdapterEvents, Run
 from a2a_adapters.executor.writer import TaskWriter, question_parts
 from a2a_adapters.limits import Limits
 from a2a_adapters.observability.failures import log_failure

@@ -5,23 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from a2a_adapters.concurrency import Background
 from a2a_adapters.executor.interrupted import questions_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Coroutine
+    from collections.abc import Coroutine
 
     from a2a.types import Task
 
-    from a2a_adapters.adapter import AgentRequest, CancelFlag
+    from a2a_adapters.adapter import CancelFlag
     from a2a_adapters.concurrency.outliving import TaskCalls
-    from a2a_adapters.events import AgentEvent
-    from a2a_adapters.executor.run import Run
-
-AdapterEvents: TypeAlias = "AsyncGenerator[AgentEvent, AgentRequest | None]"
-"""What `Adapter.stream` returns."""
+    from a2a_adapters.executor.run import AdapterEvents, Run
 
 logger = logging.getLogger(__name__)
 

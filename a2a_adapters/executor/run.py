@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import AsyncGenerator
 
     from a2a_adapters.adapter import AgentRequest
     from a2a_adapters.concurrency.outliving import TaskCalls
+    from a2a_adapters.events import AgentEvent
     from a2a_adapters.executor.conversations import ConversationTurn
     from a2a_adapters.executor.interrupted import CutOff
-    from a2a_adapters.executor.parked import AdapterEvents
     from a2a_adapters.executor.queue import TextQueue
     from a2a_adapters.executor.writer import TaskWriter
+
+AdapterEvents: TypeAlias = "AsyncGenerator[AgentEvent, AgentRequest | None]"
+"""What `Adapter.stream` returns."""
 
 
 @dataclass(slots=True)

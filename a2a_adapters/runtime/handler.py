@@ -28,10 +28,11 @@ from a2a_adapters.runtime.backlog import Backlog
 from a2a_adapters.runtime.endings import STOPPED, Endings, end_runs
 from a2a_adapters.runtime.executions import Executions
 from a2a_adapters.runtime.guard import OperationGuard
+from a2a_adapters.runtime.identity import identify
 from a2a_adapters.runtime.journal import Journal
 from a2a_adapters.runtime.listing import validate_listing
 from a2a_adapters.runtime.live import LiveTask
-from a2a_adapters.runtime.messages import AcceptedMessages, Repeated, identify
+from a2a_adapters.runtime.messages import AcceptedMessages, Repeated
 from a2a_adapters.runtime.optional import OptionalOperations
 from a2a_adapters.runtime.push import PushNotifier
 from a2a_adapters.runtime.registry import LiveTasks

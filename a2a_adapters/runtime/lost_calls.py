@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from a2a.types import SendMessageRequest
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
-from a2a_adapters.runtime.messages import is_recognizable
+from a2a_adapters.runtime.identity import is_recognizable
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message as Proto

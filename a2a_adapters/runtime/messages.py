@@ -8,7 +8,6 @@ the deduplication extension and so declares that its ids are unique.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -18,96 +17,24 @@ from a2a.utils.errors import InvalidParamsError
 
 from a2a_adapters.concurrency import shielded
 from a2a_adapters.protocol import states
-from a2a_adapters.protocol.ids import is_guessable
 from a2a_adapters.protocol.shown import clipped, quote
+from a2a_adapters.runtime.identity import Accepted, hash_of
 from a2a_adapters.storage.interface import UsedMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
+    from collections.abc import Awaitable, Callable
 
-    from a2a.types import SendMessageRequest, Task
+    from a2a.types import Task
 
+    from a2a_adapters.runtime.identity import Identity
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.run import Run
-    from a2a_adapters.storage.interface import AgentStorage, State
+    from a2a_adapters.storage.interface import AgentStorage
 
 logger = logging.getLogger(__name__)
 
-_SHORTEST_ID = 8
-"""Clients that send every message as "1" or "m1" are common: such an id identifies nothing."""
-
 _NOTED_IDS = 10_000
 """How many ids are remembered to log their reuse."""
-
-
-class Identity(NamedTuple):
-    """What identifies a request."""
-
-    name: str
-    """The key that it is stored under; empty if a repeat of it cannot be recognised."""
-    digest: bytes = b""
-    """A hash that differs for another request under the same name."""
-    is_by_id: bool = False
-    """Whether the name is the message's id alone."""
-
-
-def identify(params: SendMessageRequest, owner: str, *, by_id: bool) -> Identity:
-    """Return what identifies a request, the same for all bindings and versions of A2A.
-
-    Args:
-        params: The request. A message to a task names the task's context, and one that begins a
-            task names neither but what its caller gave.
-        owner: Who sent it; empty for anonymous callers, who are not told apart.
-        by_id: Whether the caller declares by the deduplication extension that its ids are unique.
-
-    Raises:
-        InvalidParamsError: An anonymous caller does so with an id that can be guessed.
-    """
-    message = params.message
-    if by_id:
-        if not owner and is_guessable(message.message_id):
-            raise InvalidParamsError(
-                "without authentication, the deduplication extension needs a messageId that "
-                "cannot be guessed, such as a UUID"
-            )
-        content = Message(parts=message.parts, metadata=message.metadata)
-        return Identity(message.message_id, _hash(content), is_by_id=True)
-    if not is_recognizable(message.message_id, owner):
-        return Identity("")
-    # What is left out and what is empty are the same, but bindings differ in which they make.
-    if not params.configuration.ByteSize():
-        params.ClearField("configuration")
-    if not params.metadata.ByteSize():
-        params.ClearField("metadata")
-    digest = _hash(params)
-    return Identity(f"sha256:{digest.hex()}", digest)
-
-
-def is_recognizable(message_id: str, owner: str) -> bool:
-    """Return whether a repeat can be told from another request that happens to be the same."""
-    return len(message_id) >= _SHORTEST_ID and (bool(owner) or not is_guessable(message_id))
-
-
-def _hash(content: Message | SendMessageRequest) -> bytes:
-    return hashlib.sha256(content.SerializeToString(deterministic=True)).digest()
-
-
-class Accepted(NamedTuple):
-    """A message that is being answered, as the storage knows it."""
-
-    storage: AgentStorage
-    live: LiveTask
-    name: str = ""
-    """The key that it is stored under; empty if a repeat of it cannot be recognised."""
-
-    async def keep_reply(self, reply: Message, kept: Collection[State] = ()) -> None:
-        """Store the answer to a message that makes no task, and with it what is `kept`."""
-        body = reply.SerializeToString() if self.name else None
-        await self.storage.retract(self.live.owner, self.name, self.live.task_id, body, kept)
-
-    async def retract(self) -> None:
-        """Forget a message that was refused, so that it can be sent again."""
-        await self.storage.retract(self.live.owner, self.name, self.live.task_id)
 
 
 class Repeated(NamedTuple):
@@ -283,7 +210,7 @@ def _is_in_history(sent: Identity, message: Message, live: LiveTask) -> bool:
     for known in history:
         if known.message_id == message.message_id and known.role == message.role:
             if sent.is_by_id:
-                _check(_hash(Message(parts=known.parts, metadata=known.metadata)), sent.digest)
+                _check(hash_of(Message(parts=known.parts, metadata=known.metadata)), sent.digest)
                 return True
             if known == message:
                 return True

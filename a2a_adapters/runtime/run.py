@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING
 
 from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 from a2a.server.events import EventQueue
-from a2a.types import (
-    Message,
-    Task,
-    TaskArtifactUpdateEvent,
-    TaskState,
-)
+from a2a.types import Message, Task, TaskArtifactUpdateEvent, TaskState
 from a2a.utils.errors import A2AError, UnsupportedOperationError
 
 from a2a_adapters.concurrency.background import runs_now
@@ -34,8 +29,8 @@ if TYPE_CHECKING:
     from a2a.server.events import Event
     from a2a.types import TaskStatus
 
+    from a2a_adapters.runtime.identity import Accepted
     from a2a_adapters.runtime.live import LiveTask
-    from a2a_adapters.runtime.messages import Accepted
     from a2a_adapters.runtime.subscriber import Subscriber
 
 logger = logging.getLogger(__name__)

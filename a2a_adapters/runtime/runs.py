@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
     from a2a_adapters.observability.figures import Figures
     from a2a_adapters.runtime.executions import Executions
+    from a2a_adapters.runtime.identity import Accepted
     from a2a_adapters.runtime.journal import Journal
     from a2a_adapters.runtime.live import LiveTask
-    from a2a_adapters.runtime.messages import Accepted, AcceptedMessages
+    from a2a_adapters.runtime.messages import AcceptedMessages
     from a2a_adapters.runtime.push import PushNotifier
     from a2a_adapters.runtime.registry import LiveTasks
     from a2a_adapters.runtime.sent import SentRequests

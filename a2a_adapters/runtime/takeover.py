@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from a2a_adapters.limits import Limits
     from a2a_adapters.observability.figures import Figures
+    from a2a_adapters.runtime.identity import Accepted
     from a2a_adapters.runtime.live import LiveTask
-    from a2a_adapters.runtime.messages import Accepted
     from a2a_adapters.runtime.registry import LiveTasks
     from a2a_adapters.runtime.run import Run
     from a2a_adapters.runtime.runs import Runs
