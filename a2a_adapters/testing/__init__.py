@@ -7,11 +7,18 @@ pytest-asyncio in auto mode:
         def echo(self):
             return MyAgent(lambda text: text)
         ...
+
+    class TestMyFrameworkOnSqlite(OnSqlite, TestMyFramework): ...
 """
 
 from __future__ import annotations
 
-from a2a_adapters.testing.contract import AdapterContract, InputRequiredContract
+from a2a_adapters.testing.contract import (
+    AdapterContract,
+    InputRequiredContract,
+    OnSqlite,
+    OnStorage,
+)
 from a2a_adapters.testing.local import (
     answer_of,
     as_user,
@@ -26,6 +33,8 @@ from a2a_adapters.testing.resuming import ResumeContract
 __all__ = [
     "AdapterContract",
     "InputRequiredContract",
+    "OnSqlite",
+    "OnStorage",
     "ResumeContract",
     "answer_of",
     "as_user",

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import json
+import re
 from abc import ABC, abstractmethod
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import cache
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from a2a.types import CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest, TaskState
 from a2a.utils.errors import (
@@ -14,6 +21,7 @@ from a2a.utils.errors import (
     TaskNotFoundError,
     UnsupportedOperationError,
 )
+from google.protobuf.json_format import MessageToDict
 
 from a2a_adapters.limits import Limits
 from a2a_adapters.serving.app import build_app
@@ -24,17 +32,28 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable
 
     from a2a.client import Client
+    from a2a.types import Task
     from starlette.types import ASGIApp
 
+_CHANGING = re.compile(
+    r"Error id: [0-9a-f-]+|[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}"  # ids
+    r'|[0-9-]{10}T[0-9:.]{8,}(?:Z|[+]00:00)|_ms": [0-9.]+|[0-9.]+ m?s\b'  # times
+)
 _LIMITED = ServerOptions(limits=Limits(run_seconds=0.3))
 
 
 class _Served:
     """What both contracts share: how a target is served."""
 
+    def storage(self) -> str:
+        """Return the URL of the server's storage; override to test with another one."""
+        return "memory:"
+
     def app(self, target: object, options: ServerOptions | None = None) -> ASGIApp:
         """Return the app that serves `target`; override to test it on another server."""
-        return build_app(target, name="contract", options=options)
+        options = replace(options or ServerOptions(), storage=self.storage())
+        # A name of its own keeps each app apart from earlier ones in the same storage.
+        return build_app(target, name=f"contract-{uuid4().hex}", options=options)
 
     @asynccontextmanager
     async def client(
@@ -224,6 +243,63 @@ class InputRequiredContract(_Served, ABC):
             assert waiting.status.state == TaskState.TASK_STATE_INPUT_REQUIRED
             done = await send(client, user_message("Rome", task_id=waiting.id))
         assert "Rome" in answer_of(done)
+
+
+class OnStorage(_Served, ABC):
+    """Runs a contract on another storage, and compares its answers with those in memory.
+
+    Subclass it beside your contract and return the storage's URL; `OnSqlite` does so already.
+    """
+
+    @abstractmethod
+    def storage(self) -> str:
+        """Return the URL of the storage; many apps may use it, one after the other."""
+
+    async def test_the_answers_are_those_in_memory(self) -> None:
+        for name in ("echo", "silent", "failing", "failing_midway", "asking"):
+            if (make := getattr(self, name, None)) is not None:
+                stored = await _dialogue(self.app(make()))
+                in_memory = ServerOptions(storage="memory:")
+                told = await _dialogue(build_app(make(), name="contract", options=in_memory))
+                assert stored == told, name
+
+
+class OnSqlite(OnStorage):
+    """Runs a contract with SQLite: `class TestMineOnSqlite(OnSqlite, TestMine): ...`."""
+
+    def storage(self) -> str:
+        """Return the URL of a file that is deleted when this process ends."""
+        return _sqlite()
+
+
+@cache
+def _sqlite() -> str:
+    folder = TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    return f"sqlite:///{folder.name}/contract.db"
+
+
+async def _dialogue(app: ASGIApp) -> list[str]:
+    """Return what a caller is told in two tasks of one conversation, without ids and times."""
+    told: list[str] = []
+    async with running(app) as url, connect(url) as client:
+        for text in ("hello", "again"):
+            task = await send(client, user_message(text, context_id="dialogue"))
+            told.append(_without_ids(task))
+            while task.status.state == TaskState.TASK_STATE_INPUT_REQUIRED:
+                task = await send(client, user_message("Paris", task_id=task.id))
+                told.append(_without_ids(task))
+    return told
+
+
+def _without_ids(task: Task) -> str:
+    """Return what a caller is told by a task, but for ids and times."""
+    status = [TaskState.Name(task.status.state), *map(MessageToDict, task.status.message.parts)]
+    artifacts = [
+        [artifact.name, *map(MessageToDict, artifact.parts)] for artifact in task.artifacts
+    ]
+    told = [status, artifacts, MessageToDict(task.metadata)]
+    return _CHANGING.sub("", json.dumps(told, sort_keys=True))
 
 
 async def _begin(client: Client, context_id: str = "") -> str:

@@ -15,7 +15,8 @@ from starlette.routing import Route
 
 from a2a_adapters import AgentRequest, InputRequired, as_executor
 from a2a_adapters.protocol.card import build_card
-from a2a_adapters.testing import AdapterContract, InputRequiredContract
+from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite
+from tests.storage.contracts import OnPostgresql
 
 
 class AsyncFunctions(AdapterContract, InputRequiredContract):
@@ -127,4 +128,20 @@ class TestAsyncFunctionsOnTheSdk(OnTheSdk, AsyncFunctions):
 
 
 class TestBlockingFunctionsOnTheSdk(OnTheSdk, BlockingFunctions):
+    pass
+
+
+class TestAsyncFunctionsOnSqlite(OnSqlite, AsyncFunctions):
+    pass
+
+
+class TestAsyncFunctionsOnPostgresql(OnPostgresql, AsyncFunctions):
+    pass
+
+
+class TestBlockingFunctionsOnSqlite(OnSqlite, BlockingFunctions):
+    pass
+
+
+class TestBlockingFunctionsOnPostgresql(OnPostgresql, BlockingFunctions):
     pass

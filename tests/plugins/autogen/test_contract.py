@@ -14,12 +14,14 @@ from autogen_agentchat.teams import RoundRobinGroupChat, Swarm
 from a2a_adapters.testing import (
     AdapterContract,
     InputRequiredContract,
+    OnSqlite,
     answer_of,
     send,
     user_message,
 )
 from tests.contract.test_functions import OnTheSdk
 from tests.plugins.autogen.support import Custom, model, round_robin
+from tests.storage.contracts import OnPostgresql
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
@@ -150,4 +152,36 @@ class TestHandoffsOnTheSdk(OnTheSdk, Handoffs):
 
 
 class TestProxiesOnTheSdk(OnTheSdk, Proxies):
+    pass
+
+
+class TestAgentsOnSqlite(OnSqlite, Agents):
+    pass
+
+
+class TestAgentsOnPostgresql(OnPostgresql, Agents):
+    pass
+
+
+class TestTeamsOnSqlite(OnSqlite, Teams):
+    pass
+
+
+class TestTeamsOnPostgresql(OnPostgresql, Teams):
+    pass
+
+
+class TestHandoffsOnSqlite(OnSqlite, Handoffs):
+    pass
+
+
+class TestHandoffsOnPostgresql(OnPostgresql, Handoffs):
+    pass
+
+
+class TestProxiesOnSqlite(OnSqlite, Proxies):
+    pass
+
+
+class TestProxiesOnPostgresql(OnPostgresql, Proxies):
     pass

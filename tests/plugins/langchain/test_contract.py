@@ -9,8 +9,9 @@ from langchain_core.runnables import RunnableGenerator, RunnableLambda
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
-from a2a_adapters.testing import AdapterContract, InputRequiredContract
+from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite
 from tests.plugins.langchain.support import Scripted
+from tests.storage.contracts import OnPostgresql
 
 
 class TestRunnables(AdapterContract):
@@ -84,3 +85,19 @@ class TestGraphs(AdapterContract, InputRequiredContract):
 
     def asking(self):
         return graph(lambda state: {"messages": [AIMessage(interrupt("which city?"))]})
+
+
+class TestRunnablesOnSqlite(OnSqlite, TestRunnables):
+    pass
+
+
+class TestRunnablesOnPostgresql(OnPostgresql, TestRunnables):
+    pass
+
+
+class TestGraphsOnSqlite(OnSqlite, TestGraphs):
+    pass
+
+
+class TestGraphsOnPostgresql(OnPostgresql, TestGraphs):
+    pass

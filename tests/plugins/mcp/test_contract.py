@@ -9,7 +9,14 @@ import pytest
 from a2a.types import TaskState
 from a2a_adapters_mcp import McpServer
 
-from a2a_adapters.testing import AdapterContract, InputRequiredContract, stream, user_message
+from a2a_adapters.testing import (
+    AdapterContract,
+    InputRequiredContract,
+    OnSqlite,
+    stream,
+    user_message,
+)
+from tests.storage.contracts import OnPostgresql
 
 SMALL = Path(__file__).with_name("small_server.py")
 
@@ -66,3 +73,11 @@ class TestShared(AdapterContract):
 
     def endless(self):
         return small("endless", shared=True)
+
+
+class TestMcpServerOnSqlite(OnSqlite, TestMcpServer):
+    pass
+
+
+class TestMcpServerOnPostgresql(OnPostgresql, TestMcpServer):
+    pass

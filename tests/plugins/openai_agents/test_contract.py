@@ -6,9 +6,10 @@ import asyncio
 
 from agents import Agent, function_tool
 
-from a2a_adapters.testing import AdapterContract, InputRequiredContract
+from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite
 from tests.contract.test_functions import OnTheSdk
 from tests.plugins.openai_agents.support import Fake, calling, delta, said
+from tests.storage.contracts import OnPostgresql
 
 
 class Agents(AdapterContract):
@@ -141,4 +142,36 @@ class TestAgentsOnTheSdk(OnTheSdk, Agents):
 
 
 class TestToolsOnTheSdk(OnTheSdk, Tools):
+    pass
+
+
+class TestAgentsOnSqlite(OnSqlite, Agents):
+    pass
+
+
+class TestAgentsOnPostgresql(OnPostgresql, Agents):
+    pass
+
+
+class TestFunctionsOnSqlite(OnSqlite, Functions):
+    pass
+
+
+class TestFunctionsOnPostgresql(OnPostgresql, Functions):
+    pass
+
+
+class TestToolsOnSqlite(OnSqlite, Tools):
+    pass
+
+
+class TestToolsOnPostgresql(OnPostgresql, Tools):
+    pass
+
+
+class TestAskingOnSqlite(OnSqlite, Asking):
+    pass
+
+
+class TestAskingOnPostgresql(OnPostgresql, Asking):
     pass

@@ -8,8 +8,9 @@ from contextlib import AsyncExitStack
 import pytest
 from a2a_adapters_router import Router, RouterConfig
 
-from a2a_adapters.testing import AdapterContract, running
+from a2a_adapters.testing import AdapterContract, OnSqlite, running
 from tests.plugins.router.providers import Provider, deployment
+from tests.storage.contracts import OnPostgresql
 
 
 class TestRouter(AdapterContract):
@@ -47,3 +48,11 @@ class TestRouter(AdapterContract):
 
     def endless(self):
         return self._router("endless")
+
+
+class TestRouterOnSqlite(OnSqlite, TestRouter):
+    pass
+
+
+class TestRouterOnPostgresql(OnPostgresql, TestRouter):
+    pass
