@@ -17,8 +17,9 @@ from uuid import uuid4
 import httpx
 import psycopg
 
+from a2a_adapters.protocol import states
 from tests.processes import launched
-from tests.replicas.chaos import HEADERS, REPLICAS
+from tests.replicas.chaos import ENDED, HEADERS, REPLICAS
 from tests.storage.postgresql import new_database_at, server_of_its_own
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Outages:
     async def lost(self, kind: str, seconds: float) -> int:
         """Have the database away for so long; return how many tasks living processes have lost."""
         await self._renewed()
-        before = await self._taken()
+        before = await self._lost()
         if kind == "stop":
             await asyncio.to_thread(self._server.stop)
             await asyncio.sleep(seconds)
@@ -76,7 +77,7 @@ class Outages:
                 await connection.execute("LOCK TABLE a2a_processes IN ACCESS EXCLUSIVE MODE")
                 await asyncio.sleep(seconds)
         await self._renewed()  # from then on no lease ends that was not to
-        return await self._taken() - before
+        return await self._lost() - before
 
     async def finished(self) -> set[str]:
         """Let the tasks end that can; return what they have said."""
@@ -100,8 +101,10 @@ class Outages:
     async def _said(self, task_id: str) -> str:
         while True:
             task = await self._call(self._urls[0], "GetTask", {"id": task_id})
-            if task["status"]["state"] == "TASK_STATE_COMPLETED":
-                return "".join(part["text"] for a in task["artifacts"] for part in a["parts"])
+            if task["status"]["state"] in ENDED:
+                return "".join(
+                    part["text"] for a in task.get("artifacts", []) for part in a["parts"]
+                )
             await asyncio.sleep(0.1)
 
     def _begun(self) -> list[str]:
@@ -111,25 +114,25 @@ class Outages:
         counts = [line for line in noted if line.startswith("count")]
         return counts + list({line for line in noted if line.startswith("tick")})
 
-    async def _taken(self) -> int:
-        """Return how many tasks processes have taken from others."""
+    async def _lost(self) -> int:
+        """Return how often tasks were taken from a process, and how many of them have ended."""
+        query = "SELECT sum(epoch) + count(*) FILTER (WHERE state <> %s) FROM a2a_tasks"
         async with await psycopg.AsyncConnection.connect(self._url) as connection:
-            found = await connection.execute("SELECT sum(epoch) FROM a2a_tasks")
+            found = await connection.execute(query, [int(states.WORKING)])
             row = await found.fetchone()
         assert row is not None
         return int(row[0])
 
     async def _renewed(self) -> None:
         """Wait until each process has renewed its own lease, and all of them have swept."""
-        query = "SELECT lease_until FROM a2a_processes WHERE lease_until > 0"
+        query = "SELECT count(*) FROM a2a_processes WHERE lease_until > %s"
         async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
             found = await connection.execute("SELECT extract(epoch FROM clock_timestamp())")
             row = await found.fetchone()
             assert row is not None
             due = float(row[0]) + 1.5 * self._lease
             while True:
-                leases = await (await connection.execute(query)).fetchall()
-                if len(leases) == REPLICAS and all(until > due for (until,) in leases):
+                if await (await connection.execute(query, [due])).fetchone() == (REPLICAS,):
                     return
                 await asyncio.sleep(0.1)
 

@@ -22,7 +22,7 @@ from a2a_adapters import (
     serve,
 )
 
-LIMITS = Limits(lease_seconds=2, sweep_seconds=0.5)
+LIMITS = Limits(lease_seconds=2, sweep_seconds=0.5, run_seconds=7200, idle_seconds=7200)
 TICK = 0.05
 
 
