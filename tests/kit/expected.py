@@ -48,6 +48,7 @@ EXPECTED = {
     "0.3": {
         "test_state_transitions::test_task_history_length": _NAMES,
         "test_edge_cases::test_boundary_values": _NAMES,
+        "test_sdk_limitations::test_history_length_parameter_compliance": _NAMES,
         "test_message_send_capabilities::test_message_send_continue_with_contextid": _NAMES,
     },
 }
