@@ -55,8 +55,9 @@ class Limits:
         body_seconds: How long a request may take to come in, from the first byte of its headers,
             and a new connection to send one.
         requests_per_minute: How many requests one authenticated caller may send in a minute, or
-            one address where nobody authenticates; 0 is any number, which anonymous callers on
-            this machine may always send. Processes that share a database count together.
+            one address where nobody authenticates; 0 is any number. Anonymous callers on this
+            machine, and those whom a proxy does not name, may always send any number. Processes
+            that share a database count together.
         connections: How many connections `serve` holds open, and at most seven eighths of the
             files that the process may open. Beyond that, the one that has kept the server waiting
             longest is closed, or the new one if the server works for all of them.
@@ -98,7 +99,7 @@ class Limits:
     body_bytes: int = 16 * 1024 * 1024
     bodies_bytes: int = 64 * 1024 * 1024
     body_seconds: float = 60
-    requests_per_minute: int = 12_000
+    requests_per_minute: int = 60_000
     connections: int = 10_000
     connections_per_address: int = 1_000
     values: int = 10_000

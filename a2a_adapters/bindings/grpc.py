@@ -243,7 +243,8 @@ class _Method:
         user: User = _ANONYMOUS
         if self._authentication is not None:
             user = await _user(self._authentication, headers)
-        share = user.user_name or share_of(_host(context.peer()))
+        host = "" if self._rates.behind_proxy else _host(context.peer())
+        share = user.user_name or share_of(host)
         if (refusal := self._rates.refusal(share)) is not None:
             raise _RefusedError(refusal)
         version = headers.get(VERSION_HEADER, "")

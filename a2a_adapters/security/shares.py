@@ -33,10 +33,12 @@ class RequestRates:
 
     Args:
         most: How many a caller may send in a minute; 0 is any number.
+        behind_proxy: Whether connections are a proxy's, so that their addresses say nothing.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, *, behind_proxy: bool = False) -> None:
         self._most = most or math.inf
+        self.behind_proxy = behind_proxy
         self._minute = 0
         self._counts: dict[str, int] = {}
         self._others: Mapping[str, int] = {}
@@ -91,8 +93,23 @@ class RateLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request (ASGI)."""
+        if self._rates.behind_proxy:
+            scope = _without_proxy(scope)
         refusal = self._rates.refusal(share_of_caller(scope))
         if refusal is not None:
             await refuse(refusal, scope, receive, send)
             return
         await self._app(scope, receive, send)
+
+
+def _without_proxy(scope: Scope) -> Scope:
+    """Return a scope whose client is one that `X-Forwarded-For` names, or unknown.
+
+    The server takes the client from that header if it trusts the proxy. Otherwise the client is
+    the proxy itself, and all who use it would share what one caller may have.
+    """
+    client = scope.get("client")
+    forwarded = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
+    if client is None or any(client[0].encode() in value for value in forwarded):
+        return scope
+    return {**scope, "client": None}

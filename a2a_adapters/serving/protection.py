@@ -24,7 +24,9 @@ class Protection:
     def __init__(self, options: ServerOptions) -> None:
         self._authentication = options.authentication
         self._bodies = Bodies(options.limits)
-        self.rates = RequestRates(options.limits.requests_per_minute)
+        self.rates = RequestRates(
+            options.limits.requests_per_minute, behind_proxy=options.trust_forwarded
+        )
         """Counts the requests of each caller, over every binding and dialect."""
 
     def of(self, app: ASGIApp) -> ASGIApp:

@@ -12,9 +12,11 @@ import httpx
 import pytest
 from a2a.types import GetTaskRequest
 from a2a.types.a2a_pb2_grpc import A2AServiceStub
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from a2a_adapters import BearerTokens, Limits, ServerOptions, build_app
 from a2a_adapters.net.addresses import share_of
+from a2a_adapters.security.shares import RequestRates
 from a2a_adapters.testing import running
 from tests.bindings.support import V1, grpc_port, rpc, say
 from tests.security.test_grpc import refusal
@@ -108,6 +110,41 @@ async def test_anonymous_callers_elsewhere_are_counted_by_address():
 
     hosts = ["93.184.216.34", "93.184.216.34", "203.0.113.9", "2001:db8::1", "2001:db8::2"]
     assert [await status(host) for host in hosts] == [200, 429, 200, 200, 429]
+
+
+@pytest.mark.parametrize("named", ["", "203.0.113.1"])
+async def test_the_clients_of_a_proxy_that_is_not_trusted_are_not_counted(named):
+    options = ServerOptions(
+        limits=Limits(requests_per_minute=1), allowed_hosts=["*"], trust_forwarded=True
+    )
+    app = build_app(echo, options=options)
+    transport = httpx.ASGITransport(app, client=("10.0.0.5", 5000))
+    headers = {**V1, "X-Forwarded-For": named}
+    async with httpx.AsyncClient(transport=transport, base_url="http://agent") as http:
+        answers = [await http.get("/tasks", headers=headers) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200] * 3
+
+
+async def test_clients_that_a_trusted_proxy_names_are_counted():
+    limits = Limits(requests_per_minute=1)
+    options = ServerOptions(limits=limits, trust_forwarded=True)
+    app = build_app(echo, options=options)
+    wrapped = ProxyHeadersMiddleware(app)  # as `serve` has it
+
+    async def status(host):
+        transport = httpx.ASGITransport(wrapped)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            headers = {**V1, "X-Forwarded-For": host}
+            return (await http.get("/tasks", headers=headers)).status_code
+
+    hosts = ["203.0.113.1", "203.0.113.1", "203.0.113.2"]
+    assert [await status(host) for host in hosts] == [200, 429, 200]
+
+
+async def test_by_default_a_busy_service_is_not_refused(one_minute):
+    rates = RequestRates(Limits().requests_per_minute)
+    one_minute.now = 60.0
+    assert not any(rates.refusal("gateway") for _ in range(60 * 500))
 
 
 async def test_one_caller_cannot_take_all_places():
