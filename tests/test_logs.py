@@ -91,6 +91,29 @@ def test_colours_stay():
     assert shown.endswith("\\x1b[31mx")
 
 
+class Unshowable:
+    def __str__(self):
+        raise RuntimeError("cannot be shown")
+
+    __repr__ = __str__
+
+
+CIRCLE: dict[str, object] = {}
+CIRCLE["itself"] = CIRCLE
+
+
+@pytest.mark.parametrize("form", FORMATTERS)
+@pytest.mark.parametrize(
+    "value", [CIRCLE, {(1, 2): "\ud83d"}, Unshowable()], ids=["circle", "keys", "unshowable"]
+)
+def test_a_record_that_cannot_be_shown_is_still_a_line(value, form):
+    for record in (record_of("x", about=value), record_of("x %s", value), record_of(value)):
+        shown = FORMATTERS[form].format(record)
+        assert shown.isprintable()
+        if form == "json":
+            assert json.loads(shown)["message"]
+
+
 def test_a_record_whose_arguments_do_not_fit_is_still_a_line():
     for formatter in FORMATTERS.values():
         shown = formatter.format(record_of("%d of %s", "a\nb"))

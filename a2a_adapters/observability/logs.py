@@ -12,7 +12,7 @@ import warnings
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import to_json
 from uvicorn.logging import DefaultFormatter
 
 from a2a_adapters.observability.failures import hide_parameters
@@ -51,7 +51,15 @@ def _message(record: logging.LogRecord) -> str:
     try:
         return record.getMessage()
     except Exception:
-        return f"{record.msg!r} % {record.args!r}"
+        return f"{_text(record.msg)} % {_text(record.args)}"
+
+
+def _text(value: object) -> str:
+    """Return a value as text, also one that cannot be shown."""
+    try:
+        return value if isinstance(value, str) else repr(value)
+    except Exception:
+        return f"<{type(value).__name__}>"
 
 
 class TextFormatter(DefaultFormatter):
@@ -93,8 +101,8 @@ class JsonFormatter(logging.Formatter):
             line["exception"] = self.formatException(record.exc_info)
         try:
             text = to_json(line, fallback=str, inf_nan_mode="null").decode()
-        except PydanticSerializationError:  # halves of characters, bytes
-            text = json.dumps(line, default=str)
+        except Exception:  # unpaired surrogates, bytes, circles: logging would write what it likes
+            text = json.dumps({name: _text(value) for name, value in line.items()})
         return text if text.isprintable() else _UNPRINTABLE.sub(_json_escaped, text)
 
 
