@@ -11,9 +11,10 @@ from crewai import Crew
 from crewai.flow import Flow, human_feedback, listen, start
 from pydantic import BaseModel
 
-from a2a_adapters.testing import AdapterContract, InputRequiredContract
+from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite
 from tests.contract.test_functions import OnTheSdk
 from tests.plugins.crewai.support import Scripted, agent, crew, task
+from tests.storage.contracts import OnPostgresql
 
 _GATE = threading.Event()
 
@@ -142,4 +143,20 @@ class TestCrewsOnTheSdk(OnTheSdk, Crews):
 
 
 class TestFlowsOnTheSdk(OnTheSdk, Flows):
+    pass
+
+
+class TestCrewsOnSqlite(OnSqlite, Crews):
+    pass
+
+
+class TestCrewsOnPostgresql(OnPostgresql, Crews):
+    pass
+
+
+class TestFlowsOnSqlite(OnSqlite, Flows):
+    pass
+
+
+class TestFlowsOnPostgresql(OnPostgresql, Flows):
     pass
