@@ -123,6 +123,14 @@ def logging_as_it_was():
             logger.disabled = False
 
 
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def any_storage(request, tmp_path):
+    """The URL of an empty storage of each engine, for a server."""
+    from tests.storage.conftest import new_url
+
+    return new_url(request.param, tmp_path)
+
+
 @pytest.fixture
 def records(caplog):
     """Return what tells the lines of one of the package's loggers, by its name."""

@@ -11,7 +11,7 @@ from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import RunnableLambda
 from langgraph.graph import START, MessagesState, StateGraph
 
-from a2a_adapters import AgentRequest, build_app
+from a2a_adapters import AgentRequest, ServerOptions, build_app
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 
 CONVERSATIONS = 20
@@ -60,9 +60,10 @@ async def talk(client, caller, number):
 
 
 @pytest.mark.parametrize("target", [a_graph, a_runnable, a_function])
-async def test_nobody_hears_anybody_else(target):
+async def test_nobody_hears_anybody_else(target, any_storage):
+    options = ServerOptions(storage=any_storage)
     async with (
-        running(build_app(target())) as url,
+        running(build_app(target(), options=options)) as url,
         connect(url, user="ann") as ann,
         connect(url, user="bob") as bob,
     ):

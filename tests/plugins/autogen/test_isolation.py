@@ -20,13 +20,14 @@ from autogen_agentchat.tools import AgentTool
 from autogen_core.models import CreateResult, RequestUsage, UserMessage
 from autogen_ext.models.replay import ReplayChatCompletionClient
 
-from a2a_adapters import TargetError, build_app
+from a2a_adapters import ServerOptions, TargetError, build_app
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.autogen.support import agent, answer, ask, calling, model, round_robin
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
-CALLERS = {"listener": 16, "a_round_robin": 16}  # others differ in what they keep: 4 do
+# The others differ in what they keep, and storages in where: 4 callers show that.
+CALLERS = {"listener": 16, "a_round_robin": 16}
 TURNS = 3
 
 
@@ -116,12 +117,14 @@ async def talk(url, caller):
 
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("is_shared", [False, True], ids=["factory", "shared"])
-async def test_nobody_hears_anybody_else(make, is_shared):
+async def test_nobody_hears_anybody_else(make, is_shared, any_storage):
     def factory():
         return make()
 
-    async with running(build_app(make() if is_shared else factory)) as url:
-        callers = (talk(url, f"caller{number}") for number in range(CALLERS.get(make.__name__, 4)))
+    number = CALLERS.get(make.__name__, 4) if any_storage == "memory:" else 4
+    options = ServerOptions(storage=any_storage)
+    async with running(build_app(make() if is_shared else factory, options=options)) as url:
+        callers = (talk(url, f"caller{n}") for n in range(number))
         for conversations in await asyncio.gather(*callers):
             for said, heard in conversations:
                 assert heard == said

@@ -13,7 +13,15 @@ from crewai import Crew
 from crewai.project import CrewBase, agent, crew, task
 from crewai.tools import BaseTool
 
-from a2a_adapters import PROGRESS_EXTENSION, Progress, TaskMetadata, ToolCall, ToolResult, build_app
+from a2a_adapters import (
+    PROGRESS_EXTENSION,
+    Progress,
+    ServerOptions,
+    TaskMetadata,
+    ToolCall,
+    ToolResult,
+    build_app,
+)
 from a2a_adapters.testing import answer_of, connect, running, send, stream, user_message
 from tests.plugins.crewai import support
 from tests.plugins.crewai.support import Scripted, answer, ask, observed, only, tool_call, value_of
@@ -112,9 +120,10 @@ async def test_each_run_tells_its_own_events_and_usage():
 
 
 @pytest.mark.parametrize("is_streaming", [False, True])
-async def test_many_callers_over_the_wire(is_streaming):
+async def test_many_callers_over_the_wire(is_streaming, any_storage):
+    options = ServerOptions(storage=any_storage)
     async with (
-        running(build_app(make_crew())) as url,
+        running(build_app(make_crew(), options=options)) as url,
         connect(url, extensions=(PROGRESS_EXTENSION,)) as client,
     ):
         if is_streaming:

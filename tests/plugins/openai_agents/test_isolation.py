@@ -6,7 +6,7 @@ import asyncio
 
 from agents import Agent, function_tool
 
-from a2a_adapters import build_app
+from a2a_adapters import ServerOptions, build_app
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.plugins.openai_agents.support import Fake, calling, said
 
@@ -45,7 +45,8 @@ async def talk(url, caller):
     return " ".join(words), answer_of(task)
 
 
-async def test_nobody_hears_anybody_else():
-    async with running(build_app(listening())) as url:
+async def test_nobody_hears_anybody_else(any_storage):
+    options = ServerOptions(storage=any_storage)
+    async with running(build_app(listening(), options=options)) as url:
         talks = await asyncio.gather(*(talk(url, f"caller{n}") for n in range(CALLERS)))
     assert [heard for _, heard in talks] == [said for said, _ in talks]
