@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import httpx
@@ -86,7 +86,7 @@ class Client:
             raise LostError from error
         return _result(method, response.status_code, response.text)
 
-    async def stream(self, method: str, params: Json) -> AsyncIterator[Json]:
+    async def stream(self, method: str, params: Json) -> AsyncGenerator[Json]:
         """Yield the events of one stream, which may end early.
 
         Raises:

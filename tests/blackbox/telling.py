@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -129,23 +130,24 @@ class Teller:
             await self._see()
 
     async def _stream(self, params: Json) -> None:
-        """Read a stream; begin it again, or subscribe to the task, when it is cut off."""
+        """Read a stream; send the message again, or subscribe to its task, when it is cut off."""
         method = "SendStreamingMessage"
         heard = Heard()
-        while True:
+        while not heard.is_settled:
             try:
-                async for event in self._client.stream(method, params):
-                    heard.take(event)
-                    self._story.task_id = self._story.task_id or heard.task_id
+                async with aclosing(self._client.stream(method, params)) as events:
+                    async for event in events:
+                        heard.take(event)
+                        self._story.task_id = self._story.task_id or heard.task_id
+                        if heard.is_settled:
+                            break
             except LostError:
                 await asyncio.sleep(RETRY_SECONDS)
             except RefusedError:
                 if method != "SubscribeToTask":
                     raise
                 break  # the task has ended; it is read below
-            if heard.state and heard.state not in WORKS:
-                break
-            if self._story.task_id and self._chance.random() < 0.5:
+            if heard.state and self._chance.random() < 0.5:  # the message was acknowledged
                 method, params = "SubscribeToTask", {"id": self._story.task_id}
         await self._see()
         if heard.state == self._story.state == COMPLETED and heard.text != self._story.text:
@@ -176,6 +178,11 @@ class Heard:
     def __init__(self) -> None:
         self.task_id = self.state = ""
         self._artifacts: dict[str, str] = {}
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the task has ended or asks."""
+        return bool(self.state) and self.state not in WORKS
 
     @property
     def text(self) -> str:
