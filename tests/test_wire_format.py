@@ -129,12 +129,20 @@ def test_messages(content):
     assert message_to_dict(message) == MessageToDict(message)
 
 
+PUSH_CONFIG = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(["tenant", "id", "taskId", "url", "token"], TEXT),
+        "authentication": st.fixed_dictionaries({}, optional={"scheme": TEXT, "credentials": TEXT}),
+    },
+)
 CONFIGURATION = st.fixed_dictionaries(
     {},
     optional={
         "acceptedOutputModes": st.lists(TEXT, max_size=2),
         "historyLength": st.integers(0, 9),
         "returnImmediately": st.booleans(),
+        "taskPushNotificationConfig": PUSH_CONFIG,
         "unknown": TEXT,
     },
 )
@@ -161,6 +169,7 @@ CONFIGURATION = st.fixed_dictionaries(
         "acceptedOutputModes": st.lists(TEXT, max_size=2),
         "historyLength": st.integers(0, 9),
         "returnImmediately": st.booleans(),
+        "taskPushNotificationConfig": PUSH_CONFIG,
     },
 )
 
@@ -209,6 +218,8 @@ def test_wrong_requests_are_refused(message):
         {"acceptedOutputModes": [3]},
         {"returnImmediately": 1},
         {"returnImmediately": []},
+        {"taskPushNotificationConfig": 3},
+        {"taskPushNotificationConfig": {"url": 3}},
     ],
 )
 def test_wrong_configurations_are_refused(configuration):

@@ -115,9 +115,25 @@ _MESSAGE_FIELDS: _Fields = {
     "role": ("role", _user),
     "parts": ("parts", _text_parts),
 }
+_AUTHENTICATION_FIELDS: _Fields = {
+    "scheme": ("scheme", _text),
+    "credentials": ("credentials", _text),
+}
+_PUSH_FIELDS: _Fields = {
+    "tenant": ("tenant", _text),
+    "id": ("id", _text),
+    "taskId": ("task_id", _text),
+    "url": ("url", _text),
+    "token": ("token", _text),
+    "authentication": ("authentication", lambda given: _usual(given, _AUTHENTICATION_FIELDS)),
+}
 _CONFIGURATION_FIELDS: _Fields = {
     "acceptedOutputModes": ("accepted_output_modes", _texts),
     "returnImmediately": ("return_immediately", _flag),
+    "taskPushNotificationConfig": (
+        "task_push_notification_config",
+        lambda given: _usual(given, _PUSH_FIELDS),
+    ),
 }
 _REQUEST_FIELDS: _Fields = {
     "message": ("message", lambda message: _usual(message, _MESSAGE_FIELDS)),
