@@ -153,8 +153,11 @@ class JsonRpcEndpoint:
         except ClientDisconnect:
             raise
         except Exception as error:
-            told = hidden(error, call.name)
-            return _refusal(told, to_json(call.version.error(call.id, told)), JSON)
+
+            def framed(told: A2AError) -> bytes:
+                return to_json(call.version.error(call.id, told))
+
+            return _refusal(error, call.name, framed, JSON)
 
     async def _answer(self, call: _Call, context: ServerCallContext) -> Response:
         operation, params = call.method.operation, call.params
@@ -188,8 +191,7 @@ class JsonRpcEndpoint:
             if call.version is _V1:
                 raise
             # Clients of 0.3 take nothing but a stream for an answer, also if it is an error.
-            told = hidden(error, call.name)
-            return _refusal(told, frame_error(told), EventStream.media_type)
+            return _refusal(error, call.name, frame_error, EventStream.media_type)
 
 
 def _unknown(method: str, version: _Version) -> MethodNotFoundError | VersionNotSupportedError:
@@ -198,8 +200,15 @@ def _unknown(method: str, version: _Version) -> MethodNotFoundError | VersionNot
     return MethodNotFoundError()
 
 
-def _refusal(error: A2AError, body: bytes, media_type: str) -> Response:
-    """Return an error: HTTP 200 like all of JSON-RPC, unless clients of HTTP should try again."""
-    headers = failures.retry_headers(error)
-    status = failures.mapping(error).http_code if headers else 200
-    return Response(body, status, headers, media_type=media_type)
+def _refusal(
+    error: Exception, name: str, framed: Callable[[A2AError], bytes], media_type: str
+) -> Response:
+    """Return an error: HTTP 200 like all of JSON-RPC, unless clients of HTTP should try again.
+
+    What is told stays in here: in the caller's frame, which the error knows, it would be a cycle,
+    and keep the request and its task in memory.
+    """
+    told = hidden(error, name)
+    headers = failures.retry_headers(told)
+    status = failures.mapping(told).http_code if headers else 200
+    return Response(framed(told), status, headers, media_type=media_type)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from a2a.server.events import EventQueue
 
+from a2a_adapters.observability.failures import LimitReachedError
+
 if TYPE_CHECKING:
     from a2a.types import TaskStatus
 
 
-class AnswersTooLargeError(Exception):
-    """There is no room for more of an answer beside the others. The text is for the caller."""
+class AnswersTooLargeError(LimitReachedError):
+    """There is no room for more of an answer beside the others."""
 
 
 class TextQueue(EventQueue):

@@ -112,6 +112,7 @@ class AcceptedMessages:
             future.cancel()  # if the caller has gone: the next one begins
             if future.cancelled() or future.exception() or isinstance(future.result(), Repeated):
                 self._beginning.pop(key, None)
+            del future  # its exception knows this frame, and by it the task: a cycle
 
     async def _begin(
         self, accepted: Accepted, message: Message, sent: Identity, make: Make

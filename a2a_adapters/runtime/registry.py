@@ -355,7 +355,12 @@ class LiveTasks:
         """
         if not self.room.take_if_there(live.owner, size):
             self.end_oldest_waiting(live.owner)
-            raise AnswersTooLargeError(_TOO_LARGE)
+            grown, limit = live.grown + size, self._limits.running_bytes
+            raise AnswersTooLargeError(
+                _TOO_LARGE,
+                f"no room for {grown} bytes of its answer beside the others; "
+                f"Limits.running_bytes is {limit}",
+            )
         live.grown += size
 
     def end_oldest_waiting(self, owner: str) -> None:
