@@ -85,6 +85,8 @@ class Crash:
         self._tasks = tasks
         self._kill_after = self._random.randrange(tasks // 10, tasks * 9 // 10)
         self._is_killed = False
+        self._hasty: set[str] = set()
+        """The messages whose sender does not wait for their tasks to end."""
         self._heard = Counter[str]()
         """How many streams of each kind say something now."""
         self.seen = Seen()
@@ -142,9 +144,10 @@ class Crash:
                 message_id = str(UUID(int=self._random.getrandbits(128)))
                 kind = "ask" if self._random.random() < 0.1 else "work"
                 self.seen.sent[message_id] = f"{kind} {message_id}"
-                at_once = self._random.random() < 0.5
+                if self._random.random() < 0.5:
+                    self._hasty.add(message_id)
                 with suppress(httpx.HTTPError):
-                    task = await self._send(http, message_id, at_once=at_once)
+                    task = await self._send(http, message_id)
                     self.seen.told[message_id] = task["id"]
                 if len(self.seen.told) >= self._kill_after:
                     is_due.set()
@@ -160,12 +163,11 @@ class Crash:
 
         await asyncio.gather(killer(), *(sender() for _ in range(SENDERS)))
 
-    async def _send(
-        self, http: httpx.AsyncClient, message_id: str, *, at_once: bool = False
-    ) -> dict[str, Any]:
+    async def _send(self, http: httpx.AsyncClient, message_id: str) -> dict[str, Any]:
+        """Send a message, in the same words each time: else it is another request."""
         parts = [{"text": self.seen.sent[message_id]}]
         message = {"messageId": message_id, "role": "ROLE_USER", "parts": parts}
-        configuration = {"returnImmediately": at_once}
+        configuration = {"returnImmediately": message_id in self._hasty}
         params = {"message": message, "configuration": configuration}
         answer = await _rpc(http, "SendMessage", params)
         task: dict[str, Any] = answer["task"]
