@@ -105,7 +105,12 @@ class ServedAgent:
         is_shared = self._storage.bus is not None and options.task_store is None
         self.runtime = (SharedRuntime if is_shared else Runtime)(
             self.executor,
-            build_card(self.about, address.of(None), push=options.push is not None),
+            build_card(
+                self.about,
+                address.of(None),
+                push=options.push is not None,
+                deduplicates=self._deduplicates,
+            ),
             task_store=options.task_store,
             limits=options.limits,
             push=options.push,

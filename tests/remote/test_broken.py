@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from uuid import uuid4
 
+import httpx
 import pytest
 from a2a.types import AgentCard
 
 from a2a_adapters import (
     AgentReply,
-    AgentRequest,
     InputRequired,
     Limits,
     RemoteAgent,
@@ -232,16 +233,45 @@ async def test_an_agent_without_a_storage_does_not_say_that_it_knows_messages(tm
 async def test_messages_that_may_be_sent_again_activate_the_extension(resend, is_stored, tmp_path):
     activated = []
 
-    async def answer(request: AgentRequest) -> str:
-        activated.append(DEDUPLICATION_EXTENSION in request.extensions)
-        return request.text
+    async def answer(text: str) -> str:
+        return text
 
     storage = f"sqlite:///{tmp_path}/agents.db" if is_stored else "memory:"
     app = build_app(answer, options=ServerOptions(storage=storage))
+
+    async def noted(scope, receive, send):
+        if scope["type"] == "http" and scope["method"] == "POST":
+            named = dict(scope["headers"]).get(b"a2a-extensions", b"").decode()
+            activated.append(DEDUPLICATION_EXTENSION in named)
+        await app(scope, receive, send)
+
     options = RemoteOptions(resend=resend)
-    async with running(app) as url, RemoteAgent(url, options=options) as agent:
+    async with running(noted) as url, RemoteAgent(url, options=options) as agent:
         await agent.send("ping")
     assert activated == [is_stored and resend is not False]
+
+
+async def test_an_agent_that_knows_messages_refuses_another_one_under_a_used_id(tmp_path):
+    async def answer(text: str) -> str:
+        return text
+
+    app = build_app(answer, options=ServerOptions(storage=f"sqlite:///{tmp_path}/agents.db"))
+    headers = {"A2A-Version": "1.0", "A2A-Extensions": DEDUPLICATION_EXTENSION}
+
+    async def send(http: httpx.AsyncClient, text: str) -> httpx.Response:
+        message = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": text}]}
+        return await http.post("/message:send", json={"message": message})
+
+    message_id = str(uuid4())
+    async with (
+        running(app) as url,
+        httpx.AsyncClient(base_url=url, headers=headers, timeout=60) as http,
+    ):
+        tasks = [(await send(http, "one")).json()["task"]["id"] for _ in range(2)]
+        refused = await send(http, "two")
+    assert tasks[0] == tasks[1]
+    assert refused.status_code == 400
+    assert "used for another message" in refused.text
 
 
 class LosingReads(Recording):

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from a2a_adapters_functions import adapt
 
-from a2a_adapters import ServerOptions, build_app
+from a2a_adapters import Limits, ServerOptions, build_app
 from a2a_adapters.storage.migrate import differences
 from a2a_adapters.testing import running
 from tests.storage.conftest import storage_at
@@ -67,6 +67,10 @@ def repeat_statements(url):
     return states
 
 
+FOR_EVER = Limits(input_seconds=1e9, stored_seconds=1e9)
+"""The recorded tasks keep their times: none of them expires."""
+
+
 async def migrate(url):
     """Open the database, and close it again."""
     storage = storage_at(url)
@@ -79,7 +83,7 @@ async def migrate(url):
 
 async def check(url, states):
     """Serve the agent with this release: its tasks are there, and a question can be answered."""
-    app = build_app(adapt(book, durable=True), options=ServerOptions(storage=url))
+    app = build_app(adapt(book, durable=True), options=ServerOptions(storage=url, limits=FOR_EVER))
     async with (
         running(app) as address,
         httpx.AsyncClient(base_url=address, headers=V1, timeout=60) as http,
