@@ -20,8 +20,8 @@ import importlib, importlib.util, pkgutil
 import a2a_adapters
 assert not importlib.util.find_spec("langchain_core")
 SQL = (
-    "bulk commit connections database deliveries engine lease locks places records retention "
-    "schema sql sql_push state_rows task_rows tasks turns upsert"
+    "bulk commit connections database deliveries engine lease locks operators places records "
+    "retention schema sql sql_push state_rows task_rows tasks totals turns upsert"
 )
 NEEDED = {
     "a2a_adapters.bindings.grpc": "grpc",

@@ -8,6 +8,7 @@ import pytest
 
 from a2a_adapters import ServerOptions, build_app
 from a2a_adapters.observability.process import StorageFigures, process_name
+from a2a_adapters.storage.records import ATTEMPT
 from a2a_adapters.testing import connect, running, send, user_message
 from tests.replicas.test_shared import COMPLETED, Replica, until
 from tests.storage.postgresql import new_database
@@ -60,7 +61,7 @@ async def test_who_hands_a_task_over_is_named_too(replicas, caplog):
     [line] = takeovers(caplog)
     assert line.owned_by == process_name()
     [left] = [each for each in (await rows(other)) if each.id == task.id]
-    assert left.epoch == 0
+    assert left.epoch == ATTEMPT  # and no takeover from a dead process
 
 
 async def rows(replica):

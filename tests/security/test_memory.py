@@ -346,16 +346,25 @@ async def test_lists_that_nobody_reads_cost_nothing_more(monkeypatch):
                 pass
 
 
-def live_tasks():
+def all_live_tasks():
     return [each for each in gc.get_objects() if type(each).__name__ == "LiveTask"]
 
 
 @pytest.fixture
-def uncollected():
-    """Whatever goes is freed at once: the collector, which is late, does not run."""
+def live_tasks():
+    """Returns the live tasks that a test has made; what others have left is not its own."""
     gc.collect()
+    before = all_live_tasks()
+    known = {id(each) for each in before}
+    yield lambda: [each for each in all_live_tasks() if id(each) not in known]
+    before.clear()
+
+
+@pytest.fixture
+def uncollected(live_tasks):
+    """Like `live_tasks`, and what goes is freed at once: the collector, which is late, is off."""
     gc.disable()
-    yield
+    yield live_tasks
     gc.enable()
 
 
@@ -366,7 +375,7 @@ async def test_a_message_that_is_refused_keeps_no_task(uncollected):
         for _ in range(3):
             message = {**say("x" * KIB), "configuration": config}
             assert (await call(http, "SendMessage", message, ANN))["error"]["code"] == -32602
-        assert not live_tasks()
+        assert not uncollected()
 
 
 async def test_an_answer_that_has_no_room_is_one_line_of_the_log(caplog):
@@ -386,7 +395,7 @@ async def test_an_answer_that_has_no_room_is_one_line_of_the_log(caplog):
 
 
 @pytest.mark.parametrize("running_bytes", [128 * 1024 * KIB, 1024 * KIB])
-async def test_a_reader_that_stops_keeps_no_task_that_has_ended(running_bytes):
+async def test_a_reader_that_stops_keeps_no_task_that_has_ended(running_bytes, live_tasks):
     async def talk(text):
         for number in range(40_000):
             yield f"{number:1000}"
