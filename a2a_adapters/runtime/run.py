@@ -95,10 +95,13 @@ class Run(TextQueue):
         Raises:
             A2AError: The message was refused.
         """
-        if not (self._has_settled or (until_begun and self._has_begun)):
+        live = self.live
+        while not (self._has_settled or (until_begun and self._has_begun)):
             waiter = asyncio.get_running_loop().create_future()
             self._waiting[waiter] = until_begun
             await waiter
+            if live.page.is_saving and live.state in states.SETTLED:
+                until_begun = False  # the question or the end is told once it is stored
         if (error := self.error or self._unavailable) is not None:
             raise error
         if self.live.page.is_lost:  # another process has the task now, and what becomes of it

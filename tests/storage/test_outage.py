@@ -7,6 +7,7 @@ import logging
 import random
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from itertools import pairwise
+from types import SimpleNamespace
 from uuid import NAMESPACE_OID, uuid5
 
 import grpc
@@ -18,7 +19,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.util import await_only
 
-from a2a_adapters import ServerOptions, build_app
+from a2a_adapters import InputRequired, ServerOptions, build_app
 from a2a_adapters.storage.bulk import SqliteBulk
 from a2a_adapters.testing import running
 from tests.bindings.support import grpc_port
@@ -239,6 +240,31 @@ async def test_a_slow_database_is_waited_for(database_url):
         with listening(database, be_slow):
             await all_answered(http, 20)
             assert await health(http) == 200
+
+
+async def test_a_question_is_told_once_it_is_stored(database_url):
+    asks, is_saving, may_save = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def ask(text: str):
+        asks.set()
+        yield InputRequired("which?")
+
+    def hold(*_):
+        if asks.is_set():
+            is_saving.set()
+            await_only(may_save.wait())
+
+    async with serving(SimpleNamespace(answer=ask), database_url) as (http, _, database):
+        with listening(database, hold):
+            sending = asyncio.create_task(
+                http.post("/message:send", json=sent("question", returnImmediately=True))
+            )
+            await is_saving.wait()
+            await asyncio.wait([sending], timeout=0.5)
+            is_told = sending.done() and "TASK_STATE_INPUT_REQUIRED" in sending.result().text
+            may_save.set()
+            await sending
+    assert not is_told
 
 
 async def test_a_database_that_fails_now_and_then_is_asked_again(database_url):
