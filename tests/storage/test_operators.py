@@ -45,11 +45,13 @@ class Agent:
 
     def __init__(self):
         self.calls = 0
+        self.started = asyncio.Event()
         self.stopped = asyncio.Event()
 
     async def work(self, text: str):
         """Work."""
         self.calls += 1
+        self.started.set()
         if self.calls == 1:
             try:
                 await asyncio.Event().wait()
@@ -122,6 +124,8 @@ async def test_an_operator_has_a_task_resumed_that_hangs():
     url, agent = new_url("postgresql", None), Agent()
     async with serving(agent, url, durable=True) as http:
         stuck = await send(http, "a", "stuck")
+        async with asyncio.timeout(PATIENCE):
+            await agent.started.wait()
         await tasks("retry", stuck, url=url)
         async with asyncio.timeout(60):
             task = await ended(http, "a", stuck)

@@ -29,6 +29,7 @@ UPKEEP = {
     "WITH RECURSIVE holders": "finds processes that hold tasks",
     "IS NOT DISTINCT FROM ''": "finds tasks that have waited too long",
     "OFFSET": "finds how old the oldest task may be",
+    "a2a_tasks.process IS NULL OR": "finds tasks that other processes have taken",
     "UPDATE a2a_push_outbox SET process": "takes over the deliveries of dead processes",
     "UPDATE a2a_tasks SET process": "takes over the tasks of dead processes",
     "ORDER BY a2a_tasks.changed LIMIT": "prunes",
