@@ -147,9 +147,10 @@ async def test_who_waits_for_a_task_that_a_kill_interrupts_is_told_its_end(datab
 async def test_a_question_and_its_end_are_told_in_order(storage, database_url):
     runtime = notifying_runtime(ask, storage)
     async with inbox() as box:
-        box.is_open.clear()
         task = await runtime.on_message_send(notifying(box.url), CALLER)
-        await until(lambda: outbox(database_url))
+        # One that waits to be told is told no more when another one comes.
+        await box.until(lambda bodies: state_in(bodies[-1]) == "TASK_STATE_INPUT_REQUIRED")
+        box.is_open.clear()
         await runtime.on_cancel_task(CancelTaskRequest(id=task.id), CALLER)
         assert len(outbox(database_url)) == 1
         box.is_open.set()
