@@ -189,6 +189,19 @@ async def test_versions_have_the_names_that_people_know(url, run, version):
     assert "It rains" in (await run("send", url, "Rome", "--a2a-version", version)).stdout
 
 
+@pytest.mark.parametrize("version", ["0.3", "0.3.0"])
+async def test_agents_of_an_older_version_need_no_option(url, run, run_json, tmp_path, version):
+    interface = {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": version}
+    card = {"name": "x", "capabilities": {"streaming": True}, "supportedInterfaces": [interface]}
+    (tmp_path / "old.json").write_text(json.dumps(card))
+    sent = await run("send", "./old.json", "Rome")
+    assert (sent.returncode, "It rains in Rome" in sent.stdout) == (0, True)
+    got = await run_json("task", "get", "-a", "./old.json", field(sent, "Task"))
+    assert got["status"]["state"] == "TASK_STATE_COMPLETED"
+    refused = await run("send", "./old.json", "Rome", "--a2a-version", "1.0")
+    assert "supports A2A 0.3" in refused.stderr
+
+
 async def test_what_is_not_verified_is_warned_of_once(url, run):
     done = await run("send", url, "Rome", "--insecure")
     assert done.stderr.count("WARNING") == 1

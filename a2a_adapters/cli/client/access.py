@@ -94,7 +94,7 @@ class Access:
         str,
         _option(
             "--a2a-version",
-            help="The version of A2A; by default the highest that both speak, 1.0 at least.",
+            help="The version of A2A; by default 1.x, or 0.3 if the agent has no newer one.",
             parser=version,
             metavar="VERSION",
         ),

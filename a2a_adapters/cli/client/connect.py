@@ -91,7 +91,7 @@ async def connected(access: Access, *, streaming: bool = True) -> AsyncGenerator
         streaming: Whether streams are used where the agent has them.
 
     Raises:
-        RemoteAgentError: It has no card, or speaks nothing that we do.
+        RemoteAgentError: It has no card, or does not support the version that was asked for.
     """
     options = remote_options(access)
     credentials = Credentials(access, options)
@@ -125,21 +125,26 @@ def remote_options(access: Access, bindings: Sequence[str] = ()) -> RemoteOption
 
 
 def _spoken(card: AgentCard, version: str) -> AgentCard:
-    """Return a card with the interfaces of a version: one of 1.x unless another is asked for."""
-    kept = [
-        each
-        for each in card.supported_interfaces
-        if (
-            each.protocol_version.startswith(version)
-            if version
-            else not is_legacy_version(each.protocol_version)
-        )
-    ]
+    """Return a card with the interfaces of one version only.
+
+    Args:
+        card: The agent's card.
+        version: The version that was asked for; "" means 1.x, or 0.3 if the agent has no newer one.
+
+    Raises:
+        RemoteRefusedError: The agent does not support the version that was asked for.
+    """
+    every = card.supported_interfaces
+    if version:
+        kept = [each for each in every if each.protocol_version.startswith(version)]
+    else:
+        kept = [each for each in every if not is_legacy_version(each.protocol_version)]
+        kept = kept or list(every)
     if not kept:
-        offered = sorted({each.protocol_version for each in card.supported_interfaces})
+        offered = sorted({each.protocol_version for each in every})
         raise RemoteRefusedError(
-            f"the agent speaks A2A {', '.join(offered)}, not {version or '1.x'}; "
-            f"give --a2a-version {shlex.quote(offered[-1])}",
+            f"the agent supports A2A {', '.join(offered)}, not {version}; "
+            f"give --a2a-version {shlex.quote(offered[-1])}, or leave the option out",
             code=_VERSION_NOT_SUPPORTED,
         )
     spoken = AgentCard()
