@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from copy import deepcopy
 from functools import partial
 
 import pytest
@@ -28,7 +29,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
-from tests.plugins.autogen.support import Custom, agent, answer, ask, calling, only, request
+from tests.plugins.autogen.support import Custom, agent, answer, ask, calling, deltas, only, request
 from tests.plugins.restarts import Process
 
 
@@ -182,6 +183,23 @@ async def test_the_turns_of_a_team_count_over_a_question(url):
         only(await ask(adapter, "write"), InputRequired)
     async with process(url, team) as adapter:
         assert answer(await ask(adapter, "shorter", resuming=True)) == "draft 2"
+
+
+@pytest.mark.parametrize(
+    "ends", [{"max_turns": 5}, {"termination_condition": MaxMessageTermination(6)}]
+)
+async def test_the_last_turn_of_a_team_is_known_after_questions(url, ends):
+    def team():
+        writer = agent(*["the text"] * 3, name="writer")
+        return RoundRobinGroupChat([writer, UserProxyAgent("human")], **deepcopy(ends))
+
+    for text in ("write", "shorter"):
+        async with process(url, team) as adapter:
+            asked = await ask(adapter, text, resuming=text != "write")
+            assert only(asked, InputRequired).prompt.startswith("the text")
+            assert deltas(asked) == []
+    async with process(url, team) as adapter:
+        assert deltas(await ask(adapter, "again", resuming=True)) == ["the", " text"]
 
 
 async def test_one_object_is_free_while_a_caller_is_asked(url):

@@ -6,16 +6,22 @@ import pytest
 from a2a_adapters_autogen import adapt
 from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.base import Response
+from autogen_agentchat.conditions import (
+    MaxMessageTermination,
+    SourceMatchTermination,
+    TextMentionTermination,
+    TextMessageTermination,
+)
 from autogen_agentchat.messages import (
     ModelClientStreamingChunkEvent,
     TextMessage,
     ThoughtEvent,
 )
-from autogen_agentchat.teams import DiGraphBuilder, GraphFlow
+from autogen_agentchat.teams import DiGraphBuilder, GraphFlow, SelectorGroupChat
 from autogen_agentchat.tools import AgentTool
 from autogen_core.models import CreateResult, RequestUsage
 
-from a2a_adapters import TaskMetadata, TextDelta
+from a2a_adapters import TargetError, TaskMetadata, TextDelta
 from tests.plugins.autogen.support import (
     Custom,
     agent,
@@ -187,6 +193,81 @@ async def test_of_a_team_all_messages_can_be_the_answer():
 
     events = await ask(adapt(make, final="all"), "hi")
     assert deltas(events) == ["writer: a", " draft", "\n\neditor: the", " end"]
+
+
+def graph(edges, **conditions):
+    """Return a team of agents that say two words each, and pass the turn on along the edges."""
+    names = dict.fromkeys(name for edge in edges for name in edge)
+    members = {name: agent(f"{name} spoke", name=name) for name in names}
+    builder = DiGraphBuilder()
+    for member in members.values():
+        builder.add_node(member)
+    for source, target in edges:
+        builder.add_edge(members[source], members[target], conditions.get(target))
+    return GraphFlow(builder.get_participants(), graph=builder.build())
+
+
+def pair(ends=None, **options):
+    """Return a team of a writer and an editor, who says the last word."""
+    return round_robin(
+        agent("a draft", name="writer"),
+        agent("the end", name="editor"),
+        termination_condition=ends,
+        **options,
+    )
+
+
+def selected():
+    members = [agent("a draft", name="writer"), agent("the end", name="editor")]
+    return SelectorGroupChat(members, model_client=model("writer", "editor"), max_turns=2)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pair,
+        selected,
+        lambda: pair(MaxMessageTermination(3), max_turns=None),
+        lambda: pair(TextMentionTermination("no") | MaxMessageTermination(3), max_turns=None),
+        lambda: pair(SourceMatchTermination(["editor"]), max_turns=None),
+        lambda: pair(TextMessageTermination("editor"), max_turns=None),
+        lambda: graph(["ab", "bc"]),
+        lambda: graph(["ab", "ac"], b="spoke", c="nothing"),
+        lambda: graph(["ab", "ac", "bd", "cd"]),
+    ],
+)
+async def test_a_message_that_is_known_to_be_the_last_of_a_team_is_streamed(make):
+    said = deltas(await ask(adapt(make), "hi"))
+    assert len(said) == 2
+    assert "".join(said) in {"the end", "b spoke", "c spoke", "d spoke"}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: pair(TextMentionTermination("end"), max_turns=None),
+        lambda: pair(MaxMessageTermination(3) & TextMentionTermination("end"), max_turns=None),
+        lambda: graph(["ab", "ac"]),
+    ],
+)
+async def test_a_message_that_turns_out_to_be_the_last_of_a_team_is_sent_whole(make):
+    (said,) = deltas(await ask(adapt(make), "hi"))
+    assert said in {"the end", "b spoke", "c spoke"}
+
+
+async def test_of_a_team_the_messages_of_some_agents_can_be_the_answer():
+    def make():
+        return pair(TextMentionTermination("end"), max_turns=None)
+
+    assert deltas(await ask(adapt(make, final=["editor"]), "hi")) == ["the", " end"]
+    assert deltas(await ask(adapt(make, final=["writer"]), "hi")) == ["a", " draft"]
+    both = deltas(await ask(adapt(make, final=["writer", "editor"]), "hi"))
+    assert both == ["writer: a", " draft", "\n\neditor: the", " end"]
+
+
+def test_agents_whose_messages_are_the_answer_have_to_be_in_the_team():
+    with pytest.raises(TargetError, match=r"'critic'.*'writer', 'editor'"):
+        adapt(pair, final=["critic"])
 
 
 async def test_agents_that_speak_at_once_do_not_interrupt_each_other():

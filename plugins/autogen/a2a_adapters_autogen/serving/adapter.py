@@ -23,11 +23,12 @@ from a2a_adapters import (
     TargetError,
 )
 from a2a_adapters_autogen.serving.card import describe_runner
+from a2a_adapters_autogen.serving.ending import Ending
 from a2a_adapters_autogen.serving.events import Final, Telling
 from a2a_adapters_autogen.serving.input import TaskReader, answer_text, check_sight, handed_back
 from a2a_adapters_autogen.serving.memory import Memory, Question, Remembered, State
 from a2a_adapters_autogen.serving.run import Asked, Run, Task
-from a2a_adapters_autogen.serving.runners import recount, said_since
+from a2a_adapters_autogen.serving.runners import family, recount, said_since
 from a2a_adapters_autogen.serving.source import BusyError, Fresh, Shared, Source
 from a2a_adapters_autogen.serving.states import (
     MemoryStateStore,
@@ -72,8 +73,8 @@ class AutoGenAdapter(Adapter):
     Args:
         target: An agent, a team, or a function without arguments, sync or async, that returns
             a new one.
-        final: Which messages of a team are the answer: its `"last"` one, or `"all"` of them,
-            each with its agent's name.
+        final: Which messages of a team are the answer: its `"last"` one, `"all"` of them, or those
+            of the agents with these names. Of several agents, each message begins with the name.
         strip_terminate: Whether a trailing TERMINATE is left out of the answer.
         input_type: What data parts must be, to be given as `StructuredMessage[input_type]`.
             Without it they are given as JSON text.
@@ -102,6 +103,7 @@ class AutoGenAdapter(Adapter):
     ) -> None:
         self.fetch = fetch
         self._source = _source_of(target, max_messages, input_type)
+        _check_names(final, self._source.example)
         self._target = target
         self._final = final
         self._strip_terminate = strip_terminate
@@ -161,7 +163,7 @@ class AutoGenAdapter(Adapter):
         telling: Telling | None = None
         try:
             while (event := await run.next()) is not None:
-                telling = telling or self._telling(run, request, begin.known)
+                telling = telling or self._telling(run, request, begin)
                 for news in telling.take(event):
                     if isinstance(event, Asked):
                         if lasting := await self._suspend(run, event, request, telling):
@@ -231,16 +233,23 @@ class AutoGenAdapter(Adapter):
 
         return Run(self._source, question.state if question else known.state, task)
 
-    def _telling(self, run: Run, request: AgentRequest, known: Remembered) -> Telling:
-        assert run.runner is not None  # noqa: S101 - it has told an event
+    def _telling(self, run: Run, request: AgentRequest, begin: _Begin) -> Telling:
+        (known, messages), question, runner = begin, begin.known.question, run.runner
+        assert runner is not None  # noqa: S101 - it has told an event
+        said = _said_before(runner, known)
+        ending = None
+        if self._final == "last" and isinstance(runner, Team):
+            state = question.state if question else known.state
+            ending = Ending(runner, state, heard=(*said, *messages))
         telling = Telling(
-            run.runner,
+            runner,
             final=self._final,
             strip_terminate=self._strip_terminate,
             wants_progress=request.wants_progress,
-            usage=known.question.usage if known.question else (0, 0),
+            ending=ending,
+            usage=question.usage if question else (0, 0),
         )
-        telling.catch_up(_said_before(run.runner, known))
+        telling.catch_up(said)
         return telling
 
     async def _ask(
@@ -299,6 +308,14 @@ def _said_before(runner: Runner, known: Remembered) -> Sequence[BaseAgentEvent |
     if question is None or not question.prompt:
         return ()
     return said_since(runner, known.state, question.state)
+
+
+def _check_names(final: Final, example: Runner | None) -> None:
+    if isinstance(final, str) or not isinstance(example, Team):
+        return
+    known = [member.name for member in family(example) if isinstance(member, ChatAgent)]
+    if unknown := [name for name in final if name not in known]:
+        raise TargetError(f"final: the team has no agents {unknown}, but {known}")
 
 
 def _source_of(target: object, max_messages: int, input_type: type[BaseModel] | None) -> Source:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from autogen_agentchat.base import ChatAgent, TaskResult, Team
@@ -31,21 +32,26 @@ from a2a_adapters_autogen.serving.speech import Speech
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-Final: TypeAlias = Literal["last", "all"]
+    from a2a_adapters_autogen.serving.ending import Ending
+
+Final: TypeAlias = Literal["last", "all"] | Collection[str]
+"""Which messages of a team are its answer: the last one, all, or those of the agents named."""
 
 
 class Telling:
     """Tells one run.
 
-    Of an agent, its last message is the answer, sent token by token. Of a team it is the last
-    message, sent when it is known to be the last, or with `final="all"` every message as it
-    is made. What is not the answer is progress.
+    The last message of an agent is the answer, sent token by token. The last message of a team is
+    its answer, sent token by token if it is certain to be the last (see `Ending`) and otherwise
+    when the team has ended. With `final="all"`, or the names of agents, their messages are the
+    answer and sent as they are made. Everything else is progress.
 
     Args:
         runner: What runs.
         final: Which messages of a team are the answer.
         strip_terminate: Whether a trailing TERMINATE is left out.
         wants_progress: Whether anybody follows the run.
+        ending: Predicts the last message of a team, if that is the answer.
         usage: The tokens used by the task so far, input and output.
     """
 
@@ -56,6 +62,7 @@ class Telling:
         final: Final,
         strip_terminate: bool,
         wants_progress: bool,
+        ending: Ending | None = None,
         usage: tuple[int, int] = (0, 0),
     ) -> None:
         self.usage = usage
@@ -64,9 +71,17 @@ class Telling:
         self._inner = inner_names(runner)
         self._users = user_names(runner)
         self._wants_progress = wants_progress
-        self._says_all = final == "all" and isinstance(runner, Team)
+        self._ending = ending
+        is_team = isinstance(runner, Team)
+        self._says_all = is_team and final == "all"
+        self._named = set(final) if is_team and not isinstance(final, str) else set()
+        self._speakers = {
+            member.name for member in family(runner) if not speaks_data(member)
+        } - self._inner
         self._speech = Speech(
-            _voices(runner, final), labelled=self._says_all, strip_terminate=strip_terminate
+            self._voices(runner),
+            labelled=self._says_all or len(self._named) > 1,
+            strip_terminate=strip_terminate,
         )
         self._counted: set[str] = set()
         self._last: BaseChatMessage | None = None
@@ -84,17 +99,21 @@ class Telling:
         self._count(event)
         if isinstance(event, BaseChatMessage):
             yield from self._message(event)
+            if self._ending:
+                self._ending.count(event)
+                self._speech.voices = self._ending.speakers() & self._speakers
         else:
             yield from self._event(event)
 
     def catch_up(self, said: Iterable[BaseAgentEvent | BaseChatMessage]) -> None:
         """Take what the run said before it was suspended, which the caller knows already."""
-        usage = self.usage
+        usage, ending = self.usage, self._ending
+        self._ending = None  # it has counted them
         for event in said:
             if event.source != USER:
                 for _ in self.take(event):
                     pass
-        self.usage = usage
+        self.usage, self._ending = usage, ending
         self._speech.begin_anew()
 
     def asking(self, asked: Asked) -> Iterator[InputRequired]:
@@ -117,7 +136,8 @@ class Telling:
         """Yield the rest of the answer, and what is known of the run."""
         last = self._last or (None if self._source else self.handoff)
         if last is not None:
-            yield from self._answer(last)
+            is_answer = not (self._named and self._source)
+            yield from self._answer(last) if is_answer else self._progress(last)
         yield from self.about()
 
     def about(self) -> Iterator[AgentEvent]:
@@ -153,6 +173,7 @@ class Telling:
             yield from self._progress(self._last)
         self._last = None
         is_heard = self._says_all and message.source not in self._inner
+        is_heard = is_heard or message.source in self._named
         if is_heard or self._speech.is_speaking(message.source):
             yield from self._answer(message)
         else:
@@ -168,6 +189,13 @@ class Telling:
         if self._wants_progress:
             yield message_news(message)
 
+    def _voices(self, runner: Runner) -> set[str]:
+        if isinstance(runner, ChatAgent):
+            return {runner.name} & self._speakers
+        if self._ending:
+            return self._ending.speakers() & self._speakers
+        return self._named & self._speakers if self._named else self._speakers
+
     def _count(self, event: BaseAgentEvent | BaseChatMessage) -> None:
         if event.models_usage and event.id not in self._counted:
             self._counted.add(event.id)
@@ -176,15 +204,6 @@ class Telling:
                 given + event.models_usage.prompt_tokens,
                 made + event.models_usage.completion_tokens,
             )
-
-
-def _voices(runner: Runner, final: Final) -> set[str]:
-    if isinstance(runner, ChatAgent):
-        return set() if speaks_data(runner) else {runner.name}
-    if final == "last":
-        return set()
-    members = {member.name for member in family(runner) if not speaks_data(member)}
-    return members - inner_names(runner)
 
 
 def _usage(given: int, made: int) -> dict[str, int]:

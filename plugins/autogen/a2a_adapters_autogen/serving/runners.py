@@ -25,7 +25,13 @@ from a2a_adapters_autogen.serving.questions import caller_input
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from autogen_agentchat.base import (
+        AndTerminationCondition,
+        OrTerminationCondition,
+        TerminationCondition,
+    )
     from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage
+    from autogen_agentchat.teams import DiGraph
     from pydantic import BaseModel
 
     from a2a_adapters_autogen.serving.memory import State
@@ -201,6 +207,29 @@ def renew(runner: Runner) -> None:
             member._initialized = False  # noqa: SLF001
 
 
+def ending_of(team: BaseGroupChat) -> tuple[TerminationCondition | None, int | None]:
+    """Return what ends a team: its termination condition and its number of turns."""
+    return team._termination_condition, team._max_turns  # noqa: SLF001
+
+
+def conditions_in(
+    condition: AndTerminationCondition | OrTerminationCondition,
+) -> Sequence[TerminationCondition]:
+    """Return the conditions that a condition combines."""
+    return condition._conditions  # noqa: SLF001
+
+
+def graph_of(team: GraphFlow) -> DiGraph:
+    """Return the graph that says who speaks after whom."""
+    return team._graph  # noqa: SLF001
+
+
+def turns_in(state: State | None) -> int:
+    """Return how many turns a team has had in the run of which this is a state."""
+    agents = state["state"].get("agent_states", {}).values() if state else ()
+    return next((agent["current_turn"] for agent in agents if "current_turn" in agent), 0)
+
+
 def running_tasks(runner: Runner) -> list[asyncio.Task[Any]]:
     """Return the tasks in which the teams in it let their agents work."""
     runtimes = (getattr(member, "_runtime", None) for member in family(runner))
@@ -275,6 +304,4 @@ def _asks_console(agent: UserProxyAgent) -> bool:
 
 
 def _is_endless(team: BaseGroupChat) -> bool:
-    if isinstance(team, _ENDING_BY_THEMSELVES):
-        return False
-    return team._termination_condition is None and team._max_turns is None  # noqa: SLF001
+    return not isinstance(team, _ENDING_BY_THEMSELVES) and ending_of(team) == (None, None)

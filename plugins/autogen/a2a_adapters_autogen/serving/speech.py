@@ -58,10 +58,13 @@ class Speech:
         voices: The agents whose messages are heard.
         labelled: Whether each message begins with its agent's name.
         strip_terminate: Whether a trailing TERMINATE is left out.
+
+    Attributes:
+        voices: The same; may be replaced between two messages.
     """
 
     def __init__(self, voices: Collection[str], *, labelled: bool, strip_terminate: bool) -> None:
-        self._voices = voices
+        self.voices = voices
         self._labelled = labelled
         self._strip = strip_terminate
         self._floor: _Utterance | None = None
@@ -71,7 +74,7 @@ class Speech:
 
     def chunk(self, source: str, text: str) -> str:
         """Take a piece of a message and return what is to be sent now."""
-        if source not in self._voices:
+        if source not in self.voices:
             return ""
         if source in self._waiting or (self._floor and self._floor.source != source):
             self._waiting.add(source)  # until its message is whole

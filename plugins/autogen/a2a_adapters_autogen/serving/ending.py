@@ -1,0 +1,116 @@
+"""Predicts which message of a team is its last, so that it can be streamed.
+
+A team's answer is its last message. Most teams find out that a message was the last one only when
+it is complete: their termination condition looks at its text, or a model decides. In these cases
+the end is certain beforehand:
+
+| the team ends                                     | the last message                             |
+|---------------------------------------------------|----------------------------------------------|
+| after `max_turns`, or `MaxMessageTermination`     | that of the last turn                        |
+| by `SourceMatchTermination`                       | any message of these agents                  |
+| by `TextMessageTermination`                       | any text, unless a tool call follows         |
+| as a `GraphFlow` whose agents speak one at a time | that of an agent without outgoing edges      |
+| as a `GraphFlow` whose branches are all joined    | that of the agent that joins them            |
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autogen_agentchat.base import AndTerminationCondition, OrTerminationCondition
+from autogen_agentchat.conditions import (
+    MaxMessageTermination,
+    SourceMatchTermination,
+    TextMessageTermination,
+)
+from autogen_agentchat.messages import BaseChatMessage
+from autogen_agentchat.teams import GraphFlow, RoundRobinGroupChat, SelectorGroupChat, Swarm
+
+from a2a_adapters_autogen.serving.runners import (
+    conditions_in,
+    ending_of,
+    graph_of,
+    participants,
+    turns_in,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from autogen_agentchat.base import TerminationCondition
+    from autogen_agentchat.messages import BaseAgentEvent
+    from autogen_agentchat.teams import DiGraph, DiGraphEdge
+
+    from a2a_adapters_autogen.serving.memory import State
+    from a2a_adapters_autogen.serving.runners import Runner
+
+_ONE_AT_A_TIME = (RoundRobinGroupChat, SelectorGroupChat, Swarm)
+
+
+class Ending:
+    """Counts the turns and messages of a team's run.
+
+    Args:
+        runner: The agent or team that runs.
+        state: The state from which it runs.
+        heard: The messages its termination condition has seen, and those of its task.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        state: State | None,
+        heard: Iterable[BaseAgentEvent | BaseChatMessage],
+    ) -> None:
+        self._members = {member.name for member in participants(runner)}
+        self._leaves = _last_in_graph(graph_of(runner)) if isinstance(runner, GraphFlow) else set()
+        self._condition, self._max_turns = (
+            ending_of(runner) if isinstance(runner, _ONE_AT_A_TIME) else (None, None)
+        )
+        self._turns = turns_in(state)
+        self._messages = sum(isinstance(message, BaseChatMessage) for message in heard)
+
+    def count(self, message: BaseChatMessage) -> None:
+        """Count a message of the run."""
+        if message.source in self._members:
+            self._turns += 1
+            self._messages += 1
+
+    def speakers(self) -> set[str]:
+        """Return the agents whose next message is certain to be the last."""
+        if self._max_turns is not None and self._turns + 1 >= self._max_turns:
+            return set(self._members)
+        return self._leaves | {name for name in self._members if self._ends(self._condition, name)}
+
+    def _ends(self, condition: TerminationCondition | None, source: str) -> bool:
+        """Whether a condition is met by the next message, if that is of this agent."""
+        match condition:
+            case OrTerminationCondition():
+                return any(self._ends(inner, source) for inner in conditions_in(condition))
+            case AndTerminationCondition():
+                return all(self._ends(inner, source) for inner in conditions_in(condition))
+            case MaxMessageTermination():
+                limit: int = condition.dump_component().config["max_messages"]
+                return self._messages + 1 >= limit
+            case SourceMatchTermination():
+                return source in condition.dump_component().config["sources"]
+            case TextMessageTermination():
+                return condition.dump_component().config["source"] in {None, source}
+        return False
+
+
+def _last_in_graph(graph: DiGraph) -> set[str]:
+    """Return the agents after which nothing else can run."""
+    leaves = graph.get_leaf_nodes()
+    forks = [node for node in graph.nodes.values() if len(node.edges) > 1]
+    # Conditions select one of several edges; without conditions all of them are followed.
+    if len(graph.get_start_nodes()) == 1 and all(_is_conditional(fork.edges[0]) for fork in forks):
+        return leaves
+    edges = [edge for node in graph.nodes.values() for edge in node.edges if edge.target in leaves]
+    groups = {(edge.activation_group, edge.activation_condition) for edge in edges}
+    is_joined = len(groups) == 1 and groups.pop()[1] == "all" and not graph.get_has_cycles()
+    return leaves if len(leaves) == 1 and is_joined else set()
+
+
+def _is_conditional(edge: DiGraphEdge) -> bool:
+    return edge.condition is not None or edge.condition_function is not None
