@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import closing
 
 from a2a_adapters_openai_agents import a2a_handoff
 from agents import RunConfig, Runner, SQLiteSession
@@ -31,11 +32,11 @@ async def test_it_is_described_by_the_card():
 
 async def test_the_conversation_goes_on_there():
     async with served(booking) as remote:
-        session = SQLiteSession("one")
-        asked = await Runner.run(front(remote), "book", session=session, run_config=QUIET)
-        assert asked.final_output == "Which city?"
-        assert asked.last_agent.name == "The desk"
-        done = await Runner.run(asked.last_agent, "Rome", session=session, run_config=QUIET)
+        with closing(SQLiteSession("one")) as session:
+            asked = await Runner.run(front(remote), "book", session=session, run_config=QUIET)
+            assert asked.final_output == "Which city?"
+            assert asked.last_agent.name == "The desk"
+            done = await Runner.run(asked.last_agent, "Rome", session=session, run_config=QUIET)
     assert done.final_output == "Booked Rome."
 
 

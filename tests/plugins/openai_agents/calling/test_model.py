@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import closing
 
 import pytest
 from a2a_adapters_openai_agents import A2AModel
@@ -59,9 +60,9 @@ async def test_an_answer_and_its_tokens():
 
 async def test_an_answer_as_it_comes():
     async with served(remembering) as remote:
-        session = SQLiteSession("one")
-        await streamed(local(remote), "hi", session=session)
-        pieces, result = await streamed(local(remote), "ho", session=session)
+        with closing(SQLiteSession("one")) as session:
+            await streamed(local(remote), "hi", session=session)
+            pieces, result = await streamed(local(remote), "ho", session=session)
     assert pieces == ["hi", " | ho"]
     assert result.final_output == "hi | ho"
     assert result.context_wrapper.usage.total_tokens == 7
@@ -73,9 +74,9 @@ async def test_sessions_are_conversations(talk):
         agent = local(remote)  # one for all
 
         async def converse(name):
-            session = SQLiteSession(name)
-            for number in range(3):
-                result = await talk(agent, f"{name}.{number}", session=session)
+            with closing(SQLiteSession(name)) as session:
+                for number in range(3):
+                    result = await talk(agent, f"{name}.{number}", session=session)
             return result if talk is run else result[1]
 
         results = await asyncio.gather(*(converse(f"caller{n}") for n in range(40)))
@@ -121,9 +122,9 @@ async def test_images_and_files_are_sent():
 @pytest.mark.parametrize("talk", [run, streamed])
 async def test_a_question_is_the_answer_and_the_next_message_answers_it(talk):
     async with served(booking) as remote:
-        session = SQLiteSession("one")
-        asked = await talk(local(remote), "book", session=session)
-        done = await talk(local(remote), "Rome", session=session)
+        with closing(SQLiteSession("one")) as session:
+            asked = await talk(local(remote), "book", session=session)
+            done = await talk(local(remote), "Rome", session=session)
     asked, done = (each if talk is run else each[1] for each in (asked, done))
     assert [asked.final_output, done.final_output] == ["Which city?", "Booked Rome."]
 
