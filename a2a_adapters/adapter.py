@@ -36,13 +36,19 @@ _DEFAULT_OUTPUT_MODES = ("text/plain", "application/json")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skill:
-    """One thing the agent can do, as its card lists it."""
+    """One thing the agent can do, as its card lists it.
+
+    `input_schema` and `output_schema` are the JSON schemas of the data that it takes and returns.
+    A2A's skills have no field for them, so the card adds them to the description.
+    """
 
     id: str
     name: str
     description: str
     tags: Sequence[str] = ()
     examples: Sequence[str] = ()
+    input_schema: Mapping[str, JSON] | None = None
+    output_schema: Mapping[str, JSON] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,11 @@ class ToolDescription:
     @classmethod
     def of_agent(cls, about: AgentDescription) -> Self:
         """Return the description of an agent, its skills included."""
-        skills = "".join(f"\n- {skill.name}: {skill.description}" for skill in about.skills)
+        skills = "".join(
+            f"\n- {skill.name}: {skill.description}"
+            for skill in about.skills
+            if skill.description != about.description
+        )
         text = f"Asks the agent {about.name}: {about.description}"
         return cls(_name(about.name), _clip(f"{text}\nIt can:{skills}" if skills else text))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from a2a.types import (
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from a2a.types import SecurityScheme
 
     from a2a_adapters.adapter import AgentDescription, Extension
+    from a2a_adapters.parts import JSON
 
 WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 """Where clients look for the card: today's path and the one used before A2A 0.3."""
@@ -74,9 +76,10 @@ def build_card(
     )
     extensions = [progress, *([_DEDUPLICATION] if deduplicates else [])]
     schemes = security_schemes or {}
+    skills = listed_skills(description)
     return AgentCard(
         name=description.name,
-        description=description.description,
+        description=description.description + (_schemas(skills[0]) if len(skills) == 1 else ""),
         version=description.version,
         supported_interfaces=interfaces,
         capabilities=AgentCapabilities(
@@ -87,7 +90,7 @@ def build_card(
         ),
         default_input_modes=description.input_modes,
         default_output_modes=description.output_modes,
-        skills=[_skill(skill) for skill in listed_skills(description)],
+        skills=[_skill(skill) for skill in skills],
         security_schemes=dict(schemes),
         security_requirements=[
             SecurityRequirement(schemes={name: StringList()}) for name in schemes
@@ -105,10 +108,22 @@ def _skill(skill: Skill) -> AgentSkill:
     return AgentSkill(
         id=skill.id,
         name=skill.name,
-        description=skill.description,
+        description=skill.description + _schemas(skill),
         tags=skill.tags or [skill.id],
         examples=skill.examples,
     )
+
+
+def _schemas(skill: Skill) -> str:
+    """Return what is added to a description: the JSON schemas, one per line."""
+    takes, returns = skill.input_schema, skill.output_schema
+    lines = ["\nInput: data, or text that is JSON, of the schema " + _line(takes)] if takes else []
+    lines += ["\nOutput: data of the schema " + _line(returns)] if returns else []
+    return "".join(lines)
+
+
+def _line(schema: Mapping[str, JSON]) -> str:
+    return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
 
 
 def _extension(extension: Extension) -> AgentExtension:

@@ -27,7 +27,8 @@ def adapt(
     """Wrap a function, with options; see `FunctionAdapter`.
 
     Raises:
-        TargetError: The function does not take exactly one argument.
+        TargetError: The function takes no argument that a message can set, or needs one that JSON
+            cannot express.
     """
     return FunctionAdapter(function, name=name, description=description, durable=durable)
 

@@ -51,6 +51,21 @@ async def test_a_single_agent_has_its_own_name():
         assert [tool.name for tool in (await session.list_tools()).tools] == ["shout"]
 
 
+def trip(cities: list[agents.Weather], days: int = 3) -> str:
+    return f"{days} days in {cities[0].city}"
+
+
+async def test_data_has_the_schema_of_a_typed_agent():
+    async with offered(target=trip) as url, over_http(url) as session:
+        [tool] = (await session.list_tools()).tools
+        data = {"cities": [{"city": "Oslo", "degrees": 1}], "days": 2}
+        result = await session.call_tool("trip", {"data": data})
+    properties = tool.inputSchema["properties"]["data"]["properties"]
+    assert properties["cities"]["items"] == {"$ref": "#/$defs/Weather"}
+    assert set(tool.inputSchema["$defs"]["Weather"]["properties"]) == {"city", "degrees"}
+    assert text_of(result) == "2 days in Oslo"
+
+
 async def test_text_is_text():
     result = await call("shout", {"message": "hello"})
     assert (text_of(result), result.isError, result.structuredContent) == ("HELLO", False, None)

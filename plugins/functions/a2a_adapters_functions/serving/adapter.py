@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncGenerator, Callable, Generator
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from a2a_adapters import (
     Adapter,
@@ -13,11 +13,15 @@ from a2a_adapters import (
     AgentEvent,
     AgentRequest,
     InvalidInputError,
+    Skill,
     run_in_thread,
 )
 from a2a_adapters_functions.serving.durable import asking, run_again
 from a2a_adapters_functions.serving.results import event_of, returned_events
 from a2a_adapters_functions.serving.signature import Kind, read_signature
+
+if TYPE_CHECKING:
+    from a2a_adapters_functions.serving.schema import Results
 
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
@@ -30,8 +34,10 @@ class FunctionAdapter(Adapter):
     """Serves `def` and `async def` functions and generators.
 
     The function takes the message's text, or the whole `AgentRequest` if its argument is
-    annotated so or named `request`. It returns or yields `str`, agent events, parts, bytes or
-    anything JSON can express. A generator gets the answer to `yield InputRequired(...)` as
+    annotated so or named `request`. Parameters of other types, or several of them, are taken
+    from a data part or from text that is JSON, and checked; those with a default can be left
+    out. It returns or yields `str`, agent events, parts, bytes or anything JSON can express.
+    A generator gets the answer to `yield InputRequired(...)` as
     the value of that `yield`; functions annotated to return a `Reply` can send a bare message.
     Functions that are not `async` run in threads.
 
@@ -45,7 +51,8 @@ class FunctionAdapter(Adapter):
             it does not ask the same, its task fails. What else it does, it does again.
 
     Raises:
-        TargetError: The function does not take exactly one argument.
+        TargetError: The function takes no argument that a message can set, or needs one that JSON
+            cannot express.
     """
 
     def __init__(
@@ -62,16 +69,27 @@ class FunctionAdapter(Adapter):
         self._name = name
         self._description = description
         self.may_reply = self._signature.may_reply
-        self.uses_history = self._signature.takes_request
+        self.uses_history = bool(self._signature.request)
 
     def describe(self) -> AgentDescription:
         """Describe the function by its name and docstring."""
         name = self._name or getattr(self._function, "__name__", "function").strip("<>")
         documentation = (inspect.getdoc(self._function) or "").split("\n\n")[0]
+        description = self._description or documentation or f"The function {name}."
+        takes, returns = self._signature.arguments, self._signature.results.schema
+        skill = Skill(
+            id="answer",
+            name=name,
+            description=description,
+            input_schema=takes.schema if takes else None,
+            output_schema=returns,
+        )
+        modes = ("application/json", "text/plain") if takes else ("text/plain",)
         return AgentDescription(
             name=name,
-            description=self._description or documentation or f"The function {name}.",
-            input_modes=("*/*",) if self._signature.takes_request else ("text/plain",),
+            description=description,
+            skills=[skill] if takes or returns else (),
+            input_modes=("*/*",) if self._signature.request else modes,
         )
 
     def stream(self, request: AgentRequest) -> _Events:
@@ -87,16 +105,27 @@ class FunctionAdapter(Adapter):
         return self.stream(request)
 
     def _called(self, request: AgentRequest) -> _Events:
-        argument: object = request if self._signature.takes_request else _text(request)
+        call = self._call(request)
         match self._signature.kind:
             case Kind.ASYNC_GENERATOR:
-                return _from_async_generator(self._function(argument))
+                return _from_async_generator(call())
             case Kind.GENERATOR:
-                return _from_generator(self._function(argument), request)
+                return _from_generator(call(), request)
             case Kind.COROUTINE:
-                return _from_coroutine(self._function, argument)
+                return _from_coroutine(call, self._signature.results)
             case Kind.PLAIN:
-                return _from_call(self._function, argument, request)
+                return _from_call(call, self._signature.results, request)
+
+    def _call(self, request: AgentRequest) -> Callable[[], Any]:
+        """Return the call of the function that answers a request."""
+        signature = self._signature
+        if signature.arguments is None:
+            return partial(self._function, request if signature.request else _text(request))
+        values = signature.arguments.read(request)
+        if signature.request:
+            values[signature.request] = request
+        bound = signature.bind(values)
+        return partial(self._function, *bound.args, **bound.kwargs)
 
 
 def _text(request: AgentRequest) -> str:
@@ -105,22 +134,22 @@ def _text(request: AgentRequest) -> str:
     return text
 
 
-async def _from_coroutine(function: Callable[..., Any], argument: object) -> _Events:
-    for event in returned_events(await function(argument)):
+async def _from_coroutine(function: Callable[[], Any], results: Results) -> _Events:
+    for event in returned_events(await function(), results):
         yield event
 
 
 async def _from_call(
-    function: Callable[..., Any], argument: object, request: AgentRequest
+    function: Callable[[], Any], results: Results, request: AgentRequest
 ) -> _Events:
     def call() -> object:
         # It may have been cancelled while it waited for a thread.
-        return None if request.cancelled else function(argument)
+        return None if request.cancelled else function()
 
     result = await run_in_thread(call, request.task_id)
     if inspect.isawaitable(result):  # a wrapper around an async function
         result = await result
-    for event in returned_events(result):
+    for event in returned_events(result, results):
         yield event
 
 

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
-from typing import Any, get_args, get_type_hints
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from a2a_adapters import AgentRequest, Reply, TargetError
+from a2a_adapters_functions.serving.arguments import Arguments
+from a2a_adapters_functions.serving.schema import Results, adapter_of
+
+if TYPE_CHECKING:
+    from inspect import Parameter
 
 _FACTORY = (
     "; one that makes a crew says so (def make_crew() -> Crew: ...), or is served by serve_crew"
 )
+_TAKES = "a served function takes the text, the whole AgentRequest, or arguments with types"
+_EMPTY = inspect.Parameter.empty
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class Kind(Enum):
@@ -27,53 +36,153 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What is known of a function before it is called."""
+    """What is known of a function before it is called.
 
+    Attributes:
+        name: Its name.
+        kind: How it gives its answer.
+        may_reply: Whether it may answer with a bare message.
+        results: The declared type of what it returns.
+        request: The parameter that gets the `AgentRequest`; "" if none does.
+        arguments: Reads the arguments of functions with types; None if the text or the request is
+            the only argument.
+        of: The parameters.
+    """
+
+    name: str
     kind: Kind
-    takes_request: bool
     may_reply: bool
+    results: Results
+    request: str
+    arguments: Arguments | None
+    of: inspect.Signature
+
+    def bind(self, values: Mapping[str, Any]) -> inspect.BoundArguments:
+        """Return what the function is called with."""
+        bound = self.of.bind_partial()
+        bound.arguments.update(
+            {name: values[name] for name in self.of.parameters if name in values}
+        )
+        return bound
 
 
 def read_signature(function: Callable[..., Any]) -> Signature:
     """Look at a function that is to be served.
 
     Raises:
-        TargetError: It does not take exactly one argument.
+        TargetError: It has no argument that can be set, or one that is of no type of JSON.
     """
     name = getattr(function, "__name__", repr(function))
-    parameters = inspect.signature(function).parameters.values()
-    required = [p for p in parameters if _is_required(p)]
-    if len(required) != 1 or required[0].kind is inspect.Parameter.KEYWORD_ONLY:
-        raise TargetError(
-            f"{name}{inspect.signature(function)}: a served function takes one argument by "
-            "position, the text as str or the whole AgentRequest" + ("" if parameters else _FACTORY)
-        )
+    signature = inspect.signature(function)
+    parameters = [p for p in signature.parameters.values() if p.kind not in _VARIADIC]
     hints = _hints(function)
-    hint = hints.get(required[0].name)
-    if hint not in (None, str, AgentRequest, Any):
-        raise TargetError(
-            f"{name}'s argument is annotated {hint}; a served function takes str or AgentRequest"
-        )
-    is_untyped_request = hint is None and required[0].name == "request"
+    request = next((p.name for p in parameters if _is_request(p, hints)), "")
+    required = [p for p in parameters if p.default is _EMPTY and p.name != request]
+    fixed = _fixed(function)
+    optional = [p for p in parameters if p.default is not _EMPTY and p.name not in fixed]
+    settable = [p for p in optional if p.name != request and _is_settable(p, hints)]
+    is_alone = request and not required and not settable
+    if not (required or settable or request) or (
+        is_alone and signature.parameters[request].kind is inspect.Parameter.KEYWORD_ONLY
+    ):
+        shown = f"{name}{signature}"
+        raise TargetError(f"{shown}: {_TAKES}" + ("" if signature.parameters else _FACTORY))
+    is_text = not (request or settable) and len(required) == 1 and _is_text(required[0], hints)
+    arguments = None
+    if not (is_alone or is_text):
+        arguments = _arguments(name, required, settable, hints, takes_request=bool(request))
+    kind = _kind(function)
+    returns = hints.get("return")
+    is_returned = kind in (Kind.PLAIN, Kind.COROUTINE) and not isinstance(returns, str)
     return Signature(
-        kind=_kind(function),
-        takes_request=hint is AgentRequest or is_untyped_request,
-        may_reply=_mentions_reply(hints.get("return")),
+        name=name,
+        kind=kind,
+        may_reply=_mentions(returns, Reply),
+        results=Results(name, returns if is_returned else None),
+        request=request,
+        arguments=arguments,
+        of=signature,
     )
 
 
-def _is_required(parameter: inspect.Parameter) -> bool:
-    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return parameter.default is inspect.Parameter.empty and parameter.kind not in variadic
+def _arguments(
+    name: str,
+    required: list[Parameter],
+    settable: list[Parameter],
+    hints: Mapping[str, Any],
+    *,
+    takes_request: bool,
+) -> Arguments:
+    typed = {}
+    for parameter in (*required, *settable):
+        hint = hints.get(parameter.name, str if len(required) == 1 else None)
+        if hint is None:
+            raise TargetError(f"{name}: annotate {parameter.name}; {_TAKES}")
+        if isinstance(hint, str):
+            raise TargetError(
+                f"{name}: there is no {hint} where the type of {parameter.name} is looked for, "
+                "its module; define or import it there"
+            )
+        if adapter_of(hint) is None:
+            raise TargetError(
+                f"{name}'s {parameter.name} is annotated {hint}, which JSON cannot express; "
+                + _TAKES
+            )
+        typed[parameter.name] = hint
+    names = frozenset(parameter.name for parameter in required)
+    return Arguments(typed, names, takes_request=takes_request)
+
+
+def _is_request(parameter: Parameter, hints: Mapping[str, Any]) -> bool:
+    hint = hints.get(parameter.name)
+    if hint is None or isinstance(hint, str):
+        return parameter.name == "request" and parameter.default is _EMPTY
+    return _mentions(hint, AgentRequest)
+
+
+def _is_text(parameter: Parameter, hints: Mapping[str, Any]) -> bool:
+    is_by_position = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+    return is_by_position and hints.get(parameter.name) in (None, str, Any)
+
+
+def _is_settable(parameter: Parameter, hints: Mapping[str, Any]) -> bool:
+    """Whether callers may set a parameter with a default: if its type is one of JSON's."""
+    hint = hints.get(parameter.name, Any)
+    is_private = parameter.name.startswith("_")
+    return (
+        not is_private and hint is not Any and not isinstance(hint, str) and bool(adapter_of(hint))
+    )
+
+
+def _fixed(function: Callable[..., Any]) -> set[str]:
+    """Return the parameters that the developer has set."""
+    names: set[str] = set()
+    while isinstance(function, partial):
+        names |= function.keywords.keys()
+        function = function.func
+    return names
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the annotations; those that only a type checker can resolve stay strings."""
     while isinstance(function, partial):
         function = function.func
     try:
-        return get_type_hints(function)
-    except Exception:  # annotations only a type checker can resolve say nothing here
-        return {}
+        return get_type_hints(function, include_extras=True)
+    except Exception:  # whatever the evaluation of an annotation raises
+        return {
+            name: _hint(function, each) for name, each in inspect.get_annotations(function).items()
+        }
+
+
+def _hint(function: Callable[..., Any], annotation: object) -> Any:
+    alone = SimpleNamespace(__annotations__={"it": annotation})
+    try:
+        return get_type_hints(alone, getattr(function, "__globals__", {}), include_extras=True)[
+            "it"
+        ]
+    except Exception:
+        return annotation
 
 
 def _kind(function: Callable[..., Any]) -> Kind:
@@ -86,5 +195,5 @@ def _kind(function: Callable[..., Any]) -> Kind:
     return Kind.PLAIN
 
 
-def _mentions_reply(hint: object) -> bool:
-    return hint is Reply or any(_mentions_reply(argument) for argument in get_args(hint))
+def _mentions(hint: object, kind: type) -> bool:
+    return hint is kind or any(_mentions(argument, kind) for argument in get_args(hint))

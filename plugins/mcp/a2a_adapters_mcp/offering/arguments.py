@@ -100,14 +100,20 @@ class ToolArguments(_Arguments):
         return [*text, *data, *(file.to_part() for file in self.files)]
 
 
-def input_schema(about: AgentDescription) -> dict[str, Any]:
-    """Return the JSON schema of the arguments that an agent takes."""
+def input_schema(about: AgentDescription, skill_id: str | None = None) -> dict[str, Any]:
+    """Return the JSON schema of the arguments that an agent takes, or that one of its skills does.
+
+    The data is described by the schema of that skill, or of the agent's only one.
+    """
+    skills = [skill for skill in about.skills if skill_id in (None, skill.id)]
+    data = dict(skills[0].input_schema or {}) if len(skills) == 1 else {}
+    definitions = data.pop("$defs", None)  # references are relative to the whole schema
     modes = set(about.input_modes)
     takes_data = bool(modes & {_JSON_TYPE, "*/*"})
     takes_files = not modes <= {_TEXT_TYPE, _JSON_TYPE}
     properties: dict[str, Any] = {"message": _MESSAGE}
     if takes_data:
-        properties["data"] = _DATA
+        properties["data"] = data or _DATA
     if takes_files:
         properties["files"] = _FILES
     return {
@@ -115,6 +121,7 @@ def input_schema(about: AgentDescription) -> dict[str, Any]:
         "properties": properties | _IDS,
         "required": [] if takes_data or takes_files else ["message"],
         "additionalProperties": False,
+        **({"$defs": definitions} if definitions else {}),
     }
 
 

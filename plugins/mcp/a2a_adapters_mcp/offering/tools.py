@@ -54,7 +54,7 @@ def agent_tools(agents: Mapping[str, DialectAgent], by: By) -> dict[str, AgentTo
                 {
                     "name": name,
                     "description": about.description,
-                    "inputSchema": input_schema(agent.about),
+                    "inputSchema": input_schema(agent.about, about.skill_id),
                 }
             )
             tools[name] = AgentTool(tool, agent_id, agent, about.skill_id)
