@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
-from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from a2a.types import Message
-from crewai import Agent, Crew, Task
+from crewai import LLM, Agent, Crew, Task
 from crewai.events.types.llm_events import LLMCallType
 from crewai.llms.base_llm import BaseLLM, llm_call_context
 from pydantic import Field
+from starlette.applications import Starlette
+from starlette.responses import StreamingResponse
+from starlette.routing import Route
 
 from a2a_adapters import AgentRequest, InputRequired, Output, Text
+from a2a_adapters.testing import running
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,6 +76,39 @@ class Scripted(BaseLLM):
 
     def get_input_tokens_count(self, *_: Any, **__: Any) -> int:
         return 1
+
+
+class Call(NamedTuple):
+    """A model's answer that calls a tool by the model's own means."""
+
+    name: str
+    preamble: str = ""
+
+
+@asynccontextmanager
+async def openai_model(*script: str | Call, **fields: Any):
+    """Yield crewai's own client of a server that streams the script's lines in turn."""
+    lines = iter(script)
+
+    async def stream():
+        line = next(lines)
+        text = line.preamble if isinstance(line, Call) else line
+        deltas = [{"content": word} for word in re.findall(r"\S+\s*|\s+", text)]
+        if isinstance(line, Call):
+            functions = [{"name": line.name, "arguments": ""}, {"arguments": "{}"}]
+            calls = [{"index": 0, "id": "c", "function": function} for function in functions]
+            deltas += [{"tool_calls": [call]} for call in calls]
+        for delta in deltas:
+            choice = {"index": 0, "delta": delta, "finish_reason": None}
+            yield f"data: {json.dumps({'id': 'r', 'choices': [choice]})}\n\n"
+        yield "data: [DONE]\n\n"
+
+    async def complete(_):
+        return StreamingResponse(stream(), media_type="text/event-stream")
+
+    app = Starlette(routes=[Route("/v1/chat/completions", complete, methods=["POST"])])
+    async with running(app) as url:
+        yield LLM(model="openai/gpt-4o", base_url=f"{url}/v1", api_key="key", stream=True, **fields)
 
 
 def text_of_messages(messages: Any) -> str:

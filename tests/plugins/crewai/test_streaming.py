@@ -16,10 +16,12 @@ from pydantic import BaseModel
 from a2a_adapters import Output, TextDelta, build_app
 from a2a_adapters.testing import answer_of, connect, running, stream, user_message
 from tests.plugins.crewai.support import (
+    Call,
     Scripted,
     agent,
     answer,
     ask,
+    openai_model,
     question,
     request,
     task,
@@ -27,6 +29,7 @@ from tests.plugins.crewai.support import (
 )
 
 LONG = "Cats purr when they are fed, and when they are not, they tell you of it at once."
+DELEGATION = '{"task": "help", "context": "cats", "coworker": "Writer"}'
 
 
 class Look(BaseTool):
@@ -138,13 +141,46 @@ async def test_a_callback_after_the_crew_has_the_last_word():
     assert answer(events) == f"{LONG} Yours, crew"
 
 
-async def test_a_hierarchy_is_heard_at_its_end():
-    target = make(LONG)
+async def test_the_manager_of_a_hierarchy_is_heard():
+    target = make("A secret of a member, which is long enough to be heard.")
     target.process = Process.hierarchical
-    target.manager_llm = Scripted(f"Thought: a secret\nFinal Answer: {LONG}", stream=True)
+    delegating = tool_call("delegate_work_to_coworker", DELEGATION)
+    said = ["Final Answer: done", delegating, f"Thought: a secret\nFinal Answer: {LONG}"]
+    target.manager_llm = Scripted(*said, stream=True)
     events = await ask(adapt(target), "cats")
-    assert not heard(events)
-    assert answer(events) == LONG
+    assert "secret" not in str(events)
+    assert len(heard(events)) > 3
+    assert whole(events) == LONG
+
+
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize(
+    ("script", "answered"),
+    [
+        ([LONG], LONG),
+        ([Call("look"), LONG], LONG),
+        ([Call("look"), Call("look"), f"\n{LONG}\n"], LONG),
+        ([Call("look"), f"<think>a secret</think>{LONG}"], LONG),
+        ([Call("look", "I look it up. "), LONG], f"I look it up.\n\n{LONG}"),
+        ([Call("look", "Hm"), Call("look", "Ah"), LONG], f"Hm\n\nAh\n\n{LONG}"),
+    ],
+)
+async def test_an_agent_with_tools_of_its_model_is_heard(alone, script, answered):
+    async with openai_model(*script) as model:
+        talker = agent(model, tools=[Look()])
+        target = talker if alone else Crew(agents=[talker], tasks=[task(talker)])
+        events = await ask(adapt(target), "cats")
+    assert "secret" not in str(events)
+    assert len(heard(events)) > 3
+    assert "".join(heard(events)).strip() == answered
+    assert not any(isinstance(event, Output) for event in events)
+
+
+async def test_the_result_of_a_tool_can_be_the_answer():
+    async with openai_model(Call("look", "I look it up.")) as model:
+        talker = agent(model, tools=[Look(result_as_answer=True)])
+        events = await ask(adapt(Crew(agents=[talker], tasks=[task(talker)])), "cats")
+    assert whole(events) == "I look it up.\n\nseen"
 
 
 async def test_an_answer_that_is_not_what_was_said_is_sent_whole():

@@ -1,19 +1,20 @@
-"""An answer as its model says it, without what the model thinks.
+"""The answer of a run as its model says it, without what the model thinks.
 
 Most texts of models are not the answer: plans, calls of tools, drafts that a guardrail refuses. Of
-a crew only what the last task's agent says is heard, of a flow who speaks first in a method that
-returns what was said (see `answering`), and only where nothing changes it later:
+a crew only the agent of the last task is heard, or the manager of a hierarchy; of a flow, who
+speaks first in a method that returns what was said (see `answering`). And only where nothing
+changes the text later:
 
-| who speaks                             | is heard                                              |
-|----------------------------------------|-------------------------------------------------------|
-| a model alone                          | all it says                                           |
-| an agent without tools                 | all it says, unless it begins with a thought          |
-| calls tools by text ("Action: ...")    | what follows "Final Answer:"                          |
-| calls tools by the model's own means   | nothing: what it says may be about the tool it calls  |
-| plans, or is one of a hierarchy        | nothing                                               |
+| speaker                          | heard                                                        |
+|----------------------------------|--------------------------------------------------------------|
+| a model alone                    | all it says                                                  |
+| an agent without tools           | all it says, unless it begins with a thought                 |
+| calls tools by text ("Action:")  | the text after "Final Answer:"                               |
+| calls tools by the model's API   | all it says; what precedes a call is set apart               |
+| plans                            | nothing                                                      |
 
 The task must have no guardrail, structured output or review, an agent alone no guardrail, the crew
-no callback after it. Reasoning before an answer is left out. The answer that nobody has heard is
+no callback after it. Reasoning before an answer is left out. An answer that was not heard is
 sent whole at the end.
 """
 
@@ -34,7 +35,12 @@ from crewai.events.types.flow_events import (
     MethodExecutionFinishedEvent,
     MethodExecutionStartedEvent,
 )
-from crewai.events.types.llm_events import LLMCallStartedEvent, LLMStreamChunkEvent
+from crewai.events.types.llm_events import (
+    LLMCallCompletedEvent,
+    LLMCallStartedEvent,
+    LLMCallType,
+    LLMStreamChunkEvent,
+)
 from crewai.tasks.conditional_task import ConditionalTask
 from crewai.utilities.i18n import I18N_DEFAULT
 
@@ -47,6 +53,9 @@ _TOOL = "Observation:"
 _THOUGHTS = ("Thought:", _ANSWER, "Action:")
 _HELD = max(len(_ANSWER), len(_TOOL))
 """So many of the last characters are held back: one of the words above may begin there."""
+
+_BETWEEN = "\n\n"
+"""Sets apart what an agent says before it calls a tool."""
 
 _FENCE = " \t\r\n`"
 """crewai takes such characters off an answer's end."""
@@ -83,6 +92,8 @@ class Speech:
         self._text = ""
         self._is_on = False
         self._is_answer = False
+        self._is_verbatim = False
+        self._between = ""
         self._answering: Collection[str] = ()
         self._running: list[str] = []
         self._awaits_speaker = False
@@ -110,10 +121,17 @@ class Speech:
             return
         match event:
             case LLMStreamChunkEvent() if self._is_on and speaker.says(event):
-                yield from self._hear(speaker, self._reasoning.add(event.chunk))
+                if event.tool_call:
+                    yield from self._call_tool()
+                else:
+                    yield from self._hear(speaker, self._reasoning.add(event.chunk))
+            case LLMCallCompletedEvent() if self._is_on and speaker.says(event):
+                if event.call_type is LLMCallType.TOOL_CALL:
+                    yield from self._call_tool()
             case LLMCallStartedEvent() if speaker.says(event):
                 # What is said a second time, after a failure, cannot be taken back.
-                self._is_on = not (self._said or event.tools or _is_summary(event))
+                self._is_on = not (self._said or _is_summary(event))
+                self._is_verbatim = speaker.is_model or bool(event.tools)
                 self._text, self._is_answer = "", False
                 self._reasoning = ReasoningFilter()
             case AgentExecutionStartedEvent() if str(event.task.id) == speaker.task_id:
@@ -128,6 +146,8 @@ class Speech:
             match event:
                 case Output(parts=[Text(text)]) if said and text.lstrip().startswith(said):
                     yield TextDelta(text.lstrip()[len(said) :])
+                case Output(parts=[Text(text)]) if self._between and not said:
+                    yield TextDelta(self._between + text.lstrip())
                 case _:
                     if said:
                         logger.warning("an answer was not what its model said; it is sent whole")
@@ -155,7 +175,7 @@ class Speech:
 
     def _hear(self, speaker: _Speaker, chunk: str) -> Iterator[TextDelta]:
         self._text += chunk
-        if not speaker.is_model:
+        if not self._is_verbatim:
             if not self._is_answer and not self._begins(speaker):
                 return
             if _ANSWER in self._text or _TOOL in self._text:
@@ -166,8 +186,21 @@ class Speech:
             heard = heard.lstrip()
         if heard:
             self._text = self._text[self._text.index(heard) + len(heard) :]
-            self._said.append(heard)
-            yield TextDelta(heard)
+            yield self._say(heard)
+
+    def _say(self, text: str) -> TextDelta:
+        between = "" if self._said else self._between
+        self._said.append(text)
+        return TextDelta(between + text)
+
+    def _call_tool(self) -> Iterator[TextDelta]:
+        """Complete what was said before the call of a tool, as a message of its own."""
+        self._is_on = False
+        if rest := self._text.strip() if not self._said else self._text.rstrip():
+            yield self._say(rest)
+        if self._said:
+            self._said.clear()
+            self._between = _BETWEEN
 
     def _begins(self, speaker: _Speaker) -> bool:
         """Whether the text has come to the answer; what stood before that is forgotten."""
@@ -186,12 +219,15 @@ class Speech:
 def _is_answered_as_said(crew: Crew) -> bool:
     """Whether what the agent of the last task says is the crew's answer, word by word."""
     task = crew.tasks[-1] if crew.tasks else None
+    if task is None or crew.after_kickoff_callbacks:
+        return False
+    # Without a manager of its own a hierarchy gets one that does not plan.
+    is_hierarchy = crew.process is Process.hierarchical
+    agent = crew.manager_agent if is_hierarchy else task.agent
+    speaks = agent.planning_config is None if isinstance(agent, Agent) else agent is None
     return (
-        task is not None
-        and crew.process is Process.sequential
-        and not crew.after_kickoff_callbacks
-        and isinstance(task.agent, Agent)
-        and task.agent.planning_config is None
+        speaks
+        and (is_hierarchy or agent is not None)
         and not isinstance(task, ConditionalTask)
         and not _is_changed(task)
     )
