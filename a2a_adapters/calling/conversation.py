@@ -27,14 +27,20 @@ class Conversation:
     The agent names the conversation with its first answer. While one of its tasks waits for
     input, the next message is the answer to it. `RemoteAgent.conversation` makes these.
 
+    Before the first message of a conversation that began elsewhere, the agent is asked for the
+    task that waits (ListTasks; A2A 1.0, section 3.1.4). Agents without that operation, those of A2A
+    0.3 among them, get the message as a new task.
+
     Attributes:
         context_id: The agent's contextId; "" before the first answer.
-        task_id: The task that waits for the next message; "" when none does.
+        task_id: The task that waits for the next message; "" when none does or, before the first
+            message of a conversation that began elsewhere, when it is not known yet.
     """
 
     def __init__(self, messenger: Messenger, context_id: str = "") -> None:
         self._messenger = messenger
         self._turns = Turns()
+        self._is_unknown = bool(context_id)
         self.context_id = context_id
         self.task_id = ""
 
@@ -75,6 +81,10 @@ class Conversation:
         # A question that is asked while this waits for its turn was not seen by whoever sent it.
         answered = self.task_id if task_id is None else task_id
         async with self._turns:
+            if self._is_unknown:
+                if task_id is None and not answered:
+                    answered = await self._messenger.open_question(self.context_id)
+                self._is_unknown = False
             exchange = await self._messenger.begin(
                 message, context_id=self.context_id, task_id=answered, metadata=metadata
             )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, TypeAlias
 
-from a2a.types import SendMessageConfiguration, SendMessageRequest
+from a2a.types import ListTasksRequest, SendMessageConfiguration, SendMessageRequest
 from google.protobuf.message import Error as ProtocolBufferError
 
+from a2a_adapters.calling import again
 from a2a_adapters.calling.exchange import Exchange
-from a2a_adapters.errors import InvalidInputError
+from a2a_adapters.calling.failure import translate
+from a2a_adapters.errors import InvalidInputError, RemoteConnectionError, RemoteTimeoutError
 from a2a_adapters.parts import JSON, Data, File, Part, Text
+from a2a_adapters.protocol import states
 from a2a_adapters.protocol.messages import user_message
 
 if TYPE_CHECKING:
@@ -22,6 +26,9 @@ __all__ = ["MessageInput", "Messenger"]
 
 MessageInput: TypeAlias = "str | Part | Sequence[Part]"
 """What may be sent: a text, a part, or several parts."""
+
+_LISTED = 50
+"""How many tasks of a conversation are looked at, the last ones."""
 
 
 class Messenger:
@@ -61,6 +68,41 @@ class Messenger:
         configuration = SendMessageConfiguration(accepted_output_modes=modes)
         request = SendMessageRequest(message=sent, configuration=configuration)
         return Exchange(await self._connections.get(), request, self._options)
+
+    async def open_question(self, context_id: str) -> str:
+        """Return the id of a conversation's task that waits for its caller, "" if none is known.
+
+        Of several, it is the one that changed last.
+
+        Raises:
+            RemoteConnectionError: The agent cannot be reached.
+            RemoteTimeoutError: It does not answer in time.
+            RemoteAgentError: Its card cannot be had.
+        """
+        connection = await self._connections.get()
+        request = ListTasksRequest(
+            context_id=context_id, page_size=_LISTED, history_length=0, include_artifacts=False
+        )
+        try:
+            async with asyncio.timeout(self._options.timeout):
+                page = await again.read(
+                    lambda: connection.transport.list_tasks(request), self._options.retries
+                )
+        except TimeoutError as error:
+            raise RemoteTimeoutError(
+                f"no list of tasks within {self._options.timeout:g} s", context_id=context_id
+            ) from error
+        except Exception as error:
+            if isinstance(failure := translate(error, connection.card), RemoteConnectionError):
+                raise failure from error
+            return ""  # many agents list no tasks
+        waiting = [
+            task
+            for task in page.tasks
+            if task.context_id == context_id and task.status.state in states.INTERRUPTED
+        ]
+        last = max(waiting, key=lambda task: task.status.timestamp.ToNanoseconds(), default=None)
+        return last.id if last else ""
 
 
 def _parts(message: MessageInput) -> Sequence[Part]:

@@ -33,15 +33,12 @@ from a2a_adapters import (
 )
 from a2a_adapters.testing import running
 from tests.remote.servers import FOREIGN_AGENTS
-from tests.remote.servers.front import Recording
 from tests.remote.servers.mixed import IMAGE, RECORD, REPORT_URL, mixed_parts
 from tests.remote.servers.states import (
     LOGIN,
     QUESTION,
-    SECOND_QUESTION,
     asks_city,
     asks_login,
-    asks_twice,
     cancels,
     crashes,
     fails,
@@ -168,20 +165,6 @@ async def test_an_agent_that_crashes_is_an_error_and_not_an_answer():
             await agent.send("ping")
 
 
-async def test_the_next_message_of_a_conversation_answers_the_question():
-    async with running(asks_twice()) as url, RemoteAgent(url) as agent:
-        conversation = agent.conversation()
-        first = await conversation.send("book a room")
-        second = await conversation.send("Rome")
-        last = await conversation.send("Monday")
-        assert (first.text, second.text) == (QUESTION, SECOND_QUESTION)
-        assert first.is_question
-        assert last.text == "Booked: Monday"
-        assert not last.is_question
-        assert first.task_id == second.task_id == last.task_id
-        assert conversation.task_id == ""
-
-
 async def test_streaming_a_question_and_its_answer():
     async with running(asks_city()) as url, RemoteAgent(url) as agent:
         conversation = agent.conversation()
@@ -218,59 +201,6 @@ async def test_what_was_answered_before_a_question_is_not_answered_again():
         second = [event async for event in conversation.stream("yes")]
     assert first.text == "A draft. \nIs it good?"
     assert deltas(second) == second[-1].text == "You said yes."
-
-
-async def test_a_question_is_not_answered_by_who_did_not_see_it():
-    """Two calls of one model's turn run at once: the second one is no answer to the first."""
-    async with running(asks_city()) as url, RemoteAgent(url) as agent:
-        conversation = agent.conversation("thread")
-        replies = await asyncio.gather(conversation.send("one"), conversation.send("two"))
-    assert [reply.text for reply in replies] == [QUESTION, QUESTION]
-    assert replies[0].task_id != replies[1].task_id
-    assert replies[0].context_id == replies[1].context_id
-
-
-async def test_conversations_by_key_stay_apart():
-    async def count(request: AgentRequest):
-        yield f"{request.text}: {len(request.history)}"
-
-    async def talk(agent, key):
-        said = []
-        for number in range(3):
-            reply = await agent.conversation(key).send(f"{key}-{number}")
-            said.append(reply.text.partition(":")[0])
-        return said, agent.conversation(key).context_id
-
-    async with running(build_app(count)) as url, RemoteAgent(url) as agent:
-        results = await asyncio.gather(*(talk(agent, f"k{number}") for number in range(20)))
-    assert [said for said, _ in results] == [
-        [f"k{n}-{turn}" for turn in range(3)] for n in range(20)
-    ]
-    assert len({context_id for _, context_id in results}) == 20
-
-
-async def test_the_conversations_that_were_not_used_longest_are_forgotten():
-    agent = RemoteAgent("http://127.0.0.1:1", options=RemoteOptions(conversations=2))
-    first = agent.conversation("a")
-    agent.conversation("b")
-    assert agent.conversation("a") is first
-    agent.conversation("c")
-    agent.conversation("b")
-    assert agent.conversation("a") is not first
-
-
-async def test_a_message_carries_the_ids_of_its_conversation():
-    recording = Recording()
-    async with running(recording) as url, RemoteAgent(url) as agent:
-        conversation = agent.conversation("my own key")
-        await conversation.send("ping")
-        await conversation.send("ping")
-        await agent.conversation(context_id="theirs").send("ping")
-    contexts = [message.get("contextId") for message in recording.messages]
-    assert contexts[0] is None
-    assert contexts[1] == conversation.context_id
-    assert contexts[2] == "theirs"
-    assert "my own key" not in str([received.body for received in recording.received])
 
 
 @pytest.mark.parametrize(
