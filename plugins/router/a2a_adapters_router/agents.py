@@ -18,13 +18,22 @@ from a2a_adapters import (
     Text,
     TextDelta,
 )
-from a2a_adapters_router.calls import Chunk, FailedCallError, Others, Usage, Used
+from a2a_adapters_router.calls import (
+    Chunk,
+    Ended,
+    FailedCallError,
+    Others,
+    Usage,
+    Used,
+    text_of,
+)
 from a2a_adapters_router.secrets import resolved
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from a2a_adapters_router.calls import Message, News
+    from a2a_adapters import Part
+    from a2a_adapters_router.calls import Message, News, Prompt
     from a2a_adapters_router.config import Deployment
 
 _CHARACTERS_PER_TOKEN = 4
@@ -48,19 +57,27 @@ class Agent:
         # Whether there is another try is decided here.
         options = RemoteOptions(timeout=timeout, retries=0)
         self._metadata = deployment.metadata
+        self._timeout = timeout
         self._agent = RemoteAgent(deployment.agent, auth=auth, options=options)
 
-    def count(self, messages: Sequence[Message]) -> int:
-        """Return about how many tokens messages are."""
-        return sum(len(message["content"]) for message in messages) // _CHARACTERS_PER_TOKEN
+    def lacks(self, prompt: Prompt) -> str:
+        """Return the parameters, which are for models."""
+        if not prompt.params:
+            return ""
+        return f"it is an agent, which takes no {', '.join(sorted(prompt.params))}"
 
-    async def call(self, messages: Sequence[Message], max_tokens: int) -> AsyncGenerator[News]:  # noqa: ARG002
-        """Send messages as text and yield the answer.
+    def count(self, prompt: Prompt) -> int:
+        """Return about how many tokens the text of a prompt is."""
+        return sum(len(text_of(each)) for each in prompt.messages) // _CHARACTERS_PER_TOKEN
+
+    async def call(self, prompt: Prompt, max_tokens: int) -> AsyncGenerator[News]:  # noqa: ARG002
+        """Send messages as text, with the files, and yield the answer.
 
         Raises:
             FailedCallError: There is no answer, or the agent asks something back.
         """
-        news = self._agent.stream(_text(messages), metadata=self._metadata)
+        sent: list[Part] = [Text(_text(prompt.messages)), *prompt.files]
+        news = self._agent.stream(sent, metadata=self._metadata)
         try:
             async with aclosing(news) as events:
                 async for event in events:
@@ -71,7 +88,7 @@ class Agent:
                         for each in _end(event):
                             yield each
         except RemoteAgentError as error:
-            raise _failure(error) from error
+            raise _failure(error, self._timeout) from error
 
     async def _give_up(self, reply: AgentReply) -> None:
         """Cancel a task that waits for an answer, which a router cannot give."""
@@ -87,8 +104,8 @@ class Agent:
 def _text(messages: Sequence[Message]) -> str:
     """Return messages as one text; in a dialogue each begins with who said it."""
     if len(messages) == 1:
-        return messages[0]["content"]
-    return "\n\n".join(f"{each['role'].capitalize()}: {each['content']}" for each in messages)
+        return text_of(messages[0])
+    return "\n\n".join(f"{each['role'].capitalize()}: {text_of(each)}" for each in messages)
 
 
 def _end(reply: AgentReply) -> list[News]:
@@ -96,7 +113,7 @@ def _end(reply: AgentReply) -> list[News]:
         raise FailedCallError(
             "it asks something back, which a router cannot answer", is_callers=True
         )
-    news: list[News] = []
+    news: list[News] = [Ended("stop")]
     if others := [part for part in reply.parts if not isinstance(part, Text)]:
         news.append(Others(others))
     if usage := reply.usage:
@@ -105,10 +122,10 @@ def _end(reply: AgentReply) -> list[News]:
     return news
 
 
-def _failure(error: RemoteAgentError) -> FailedCallError:
+def _failure(error: RemoteAgentError, timeout: float) -> FailedCallError:
     match error:
         case RemoteTimeoutError():
-            return FailedCallError("it was silent for too long", is_passing=True)
+            return FailedCallError(f"no answer within {timeout:g} s", is_passing=True)
         case RemoteConnectionError():
             return FailedCallError("the connection failed", is_passing=True)
         case RemoteTaskError(state=state):

@@ -18,6 +18,7 @@ from a2a_adapters_router.page import Amount, Held, Page, add
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from a2a_adapters import StateStorage
 
@@ -96,9 +97,12 @@ class Refusal:
 
     Attributes:
         wait: For how many seconds its deployment is left alone; 0 if too little is left for it.
+        short: The quotas that have too little left, in words, and when they begin anew; none if
+            it is the caller's own budget.
     """
 
     wait: float = 0.0
+    short: Sequence[tuple[str, datetime]] = ()
 
 
 Answer: TypeAlias = "Hold | Refusal | None"

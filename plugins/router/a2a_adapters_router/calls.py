@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NotRequired, Protocol, TypeAlias, TypedDict
 
 from a2a_adapters import A2AAdaptersError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
-    from a2a_adapters import Part
+    from a2a_adapters import File, Part
 
 
 _MOST_TOKENS = 10**9
@@ -18,10 +18,60 @@ _MOST_TOKENS = 10**9
 
 
 class Message(TypedDict):
-    """A message as chat models take it."""
+    """A message as OpenAI's chat models take it; its content is text, or blocks of it and files."""
 
     role: str
-    content: str
+    content: str | list[dict[str, Any]]
+    tool_calls: NotRequired[list[dict[str, Any]]]
+    tool_call_id: NotRequired[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """All that is sent in a call.
+
+    Attributes:
+        messages: The conversation.
+        files: Those in it, in their order.
+        params: Parameters of OpenAI's chat completions, such as `temperature` and `tools`.
+    """
+
+    messages: Sequence[Message]
+    files: Sequence[File] = ()
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def media(self) -> dict[str, list[int]]:
+        """The sizes in bytes of the files that are no text, by what a model needs for them."""
+        found: dict[str, list[int]] = {}
+        for each in self.files:
+            if need := need_of(each.media_type):
+                found.setdefault(need, []).append(len(each.content or b""))
+        return found
+
+
+def need_of(media_type: str) -> str:
+    """Return what a model needs for a file, in litellm's words; "" for text.
+
+    Raises:
+        KeyError: No model takes such files.
+    """
+    kind = media_type.partition(";")[0].strip().lower()
+    if kind.startswith("text/") or kind in _TEXTS:
+        return ""
+    return _NEEDS[kind if kind in _NEEDS else kind.partition("/")[0]]
+
+
+_NEEDS = {"image": "vision", "audio": "audio_input", "application/pdf": "pdf_input"}
+_TEXTS = frozenset({"application/json", "application/xml", "application/yaml"})
+
+
+def text_of(message: Message) -> str:
+    """Return the text of a message."""
+    content = message["content"]
+    if isinstance(content, str):
+        return content
+    return "\n".join(block["text"] for block in content if block["type"] == "text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +119,14 @@ class Used:
     usage: Usage
 
 
-News: TypeAlias = Chunk | Others | Used
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Why the answer ends, in OpenAI's words: "stop", "length", "tool_calls", "content_filter"."""
+
+    reason: str
+
+
+News: TypeAlias = Chunk | Others | Used | Ended
 """What a call yields."""
 
 
@@ -101,11 +158,14 @@ class FailedCallError(A2AAdaptersError):
 class Callee(Protocol):
     """What is behind a deployment."""
 
-    def count(self, messages: Sequence[Message]) -> int:
-        """Return how many tokens messages are."""
+    def lacks(self, prompt: Prompt) -> str:
+        """Return what of a prompt it does not take, as the end of a sentence; "" for nothing."""
 
-    def call(self, messages: Sequence[Message], max_tokens: int) -> AsyncGenerator[News]:
-        """Send messages and yield the answer. Closing the generator ends the provider's work.
+    def count(self, prompt: Prompt) -> int:
+        """Return how many tokens the text of a prompt is."""
+
+    def call(self, prompt: Prompt, max_tokens: int) -> AsyncGenerator[News]:
+        """Send a prompt and yield the answer. Closing the generator ends the provider's work.
 
         Raises:
             FailedCallError: There is no answer, or no whole one.

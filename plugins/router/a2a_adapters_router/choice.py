@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from a2a_adapters import Data, InvalidInputError
 
@@ -16,6 +16,43 @@ if TYPE_CHECKING:
 AUTO = "auto"
 SMART_ROUTING: Final = "smart-routing"
 QUOTA_MANAGEMENT: Final = "quota-management"
+
+_ASKED = ("skill", "model", "combo", "budget", "role")
+"""The keys of which a data part has at least one if it is for the router."""
+
+_PARAMS = frozenset(
+    {
+        "temperature",
+        "top_p",
+        "stop",
+        "seed",
+        "frequency_penalty",
+        "presence_penalty",
+        "logit_bias",
+        "reasoning_effort",
+        "response_format",
+        "tools",
+        "tool_choice",
+        "parallel_tool_calls",
+    }
+)
+"""Parameters of OpenAI's chat completions that go to the model."""
+
+_REFUSED = frozenset(
+    {
+        "n",
+        "functions",
+        "function_call",
+        "logprobs",
+        "top_logprobs",
+        "modalities",
+        "audio",
+        "prediction",
+        "service_tier",
+        "web_search_options",
+    }
+)
+"""Those that a router does not send: answers have no place for them, or their price is unknown."""
 
 SkillId: TypeAlias = Literal["smart-routing", "quota-management"]
 
@@ -29,6 +66,10 @@ class Choice(BaseModel):
         combo: A route of the file.
         budget: What the answer may cost, in USD.
         role: What it is for, which may have a route of its own.
+        tags: Only deployments with one of them are asked.
+        max_tokens: The longest answer that is wanted, in tokens.
+
+    The other attributes are parameters of OpenAI's chat completions, for the model.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -38,6 +79,25 @@ class Choice(BaseModel):
     combo: str | None = None
     budget: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     role: str | None = None
+    tags: list[str] = []
+    max_tokens: PositiveInt | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Field(ge=0, le=1)] | None = None
+    stop: str | list[str] | None = None
+    seed: int | None = None
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
+    logit_bias: dict[str, float] | None = None
+    reasoning_effort: str | None = None
+    response_format: dict[str, Any] | None = None
+    tools: list[dict[str, Any]] | None = None
+    tool_choice: str | dict[str, Any] | None = None
+    parallel_tool_calls: bool | None = None
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters for the model."""
+        return self.model_dump(include=set(_PARAMS), exclude_none=True)
 
 
 def is_choice(part: Part) -> bool:
@@ -48,16 +108,23 @@ def is_choice(part: Part) -> bool:
 def _asked_in(part: Part) -> Mapping[str, JSON]:
     if not isinstance(part, Data) or not isinstance(part.value, dict):
         return {}
-    return part.value if part.value.keys() <= Choice.model_fields.keys() else {}
+    keys = part.value.keys()
+    is_choice = keys <= Choice.model_fields.keys() and not keys.isdisjoint(_ASKED)
+    return part.value if is_choice else {}
 
 
 def read_choice(request: AgentRequest) -> Choice:
     """Return what the message's metadata asks, or a data part of it.
 
     Raises:
-        InvalidInputError: Something has a wrong type.
+        InvalidInputError: Something has a wrong type, or is not for routers.
     """
-    asked = {key: value for key, value in request.metadata.items() if key in Choice.model_fields}
+    said = dict(request.metadata)
+    if refused := _REFUSED & said.keys():
+        raise InvalidInputError(f"a router does not take {', '.join(sorted(refused))}")
+    if "max_completion_tokens" in said:
+        said["max_tokens"] = said["max_completion_tokens"]
+    asked = {key: value for key, value in said.items() if key in Choice.model_fields}
     for part in request.parts:
         asked |= _asked_in(part)
     try:

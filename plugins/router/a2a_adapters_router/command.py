@@ -24,7 +24,7 @@ def router(
         typer.echo(f"{each.id}: {what} at {each.paid_to}, {_costs(tariff.price)}")
     for name, route in found.config.combos.items():
         active = " (active)" if name == found.config.active else ""
-        typer.echo(f"combo {name}{active}: {', then '.join(route)}")
+        typer.echo(f"combo {name}{active}: {', then '.join(route.route)}")
 
 
 def _costs(price: Price) -> str:

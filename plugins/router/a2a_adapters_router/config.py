@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator, model_validator
 
+from a2a_adapters_router.litellm_file import SettingError, translated_deployment, translated_file
 from a2a_adapters_router.secrets import FROM_ENVIRONMENT, written_secret
 
-__all__ = ["Deployment", "Price", "Quota", "RouterConfig"]
-
-_OURS = frozenset({"max_tokens", "messages", "stream", "stream_options"})
-"""What of a call of litellm the router itself says."""
+__all__ = ["Combo", "Deployment", "Price", "Quota", "RouterConfig"]
 
 _EVERY = "*"
 
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 More = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Retries = Annotated[int, Field(ge=0, le=10)]
+Names = Annotated[list[str], Field(min_length=1)]
 
-
-class UnknownNameError(ValueError):
-    """The settings name something that there is not.
-
-    Attributes:
-        path: Where in the settings, from outside inwards.
-    """
-
-    def __init__(self, reason: str, *path: str | int) -> None:
-        super().__init__(reason)
-        self.path = path
+Strategy: TypeAlias = Literal[
+    "order", "weighted", "least-busy", "cheapest", "fastest", "most-quota", "quality"
+]
 
 
 class _Strict(BaseModel):
@@ -52,7 +46,9 @@ class Price(_Strict):
 
 
 class Deployment(_Strict):
-    """A model at a provider, or an A2A agent.
+    """A model at a provider, or an A2A agent; as in litellm's `model_list`.
+
+    `litellm_params` and `model_info` may hold the router's settings as well, under litellm's names.
 
     Attributes:
         model_name: What callers call it; several with one name are a group.
@@ -60,9 +56,27 @@ class Deployment(_Strict):
         litellm_params: How litellm calls it: `model`, `api_base`, `api_key` and its other keys.
         agent: In place of `litellm_params`, an agent's address.
         token: The agent's bearer token.
-        metadata: What each message tells the agent beside its text.
+        metadata: Sent to the agent with each message.
         provider: Who is paid; by default what litellm's model begins with, or "a2a".
-        max_tokens: How long an answer may be; by default what litellm knows of the model.
+        base_model: The model of litellm's price list, where `litellm_params` has another name.
+        price: In USD; by default that of `prices`, else litellm's.
+        max_tokens: The longest answer; by default what litellm knows of the model.
+        max_input_tokens: The longest conversation; by default what litellm knows of the model.
+        image_tokens: What an image counts for before it is billed; some models bill more than
+            the default, such as gpt-4o-mini with up to 37,000.
+        supports: What the model takes, such as `vision` or `function_calling`, where litellm
+            does not know.
+        weight: Its share of the calls of its group; by default `rpm`, else `tpm`, else the same
+            for all. Where others have a weight and this has none, it is only a fallback.
+        order: Deployments of a group with a higher one are fallbacks for those with a lower.
+        tags: Requests may ask for a tag. Those that ask for none go to the ones tagged "default",
+            if there are any.
+        rpm: Requests per minute.
+        tpm: Tokens per minute.
+        quality: For the strategy `quality`: the higher, the better.
+        retries: Overrides the router's.
+        cooldown_seconds: Overrides the router's.
+        timeout_seconds: Overrides the router's.
     """
 
     model_name: str = Field(min_length=1)
@@ -72,7 +86,26 @@ class Deployment(_Strict):
     token: str | None = None
     metadata: dict[str, Any] = {}
     provider: str = ""
+    base_model: str = ""
+    price: Price | None = None
     max_tokens: PositiveInt | None = None
+    max_input_tokens: PositiveInt | None = None
+    image_tokens: PositiveInt = 2000
+    supports: dict[str, bool] = {}
+    weight: Amount | None = None
+    order: int | None = None
+    tags: list[str] = []
+    rpm: PositiveInt | None = None
+    tpm: PositiveInt | None = None
+    quality: float | None = None
+    retries: Retries | None = None
+    cooldown_seconds: Amount | None = None
+    timeout_seconds: More | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_in_litellm(cls, settings: Any) -> Any:
+        return translated_deployment(settings) if isinstance(settings, dict) else settings
 
     @model_validator(mode="after")
     def _is_one_of_both(self) -> Self:
@@ -83,13 +116,13 @@ class Deployment(_Strict):
         params = self.litellm_params
         if params is not None and not isinstance(params.get("model"), str):
             raise ValueError("litellm_params needs a model, as in openai/gpt-4o-mini")
+        if "*" in self.model_name or "*" in self.model:
+            raise ValueError("names with * are not supported: list the models")
         return self
 
     @field_validator("litellm_params")
     @classmethod
     def _keys_from_environment(cls, params: dict[str, Any] | None) -> dict[str, Any] | None:
-        if taken := _OURS & (params or {}).keys():
-            raise ValueError(f"{min(taken)} is not set here; max_tokens goes beside litellm_params")
         if name := written_secret("", params):
             raise ValueError(f"{name} is a secret: write {FROM_ENVIRONMENT}NAME")
         return params
@@ -105,6 +138,16 @@ class Deployment(_Strict):
     def model(self) -> str:
         """What litellm calls the model; "" for an agent."""
         return str(self.litellm_params["model"]) if self.litellm_params else ""
+
+    def file_tokens(self, media: Mapping[str, Sequence[int]]) -> int:
+        """Return what files may be billed for: images as said, others a token for each byte."""
+        others = sum(sum(sizes) for need, sizes in media.items() if need != "vision")
+        return self.image_tokens * len(media.get("vision", ())) + others
+
+    @property
+    def priced_as(self) -> str:
+        """The name in litellm's lists; "" for an agent."""
+        return self.base_model or self.model
 
     @property
     def paid_to(self) -> str:
@@ -144,20 +187,44 @@ class Quota(_Strict):
         return self
 
 
+class Combo(_Strict):
+    """A route; one that is a list in the file has the router's strategy.
+
+    Attributes:
+        route: Groups or deployments, in order.
+        strategy: Overrides the router's.
+    """
+
+    route: Names
+    strategy: Strategy | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _may_be_a_list(cls, value: Any) -> Any:
+        return {"route": value} if isinstance(value, list) else value
+
+
 class RouterConfig(_Strict):
-    """A router.
+    """A router. The files of litellm's proxy are read as well, as far as they concern routing.
 
     Attributes:
         name: The agent's name.
         description: What it says of itself.
-        deployments: The models and agents.
+        deployments: The models and agents; litellm's `model_list`.
+        aliases: Other names of groups; litellm's `model_group_alias`.
         combos: Routes by name: groups or deployments, in order.
+        fallbacks: By group, the groups or deployments that are asked after it when a caller asks
+            for that group; those of "*" are asked after the ones of any.
         active: The combo for who asks for none; without it, all deployments in their order.
         roles: The combo of each role.
         prices: By deployment, group or litellm's model: what litellm's price list does not know.
         quotas: What may be used.
-        strategy: In which order the deployments of a route are tried.
+        strategy: In which order the deployments of a route are tried. Those of one group share
+            its calls by their weights, unless something else decides between them.
+        min_tokens: The shortest answer worth its price: a call that budgets and quotas would cut
+            below it is not made.
         retries: How often a deployment is tried again before the next one's turn.
+        allowed_fails: How often a deployment may fail within a minute before it is left alone.
         cooldown_seconds: How long one that failed is left alone.
         timeout_seconds: How long a model may be silent, or an agent may take.
         lease_seconds: How long what calls may cost at worst stays reserved after their process
@@ -167,16 +234,33 @@ class RouterConfig(_Strict):
     name: str = "router"
     description: str = "Routes messages to the best of several models and agents."
     deployments: list[Deployment] = Field(min_length=1)
-    combos: dict[str, Annotated[list[str], Field(min_length=1)]] = {}
+    aliases: dict[str, str] = {}
+    combos: dict[str, Combo] = {}
+    fallbacks: dict[str, Names] = {}
     active: str | None = None
     roles: dict[str, str] = {}
     prices: dict[str, Price] = {}
     quotas: list[Quota] = []
-    strategy: Literal["order", "cheapest", "fastest", "most-quota"] = "order"
-    retries: Annotated[int, Field(ge=0, le=10)] = 0
+    strategy: Strategy = "order"
+    min_tokens: PositiveInt = 16
+    retries: Retries = 0
+    allowed_fails: Annotated[int, Field(ge=0)] = 0
     cooldown_seconds: Amount = 30
     timeout_seconds: More = 60
     lease_seconds: More = 60
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_in_litellm(cls, settings: Any) -> Any:
+        return translated_file(settings) if isinstance(settings, dict) else settings
+
+    @field_validator("aliases", mode="before")
+    @classmethod
+    def _without_details(cls, aliases: Any) -> Any:
+        """Take `{model, hidden}` for its model: no alias is ever listed."""
+        if not isinstance(aliases, dict):
+            return aliases
+        return {k: v.get("model") if isinstance(v, dict) else v for k, v in aliases.items()}
 
     @field_validator("deployments")
     @classmethod
@@ -197,19 +281,48 @@ class RouterConfig(_Strict):
     @model_validator(mode="after")
     def _names_are_known(self) -> Self:
         known = {name for each in self.deployments for name in (each.id, each.model_name)}
-        for combo, names in self.combos.items():
-            for at, name in enumerate(names):
-                if name not in known:
-                    reason = f"combo {combo!r} names {name!r}, which is no deployment"
-                    raise UnknownNameError(reason, "combos", combo, at)
+        for alias, name in self.aliases.items():
+            if name not in known:
+                reason = f"alias {alias!r} names {name!r}, which is no deployment"
+                raise SettingError(reason, "aliases", alias)
+        known |= self.aliases.keys()
+        self._check_routes(known)
         for role, combo in self.roles.items():
             if combo not in self.combos:
                 reason = f"role {role!r} names the combo {combo!r}, which does not exist"
-                raise UnknownNameError(reason, "roles", role)
+                raise SettingError(reason, "roles", role)
         self._check_quotas()
+        self._check_quality()
         if self.active is not None and self.active not in self.combos:
-            raise UnknownNameError(f"the active combo {self.active!r} does not exist", "active")
+            raise SettingError(f"the active combo {self.active!r} does not exist", "active")
         return self
+
+    def _check_routes(self, known: AbstractSet[str]) -> None:
+        for combo, names in self.combos.items():
+            for at, name in enumerate(names.route):
+                if name not in known:
+                    reason = f"combo {combo!r} names {name!r}, which is no deployment"
+                    raise SettingError(reason, "combos", combo, at)
+        for model, route in self.fallbacks.items():
+            for name in (model, *route) if model != _EVERY else route:
+                if name not in known:
+                    reason = f"the fallbacks of {model!r} name {name!r}, which is no deployment"
+                    raise SettingError(reason, "fallbacks", model)
+
+    def _check_quality(self) -> None:
+        strategies = [self.strategy, *(combo.strategy for combo in self.combos.values())]
+        if "quality" in strategies and all(each.quality is None for each in self.deployments):
+            raise SettingError("no deployment has a quality to be chosen by", "strategy")
+
+    @property
+    def limits(self) -> list[Quota]:
+        """The quotas, those that deployments have as `rpm` and `tpm` included."""
+        own = [
+            Quota(deployment=each.id, per="minute", requests=each.rpm, tokens=each.tpm)
+            for each in self.deployments
+            if each.rpm or each.tpm
+        ]
+        return [*self.quotas, *own]
 
     def _check_quotas(self) -> None:
         deployments = {_EVERY, *(each.id for each in self.deployments)}
@@ -217,7 +330,7 @@ class RouterConfig(_Strict):
         for at, quota in enumerate(self.quotas):
             if quota.deployment is not None and quota.deployment not in deployments:
                 reason = f"a quota names {quota.deployment!r}, which is no deployment"
-                raise UnknownNameError(reason, "quotas", at, "deployment")
+                raise SettingError(reason, "quotas", at, "deployment")
             if quota.provider is not None and quota.provider not in providers:
                 reason = f"a quota names {quota.provider!r}, whom nobody pays"
-                raise UnknownNameError(reason, "quotas", at, "provider")
+                raise SettingError(reason, "quotas", at, "provider")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _KIND = "router"
 _EVERY = "*"
+_UNITS = {"requests": "{:,} requests", "tokens": "{:,} tokens", "usd": "${:.4g}"}
 _CLOSE = 1e-9
 """By what share of a limit sums of money may be wrong: they are floating point numbers."""
 
@@ -69,6 +70,19 @@ class Left:
         """The USD that a call may cost: what is left, as wrong as such sums may be."""
         limit = self.quota.usd
         return None if limit is None else limit * (1 + _CLOSE) - self.used.usd
+
+    def __str__(self) -> str:
+        quota = self.quota
+        limits = {"requests": quota.requests, "tokens": quota.tokens, "usd": quota.usd}
+        rests = {"requests": self.requests, "tokens": self.tokens, "usd": self.usd}
+        said = [
+            f"{_UNITS[name].format(rests[name])} of {_UNITS[name].format(limit)} left"
+            for name, limit in limits.items()
+            if limit is not None
+        ]
+        who = "the caller" if quota.scope == "owner" else f"{quota.scope} {self.about}"
+        resets = f"resets {self.resets_at:%Y-%m-%d %H:%M} UTC"
+        return f"quota per {quota.per} of {who}: {', '.join(said)}, {resets}"
 
     @property
     def share(self) -> float:
@@ -124,7 +138,6 @@ class Ledger:
         self._lease = lease_seconds
         self._storage: StateStorage | None = None
         self._books: dict[str, Book] = {}
-        self._seconds: dict[str, float] = {}
 
     async def open(self, storage: StateStorage) -> None:
         """Go on with what the storage has; one in memory has nothing that is not known here."""
@@ -181,8 +194,9 @@ class Ledger:
             return _held(self._left_of(owner, page), fit)
 
         def by_others(page: Page) -> Answer:
-            if cooling := page.cooldowns.get(deployment.id):
-                return Refusal(wait=cooling.left(time.time()))
+            cooling = page.cooldowns.get(deployment.id)
+            if cooling and (wait := cooling.left(time.time())):
+                return Refusal(wait=wait)
             return _held(self._left_for(deployment, page), fit, first.amount if first else None)
 
         first: Hold | None = None
@@ -214,23 +228,23 @@ class Ledger:
         term = self._shared.page.cooldowns.get(deployment.id)
         return term.left(time.time()) if term else 0.0
 
-    async def cool(self, deployment: Deployment, seconds: float) -> None:
-        """Leave a deployment alone for so long, or longer if that was said before."""
-        term = Term(until=time.time() + seconds, seconds=seconds)
-        self._shared.change(lambda page: page.cool(deployment.id, term))
-        await _stored([self._shared])
+    async def cool(self, deployment: Deployment, seconds: float, allowed_fails: int = 0) -> None:
+        """Leave a deployment alone for so long, or longer if that was said before.
 
-    def first_word(self, deployment: Deployment) -> float:
-        """Return how many seconds a deployment took to its first word lately; 0 if never called.
-
-        This is what this process has seen.
+        Not for its first `allowed_fails` failures of a minute, of all processes together.
         """
-        return self._seconds.get(deployment.id, 0.0)
+        now = time.time()
+        term = Term(until=now + seconds, seconds=seconds)
+        key = key_of("failure", "minute", deployment.id, now)
 
-    def note_first_word(self, deployment: Deployment, seconds: float) -> None:
-        """Note how long a deployment took to its first word."""
-        before = self._seconds.get(deployment.id, seconds)
-        self._seconds[deployment.id] = 0.7 * before + 0.3 * seconds
+        def change(page: Page) -> None:
+            if allowed_fails:
+                page.use([key], Amount(requests=1))
+            if page.taken(key).requests > allowed_fails or not allowed_fails:
+                page.cool(deployment.id, term)
+
+        self._shared.change(change)
+        await _stored([self._shared])
 
     async def aclose(self) -> None:
         """Wait until everything is stored."""
@@ -256,8 +270,20 @@ def _held(lefts: Sequence[Left], fit: Fit, most: Amount | None = None) -> Answer
         tokens, usd = [*tokens, most.tokens], [*usd, most.usd]
     worst = fit(Rest(min(tokens, default=None), min(usd, default=None)))
     if worst is None or not all(left.has(worst) for left in lefts):
-        return Refusal()
+        return Refusal(short=[(str(each), each.resets_at) for each in _short(lefts, fit)])
     return Hold(list(dict.fromkeys(left.key for left in lefts)), worst)
+
+
+def _short(lefts: Sequence[Left], fit: Fit) -> Sequence[Left]:
+    """Return the quotas that have too little left; none if it is not for any of them."""
+    if fit(Rest()) is None:
+        return ()
+    found = []
+    for left in lefts:
+        worst = fit(Rest(left.tokens, left.payable))
+        if worst is None or not left.has(worst):
+            found.append(left)
+    return found or lefts
 
 
 def _reserved(*held: tuple[Book, Answer]) -> Reservation | Refusal:

@@ -11,14 +11,16 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import MissingExtraError
-from a2a_adapters_router.calls import Chunk, FailedCallError, Usage, Used
+import httpx
+
+from a2a_adapters import Data, MissingExtraError
+from a2a_adapters_router.calls import Chunk, Ended, FailedCallError, Others, Usage, Used, text_of
 from a2a_adapters_router.secrets import resolved
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Container, Iterable, Iterator
 
-    from a2a_adapters_router.calls import Message, News
+    from a2a_adapters_router.calls import News, Prompt
     from a2a_adapters_router.config import Deployment
 
 logger = logging.getLogger(__name__)
@@ -27,6 +29,13 @@ _BUSY = 429
 _LONGEST_WAIT = 3600.0
 _CALLERS = frozenset({400, 413, 422})
 """The HTTP statuses of what is wrong with the messages."""
+
+_BROKE_OFF = "its stream broke off"
+
+_FLAGS = {"tools": "supports_function_calling", "tool_choice": "supports_function_calling"}
+"""What litellm says of models whose providers take a parameter for others."""
+
+_WORDS = {"vision": "images", "pdf_input": "PDF files", "audio_input": "audio"}
 
 
 @cache
@@ -59,8 +68,9 @@ def model_info(model: str) -> dict[str, Any] | None:
 class Model:
     """One deployment of a model.
 
-    litellm's own Router would choose, fall back and cool down among models only, and takes a stream
-    that breaks off for a whole one: that is done in this package.
+    litellm's own Router would choose, fall back and cool down among models only, by what one
+    process has seen of them, and takes a stream that breaks off for a whole one: that is done in
+    this package.
 
     Args:
         deployment: What the file says of it.
@@ -74,40 +84,68 @@ class Model:
         assert deployment.litellm_params is not None  # noqa: S101 - it is no agent
         params = resolved(deployment.litellm_params)
         # Whether there is another try is decided by the router.
-        self._params = {"timeout": timeout, **params, "max_retries": 0, "num_retries": 0}
+        self._params = {**params, "timeout": timeout, "max_retries": 0, "num_retries": 0}
+        self._timeout = timeout
         self._model = deployment.model
+        self._counted_as = deployment.priced_as
+        info = model_info(deployment.priced_as)
+        self._is_known = info is not None
+        own = {f"supports_{name}": takes for name, takes in deployment.supports.items()}
+        self._supports = {**(info or {}), **own}
 
-    def count(self, messages: Sequence[Message]) -> int:
-        """Return how many tokens messages are."""
-        tokens: int = litellm().token_counter(model=self._model, messages=messages)
+    def lacks(self, prompt: Prompt) -> str:
+        """Return the parameters and files that the model does not take."""
+        allowed = self._params.get("allowed_openai_params", ())
+        taken = {*(litellm().get_supported_openai_params(self._model) or ()), *allowed}
+        lacking = [name for name in prompt.params if not self._takes(name, taken)]
+        lacking += [
+            _WORDS[need] for need in prompt.media if not self._supports.get(f"supports_{need}")
+        ]
+        return f"it takes no {', '.join(lacking)}" if lacking else ""
+
+    def _takes(self, name: str, taken: Container[str]) -> bool:
+        takes = self._supports.get(_FLAGS.get(name, ""))
+        if takes is None:  # litellm leaves out what a model lacks
+            return name in taken and not (self._is_known and name in _FLAGS)
+        return bool(takes)
+
+    def count(self, prompt: Prompt) -> int:
+        """Return how many tokens the text of a prompt is, its tools included."""
+        tokens: int = litellm().token_counter(
+            model=self._counted_as,
+            messages=[{**each, "content": text_of(each)} for each in prompt.messages],
+            tools=prompt.params.get("tools"),
+        )
         return tokens
 
-    async def call(self, messages: Sequence[Message], max_tokens: int) -> AsyncGenerator[News]:
-        """Send messages and yield the answer.
+    async def call(self, prompt: Prompt, max_tokens: int) -> AsyncGenerator[News]:
+        """Send a prompt and yield the answer, its tool calls at the end.
 
         Raises:
             FailedCallError: There is no answer, or no whole one.
         """
         try:
             answer = await litellm().acompletion(
-                **self._params,
-                messages=list(messages),
+                **{**self._params, **prompt.params},
+                messages=list(prompt.messages),
                 max_tokens=max_tokens,
                 stream=True,
                 stream_options={"include_usage": True},
             )
         except Exception as error:
-            raise _failure(error) from error
+            raise _failure(error, self._timeout) from error
+        calls: dict[int, dict[str, Any]] = {}
         try:
             async for chunk in answer:
                 for choice in chunk.choices:
+                    _collect(calls, choice.delta.tool_calls or ())
                     if text := choice.delta.content:
                         yield Chunk(text)
                 if usage := getattr(chunk, "usage", None):
                     yield Used(_usage(usage))
         except Exception as error:
             if not answer.received_finish_reason:
-                raise _failure(error) from error
+                raise _failure(error, self._timeout, is_begun=True) from error
             # The answer is whole: what comes after it, as a usage that is none, spoils nothing.
             logger.warning("%s: what follows an answer is %s", self._model, type(error).__name__)
         finally:
@@ -115,7 +153,10 @@ class Model:
                 await answer.aclose()
         # litellm ends a stream that broke off as if it were whole.
         if not answer.received_finish_reason:
-            raise FailedCallError("its answer broke off", is_passing=True)
+            raise FailedCallError(_BROKE_OFF, is_passing=True)
+        if calls:
+            yield Others([Data({"tool_calls": list(calls.values())})])
+        yield Ended("tool_calls" if calls else str(answer.received_finish_reason))
 
     async def aclose(self) -> None:
         """Do nothing: litellm's connections are the process's."""
@@ -127,12 +168,26 @@ def _usage(usage: Any) -> Usage:
     return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached)
 
 
-def _failure(error: Exception) -> FailedCallError:
+def _collect(calls: dict[int, dict[str, Any]], deltas: Iterable[Any]) -> None:
+    """Add pieces of tool calls to those that came before."""
+    for delta in deltas:
+        empty = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+        call = calls.setdefault(delta.index, empty)
+        call["id"] = delta.id or call["id"]
+        call["function"]["name"] += delta.function.name or ""
+        call["function"]["arguments"] += delta.function.arguments or ""
+
+
+def _failure(error: Exception, timeout: float, *, is_begun: bool = False) -> FailedCallError:
+    timeouts = (litellm().Timeout, httpx.TimeoutException)
+    if any(isinstance(each, timeouts) for each in _causes(error)):
+        return FailedCallError(f"silent for {timeout:g} s", is_passing=True)
+    error = getattr(error, "original_exception", None) or error
     status = getattr(error, "status_code", None)
     name = type(error).__name__.removesuffix("Error")
-    if isinstance(error, litellm().Timeout):
-        return FailedCallError("it was silent for too long", is_passing=True)
-    if not isinstance(status, int):
+    if is_begun and status not in (_BUSY, *_CALLERS):
+        return FailedCallError(_BROKE_OFF, is_passing=True)
+    if not isinstance(status, int) or isinstance(error, litellm().APIConnectionError):
         return FailedCallError(f"the connection failed ({name})", is_passing=True)
     is_passing = status == _BUSY or status >= 500
     return FailedCallError(
@@ -141,6 +196,14 @@ def _failure(error: Exception) -> FailedCallError:
         is_callers=status in _CALLERS,
         wait=_retry_after(error),
     )
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and those that it hides: litellm wraps some twice."""
+    while error is not None:
+        yield error
+        original = getattr(error, "original_exception", None)
+        error = original or error.__cause__ or error.__context__
 
 
 def _retry_after(error: Exception) -> float | None:

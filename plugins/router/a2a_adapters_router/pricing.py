@@ -25,10 +25,12 @@ class Tariff:
     Attributes:
         price: In USD.
         max_tokens: Of an answer.
+        max_input_tokens: Of what is sent; None if that is not known.
     """
 
     price: Price
     max_tokens: int
+    max_input_tokens: int | None = None
 
     def cost(self, usage: Usage) -> float:
         """Return what a call has cost, in USD."""
@@ -55,17 +57,19 @@ def tariff_of(deployment: Deployment, config: RouterConfig) -> Tariff:
     Raises:
         ConfigurationError: Nobody knows.
     """
-    info = model_info(deployment.model) if deployment.model else None
+    info = model_info(deployment.priced_as) if deployment.priced_as else None
     longest = deployment.max_tokens or (info and info.get("max_output_tokens")) or _MAX_TOKENS
     names = (deployment.id, deployment.model_name, deployment.model)
-    given = next((config.prices[name] for name in names if name in config.prices), None)
+    listed = next((config.prices[name] for name in names if name in config.prices), None)
+    given = deployment.price or listed
     if given is None and info is not None:
         given = _listed(info)
     if given is None:
         raise ConfigurationError(
             f"the price of {deployment.id!r} is not known: add it to `prices`, 0 if it is free"
         )
-    return Tariff(given, int(longest))
+    most = deployment.max_input_tokens or (info and info.get("max_input_tokens")) or None
+    return Tariff(given, int(longest), most)
 
 
 def _listed(info: dict[str, Any]) -> Price | None:

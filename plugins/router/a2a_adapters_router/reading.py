@@ -9,12 +9,16 @@ import yaml
 from pydantic import ValidationError
 
 from a2a_adapters import ConfigurationError
-from a2a_adapters_router.config import RouterConfig, UnknownNameError
+from a2a_adapters_router.config import RouterConfig
+from a2a_adapters_router.litellm_file import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pydantic_core import ErrorDetails
+
+_LITELLMS = {"deployments": "model_list", "aliases": "model_group_alias"}
+"""Names of settings in litellm's files."""
 
 
 def read_config(path: str | Path) -> RouterConfig:
@@ -35,7 +39,8 @@ def read_config(path: str | Path) -> RouterConfig:
     except (yaml.YAMLError, UnicodeDecodeError):
         raise ConfigurationError(f"{file} is not YAML: it is no text") from None
     if not isinstance(content, dict):
-        raise ConfigurationError(f"{file} holds no settings: it begins with `deployments:`")
+        begins = "`deployments:` or `model_list:`"
+        raise ConfigurationError(f"{file} holds no settings: it begins with {begins}")
     try:
         return RouterConfig.model_validate(content)
     except ValidationError as error:
@@ -45,7 +50,7 @@ def read_config(path: str | Path) -> RouterConfig:
 
 def _explained(file: Path, node: yaml.Node | None, wrong: ErrorDetails) -> str:
     cause = wrong.get("ctx", {}).get("error")
-    path = cause.path if isinstance(cause, UnknownNameError) else wrong["loc"]
+    path = cause.path if isinstance(cause, SettingError) else wrong["loc"]
     line, where = _line_of(node, path), ".".join(map(str, path))
     reason = wrong["msg"].removeprefix("Value error, ")
     return f"{file}:{line}: {where}: {reason}" if where else f"{file}:{line}: {reason}"
@@ -57,7 +62,8 @@ def _line_of(node: yaml.Node | None, path: Sequence[int | str]) -> int:
     for step in path:
         match node:
             case yaml.MappingNode():
-                found = next(((k, v) for k, v in node.value if k.value == str(step)), None)
+                names = (str(step), _LITELLMS.get(str(step)))
+                found = next(((k, v) for k, v in node.value if k.value in names), None)
                 if found is None:
                     break
                 line, node = found[0].start_mark.line + 1, found[1]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from a2a_adapters import InvalidInputError
@@ -10,21 +12,28 @@ from a2a_adapters_router.calls import Usage
 from a2a_adapters_router.choice import AUTO
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from a2a_adapters_router.choice import Choice
-    from a2a_adapters_router.config import Deployment, RouterConfig
+    from a2a_adapters_router.config import Deployment, RouterConfig, Strategy
     from a2a_adapters_router.ledger import Ledger
+    from a2a_adapters_router.pace import Pace
     from a2a_adapters_router.pricing import Tariff
 
 _TYPICAL = Usage(input=1000, output=1000)
 """What prices are compared by."""
 
+_DEFAULT = "default"
+"""The tag of deployments for requests that ask for none."""
+
 _WHY = {
     "order": "the first",
+    "weighted": "drawn by weight",
+    "least-busy": "the least busy",
     "cheapest": "the cheapest",
     "fastest": "the fastest",
     "most-quota": "the one with most quota left",
+    "quality": "the best",
 }
 
 
@@ -33,48 +42,89 @@ class Route:
     """The deployments that may answer a message.
 
     Attributes:
-        deployments: At least one.
+        groups: Those that share calls, in the order of the route: at least one deployment.
+        strategy: What decides between them.
         rule: Why the first of them to be tried is the first, as part of a sentence.
     """
 
-    deployments: Sequence[Deployment]
+    groups: Sequence[Sequence[Deployment]]
+    strategy: Strategy
     rule: str
 
 
 class Routes:
     """Finds the route of a message.
 
+    litellm's strategies know models only, and what the process at hand has seen of them; those
+    here know agents as well, and what all processes have spent.
+
     Args:
         config: The router's.
         tariffs: What its deployments cost.
         ledger: What was used of them.
+        pace: How they did lately.
     """
 
-    def __init__(self, config: RouterConfig, tariffs: Mapping[str, Tariff], ledger: Ledger) -> None:
+    def __init__(
+        self, config: RouterConfig, tariffs: Mapping[str, Tariff], ledger: Ledger, pace: Pace
+    ) -> None:
         self._config = config
         self._tariffs = tariffs
         self._ledger = ledger
+        self._pace = pace
 
     def find(self, choice: Choice) -> Route:
         """Return the route of what is asked: by model, else combo, else role, else the active one.
 
         Raises:
-            InvalidInputError: There is no such model, combo or role.
+            InvalidInputError: There is no such model, combo, role or tag.
         """
-        why = _WHY[self._config.strategy]
+        config, strategy = self._config, self._config.strategy
+        combo = choice.combo or self._of_role(choice.role) or config.active
         if choice.model != AUTO and choice.combo is None:
-            found = self._named(choice.model)
-            if not found:
-                raise InvalidInputError(f"there is no model {choice.model!r}; {self._offer()}")
-            return Route(found, f"{why} of {choice.model!r}")
-        combo = choice.combo or self._of_role(choice.role) or self._config.active
-        if combo is None:
-            return Route(self._config.deployments, f"{why} of all")
-        if combo not in self._config.combos:
+            names: Sequence[str] = self._with_fallbacks(choice.model)
+            about = repr(choice.model)
+        elif combo is None:
+            names, about = list(dict.fromkeys(d.model_name for d in config.deployments)), "all"
+        elif combo not in config.combos:
             raise InvalidInputError(f"there is no combo {combo!r}; {self._offer()}")
-        names = self._config.combos[combo]
-        found = list({d.id: d for name in names for d in self._named(name)}.values())
-        return Route(found, f"{why} of the combo {combo!r}")
+        else:
+            names, about = config.combos[combo].route, f"the combo {combo!r}"
+            strategy = config.combos[combo].strategy or strategy
+        groups = self._tagged(self._groups(names), choice.tags)
+        return Route(groups, strategy, f"{_WHY[strategy]} of {about}")
+
+    def _with_fallbacks(self, model: str) -> list[str]:
+        if not self._named(model):
+            raise InvalidInputError(f"there is no model {model!r}; {self._offer()}")
+        fallbacks = self._config.fallbacks
+        group = self._config.aliases.get(model, model)
+        return [model, *fallbacks.get(model, fallbacks.get(group, [])), *fallbacks.get("*", [])]
+
+    def _groups(self, names: Sequence[str]) -> list[list[Deployment]]:
+        seen: set[str] = set()
+        groups = []
+        for name in names:
+            groups.append([d for d in self._named(name) if d.id not in seen])
+            seen.update(d.id for d in groups[-1])
+        return groups
+
+    def _tagged(
+        self, groups: Sequence[Sequence[Deployment]], tags: Sequence[str]
+    ) -> list[list[Deployment]]:
+        """Return those with one of the tags, else the default ones.
+
+        Raises:
+            InvalidInputError: There are none.
+        """
+        wanted = [
+            [[d for d in group if not {*each}.isdisjoint(d.tags)] for group in groups]
+            for each in (tags, [_DEFAULT])
+        ]
+        found = next((each for each in wanted if any(each)), None)
+        if found is None and tags:
+            raise InvalidInputError(f"no model of the route has a tag of {', '.join(tags)}")
+        return [group for group in found or map(list, groups) if group]
 
     def _of_role(self, role: str | None) -> str | None:
         if role is None:
@@ -85,7 +135,8 @@ class Routes:
         return self._config.roles.get(role)
 
     def _named(self, name: str) -> list[Deployment]:
-        return [d for d in self._config.deployments if name in (d.id, d.model_name)]
+        names = (name, self._config.aliases.get(name))
+        return [d for d in self._config.deployments if d.id in names or d.model_name in names]
 
     def _offer(self) -> str:
         models = dict.fromkeys(d.model_name for d in self._config.deployments)
@@ -94,17 +145,53 @@ class Routes:
 
     async def ordered(self, route: Route, owner: str) -> Sequence[Deployment]:
         """Return the deployments of a route in the order in which they are tried now."""
-        found = route.deployments
-        match self._config.strategy:
+        found = [each for group in route.groups for each in _shuffled(group)]
+        if route.strategy == "weighted":
+            return _shuffled(found)
+        if route.strategy == "most-quota":
+            await self._ledger.refresh(owner)
+        return sorted(found, key=lambda d: self._place(route.strategy, d, owner))
+
+    def _place(self, strategy: Strategy, deployment: Deployment, owner: str) -> float:
+        """Return by what deployments are sorted, those that are equal as they were."""
+        match strategy:
+            case "least-busy":
+                return self._pace.running[deployment.id]
             case "cheapest":
-                return sorted(found, key=lambda d: self._tariffs[d.id].cost(_TYPICAL))
+                return self._tariffs[deployment.id].cost(_TYPICAL)
             case "fastest":
-                return sorted(found, key=self._ledger.first_word)
+                return self._pace.seconds(deployment.id)
             case "most-quota":
-                await self._ledger.refresh(owner)
-                return sorted(found, key=lambda d: -self._share(d, owner))
+                return -self._share(deployment, owner)
+            case "quality":
+                return -(deployment.quality or 0)
             case _:
-                return found
+                return 0
 
     def _share(self, deployment: Deployment, owner: str) -> float:
         return min((left.share for left in self._ledger.left(deployment, owner)), default=1.0)
+
+
+def _shuffled(deployments: Iterable[Deployment]) -> list[Deployment]:
+    """Return deployments by their order, those of one order drawn by weight as litellm does."""
+    ranked = sorted(deployments, key=_rank)
+    found = []
+    for _, same in groupby(ranked, key=_rank):
+        group = list(same)
+        weights = _weights(group)
+        # Drawing without replacement (Efraimidis and Spirakis, 2006).
+        keys = {d.id: random.random() ** (1 / w) if w else -1.0 for d, w in weights}  # noqa: S311
+        found += sorted(group, key=lambda d: -keys[d.id])
+    return found
+
+
+def _rank(deployment: Deployment) -> float:
+    return float("inf") if deployment.order is None else deployment.order
+
+
+def _weights(group: Sequence[Deployment]) -> list[tuple[Deployment, float]]:
+    listed = [(each.weight, each.rpm, each.tpm) for each in group]
+    for weights in zip(*listed, strict=True):
+        if any(weights):
+            return [(each, w or 0) for each, w in zip(group, weights, strict=True)]
+    return [(each, 1) for each in group]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 from a2a_adapters_router.agents import Agent
 from a2a_adapters_router.ledger import Ledger
 from a2a_adapters_router.models import Model
+from a2a_adapters_router.pace import Pace
 from a2a_adapters_router.pricing import tariff_of
 from a2a_adapters_router.reading import read_config
 from a2a_adapters_router.route import Routes
@@ -36,13 +37,15 @@ class Router:
     def __init__(self, config: RouterConfig) -> None:
         self.config = config
         self.tariffs = {each.id: tariff_of(each, config) for each in config.deployments}
-        seconds = config.timeout_seconds
         self.callees: Mapping[str, Callee] = {
-            each.id: Agent(each, seconds) if each.agent else Model(each, seconds)
+            each.id: (Agent if each.agent else Model)(
+                each, each.timeout_seconds or config.timeout_seconds
+            )
             for each in config.deployments
         }
-        self.ledger = Ledger(config.quotas, config.lease_seconds)
-        self.routes = Routes(config, self.tariffs, self.ledger)
+        self.ledger = Ledger(config.limits, config.lease_seconds)
+        self.pace = Pace()
+        self.routes = Routes(config, self.tariffs, self.ledger, self.pace)
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:

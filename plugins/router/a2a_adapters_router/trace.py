@@ -14,8 +14,17 @@ if TYPE_CHECKING:
     from a2a_adapters_router.joining import How
 
 What: TypeAlias = Literal[
-    "primary_selected", "fallback_needed", "fallback_selected", "retry", "cooldown", "quota_skipped"
+    "primary_selected",
+    "fallback_needed",
+    "fallback_selected",
+    "retry",
+    "cooldown",
+    "quota_skipped",
+    "not_supported",
 ]
+
+_WITHIN = "within all budgets and quotas"
+_TOO_LITTLE = "no budget or quota has enough left"
 
 OVER_BUDGET = -32004
 NO_PROVIDER = -32005
@@ -31,28 +40,51 @@ class Trace:
         actual: What it has cost, in USD: all attempts together.
         allowed: Whether it may be made.
         reason: Why, or why not.
+        finish_reason: Why the answer ends, in OpenAI's words.
     """
 
     rule: str
     estimated: float = 0.0
     actual: float = 0.0
     allowed: bool = True
-    reason: str = "within all budgets and quotas"
+    reason: str = _WITHIN
     _events: list[dict[str, JSON]] = field(default_factory=list)
     _skipped: dict[str, str] = field(default_factory=dict)
+    finish_reason: str = ""
+    _cut: str = ""
     _seconds: float = 0.0
+    _is_called: bool = False
 
     def select(self, deployment: Deployment, cost: float, *, is_retry: bool) -> None:
         """Note that a deployment is asked, and what that may bring the cost to, in USD."""
-        self.allowed, self.reason = True, "within all budgets and quotas"
+        self.allowed, self.reason, self._is_called = True, _WITHIN, True
         self.estimated = max(self.estimated, cost)
         is_first = not any(event["event"] == "primary_selected" for event in self._events)
         what: What = "primary_selected" if is_first else "fallback_selected"
         self._note("retry" if is_retry else what, deployment, self.rule)
 
-    def answered(self, deployment: Deployment, seconds: float, how: How | None) -> None:
-        """Note that a deployment has answered, and how it went on with what was said."""
-        self._seconds = seconds
+    def answered(
+        self,
+        deployment: Deployment,
+        seconds: float,
+        how: How | None,
+        finish_reason: str,
+        cut: tuple[int, str],
+    ) -> None:
+        """Note that a deployment has answered.
+
+        Args:
+            deployment: Which.
+            seconds: How long it took.
+            how: How it went on with what was said before.
+            finish_reason: Why its answer ended, in OpenAI's words; "" if it does not tell.
+            cut: How long its answer might be, in tokens, and by which limit; "" for none.
+        """
+        self._seconds, self.finish_reason = seconds, finish_reason
+        tokens, by = cut
+        if by and finish_reason == "length":
+            self._cut = f"cut short after {tokens:,} tokens by what is left of {by}"
+            self.reason = f"{_WITHIN}; the answer is {self._cut}"
         self._ended(deployment, seconds, how)
 
     def _ended(self, deployment: Deployment, seconds: float, how: How | None) -> None:
@@ -66,10 +98,27 @@ class Trace:
         """Note that a deployment is not asked, since it failed lately."""
         self._skip("cooldown", deployment, f"left alone for {math.ceil(seconds)} s more")
 
-    def skip(self, deployment: Deployment) -> None:
-        """Note that a deployment is not asked, since that might cost too much."""
-        self.allowed, self.reason = False, "no budget or quota has enough left for it"
-        self._skip("quota_skipped", deployment, "over budget or quota")
+    @property
+    def is_declined(self) -> bool:
+        """Whether no deployment was asked, for what the caller sent or may spend."""
+        return not self.allowed or {event["event"] for event in self._events} == {"not_supported"}
+
+    def lack(self, deployment: Deployment, reason: str) -> None:
+        """Note that a deployment is not asked, since it does not take the message."""
+        if not self._events:
+            self.reason = "no model of the route takes the message"
+        self._skip("not_supported", deployment, reason)
+
+    def skip(self, deployment: Deployment, reason: str, resets_at: datetime | None) -> None:
+        """Note that a deployment is not asked, since that might cost too much.
+
+        A call that failed before has been allowed: what follows it is no refusal.
+        """
+        self.allowed = self._is_called
+        self.reason = f"{_TOO_LITTLE} for {'another call' if self._is_called else 'it'}"
+        event = self._skip("quota_skipped", deployment, reason)
+        if resets_at is not None:
+            event["resets_at"] = resets_at.isoformat()
 
     def fail(self, deployment: Deployment, reason: str, seconds: float, how: How | None) -> None:
         """Note that a deployment did not answer, or not to the end."""
@@ -78,13 +127,13 @@ class Trace:
 
     def _skip(
         self, what: What, deployment: Deployment, reason: str, latency_ms: int | None = None
-    ) -> None:
+    ) -> dict[str, JSON]:
         self._skipped[deployment.id] = reason
-        self._note(what, deployment, reason, latency_ms)
+        return self._note(what, deployment, reason, latency_ms)
 
     def _note(
         self, what: What, deployment: Deployment, reason: str, latency_ms: int | None = None
-    ) -> None:
+    ) -> dict[str, JSON]:
         event: dict[str, JSON] = {
             "event": what,
             "provider": deployment.paid_to,
@@ -95,11 +144,12 @@ class Trace:
         if latency_ms is not None:
             event["latency_ms"] = latency_ms
         self._events.append(event)
+        return event
 
     @property
     def refusal(self) -> str:
         """Why nobody was asked."""
-        why = ", ".join(f"{name}: {reason}" for name, reason in self._skipped.items())
+        why = "; ".join(f"{name}: {reason}" for name, reason in self._skipped.items())
         return f"{self.reason} ({why})"
 
     def metadata(self, used: Deployment | None, usage: Usage) -> dict[str, JSON]:
@@ -117,13 +167,18 @@ class Trace:
                 "currency": "USD",
             },
             "resilience_trace": list(self._events),
-            "policy_verdict": {"allowed": self.allowed, "reason": self.reason},
+            "policy_verdict": {
+                "allowed": self.allowed,
+                "reason": self.reason if self.allowed else self.refusal,
+            },
             "usage": {
                 "input_tokens": usage.input,
                 "output_tokens": usage.output,
                 "total_tokens": usage.total,
             },
         }
+        if self.finish_reason:
+            told["finish_reason"] = self.finish_reason
         return {**told, "model": used.id} if used else told
 
     def _explanation(self, used: Deployment | None) -> str:
@@ -133,4 +188,5 @@ class Trace:
         if used is None:
             return f"Nobody has answered: {', '.join(others) or self.reason}."
         price, time = f"${self.actual:.6f}", f"{self._seconds * 1000:.0f} ms"
-        return f"{used.id} at {used.paid_to} for {price} in {time}: {self.rule}{skipped}."
+        cut = f"; {self._cut}" if self._cut else ""
+        return f"{used.id} at {used.paid_to} for {price} in {time}: {self.rule}{skipped}{cut}."

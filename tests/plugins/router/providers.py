@@ -35,6 +35,9 @@ class Provider:
         aborts: Whether it breaks off by closing the connection, rather than by a clean end.
         usage: What it says that a call used: True for the truth, None for nothing.
         gate: What each answer waits for.
+        gated_after: After how many words it waits.
+        delta: What comes beside its words, at the end.
+        finish_reason: Why it says that it ends, if not the truth.
         goes_on: Whether it goes on with what the assistant has said, rather than begin again.
         calls: The bodies it was sent.
         bills: The tokens of each call, in and out.
@@ -50,6 +53,9 @@ class Provider:
     aborts: bool = False
     usage: bool | dict | None = True
     gate: asyncio.Event | None = None
+    gated_after: int = 0
+    delta: dict = field(default_factory=dict)
+    finish_reason: str = ""
     goes_on: bool = True
     calls: list[dict] = field(default_factory=list)
     bills: list[tuple[int, int]] = field(default_factory=list)
@@ -75,24 +81,28 @@ class Provider:
 
     async def _stream(self, body):
         messages = body["messages"]
-        sent = sum(len(message["content"].split()) for message in messages)
+        sent = sum(len(str(message["content"]).split()) for message in messages)
         answer = messages[-1]["content"] if self.answer is None else self.answer
-        said = "".join(m["content"] for m in messages if m["role"] == "assistant")
+        said = "".join(m["content"] or "" for m in messages if m["role"] == "assistant")
         if self.goes_on and answer.startswith(said):
             answer = answer.removeprefix(said)
         words = re.findall(r"\S+\s*", answer)[: body.get("max_tokens")]
         made = 0
         try:
-            if self.gate:
+            if self.gate and not self.gated_after:
                 await self.gate.wait()
             for word in words[: self.breaks_after]:
+                if self.gate and self.gated_after == made:
+                    await self.gate.wait()
                 made += 1
                 yield frame({"delta": {"content": word}, "index": 0, "finish_reason": None})
             if self.breaks_after is not None:
                 if self.aborts:
                     raise ConnectionAbortedError
                 return
-            yield frame({"delta": {}, "index": 0, "finish_reason": "stop"})
+            is_cut = made < len(re.findall(r"\S+\s*", answer))
+            reason = self.finish_reason or ("length" if is_cut else "stop")
+            yield frame({"delta": self.delta, "index": 0, "finish_reason": reason})
             if self.usage:
                 tokens = {"prompt_tokens": sent, "completion_tokens": made}
                 truth = {**tokens, "total_tokens": sent + made}
@@ -144,7 +154,14 @@ async def routed(
     async with deployed(**providers) as deployments:
         prices = settings.pop("prices", {})
         free = {name: {"input": 0} for name in providers}
-        config = RouterConfig(deployments=deployments, prices={**free, **prices}, **settings)
-        app = build_app(Router(config), options=options)
-        async with running(app) as url, RemoteAgent(url) as agent:
+        settings = {"deployments": deployments, "prices": {**free, **prices}, **settings}
+        async with served(options, **settings) as agent:
             yield agent
+
+
+@asynccontextmanager
+async def served(options=None, **settings) -> AsyncGenerator[RemoteAgent]:
+    """Serve a router of these settings and yield a client of it."""
+    app = build_app(Router(RouterConfig.model_validate(settings)), options=options)
+    async with running(app) as url, RemoteAgent(url) as agent:
+        yield agent

@@ -92,8 +92,27 @@ WRONG = [
     ("fast-2: {", "slow: {", "the price of 'fast-2' is not known"),
     (
         "model: openai/local",
-        "model: openai/local\n      max_tokens: 5",
-        "max_tokens is not set here",
+        "model: openai/local\n      max_parallel_requests: 5",
+        "router.yaml:4: .*max_parallel_requests is not supported: write rpm",
+    ),
+    ("model: openai/local", "model: openai/*", r"router.yaml:4: .*list the models"),
+    ("active: coding", "strategy: quality", "router.yaml:13: strategy: no deployment has a qual"),
+    ("active: coding", "aliases: {gpt: gtp}", "router.yaml:13: aliases.gpt: .*names 'gtp'"),
+    ("active: coding", "fallbacks: {fast: [x]}", "router.yaml:13: fallbacks.fast: .*name 'x'"),
+    (
+        "active: coding",
+        "litellm_settings:\n  drop_params: true",
+        "router.yaml:14: litellm_settings.drop_params: .*never dropped",
+    ),
+    (
+        "active: coding",
+        "router_settings:\n  redis_host: h",
+        "router.yaml:14: router_settings.redis_host: .*--storage",
+    ),
+    (
+        "active: coding",
+        "general_settings:\n  master_key: os.environ/KEY",
+        "router.yaml:13: general_settings: .*a2a-adapters serve",
     ),
     (
         "{provider: openai,",
@@ -115,6 +134,57 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path, old, new, message):
     with pytest.raises(ConfigurationError, match=message) as caught:
         Router.from_file(written(tmp_path, FILE.replace(old, new, 1)))
     assert "sk-1" not in str(caught.value)
+
+
+LITELLM = """\
+model_list:
+  - model_name: gpt-4o
+    litellm_params:
+      model: azure/eu-gpt
+      api_base: https://eu.example
+      api_key: os.environ/ROUTER_KEY
+      rpm: 6
+      tpm: 1000
+      weight: 3
+      order: 1
+      tags: [eu]
+      max_tokens: 50
+      num_retries: 2
+      stream_timeout: 7
+      cooldown_time: 5
+    model_info: {id: eu, base_model: azure/gpt-4o, mode: chat, supports_vision: true}
+  - model_name: gpt-4o
+    litellm_params: {model: openai/gpt-4o, api_key: os.environ/ROUTER_KEY}
+    model_info: {input_cost_per_token: 0.000001, output_cost_per_token: 0.000002}
+  - model_name: small
+    litellm_params: {model: openai/gpt-4o-mini, api_key: os.environ/ROUTER_KEY}
+router_settings:
+  routing_strategy: latency-based-routing
+  model_group_alias: {gpt-4: gpt-4o, secret: {model: small, hidden: true}}
+  num_retries: 1
+  fallbacks: [{gpt-4o: [small]}]
+  enable_pre_call_checks: true
+litellm_settings: {request_timeout: 9, allowed_fails: 2, set_verbose: false}
+"""
+
+
+def test_a_file_of_litellm_is_read_as_it_is(tmp_path):
+    router = Router.from_file(written(tmp_path, LITELLM))
+    config, eu = router.config, router.config.deployments[0]
+    assert [each.id for each in config.deployments] == ["eu", "gpt-4o", "small"]
+    assert (eu.weight, eu.order, eu.tags, eu.retries) == (3, 1, ["eu"], 2)
+    assert (eu.timeout_seconds, eu.cooldown_seconds, eu.supports) == (7, 5, {"vision": True})
+    assert eu.litellm_params.keys() == {"model", "api_base", "api_key"}
+    assert router.tariffs["eu"].max_tokens == 50
+    assert router.tariffs["eu"].price.input > 0
+    assert router.tariffs["gpt-4o"].price.output == pytest.approx(2)
+    assert [(each.deployment, each.requests, each.tokens) for each in config.limits] == [
+        ("eu", 6, 1000)
+    ]
+    assert config.aliases == {"gpt-4": "gpt-4o", "secret": "small"}
+    assert (config.strategy, config.retries, config.timeout_seconds) == ("fastest", 1, 9)
+    assert config.allowed_fails == 2
+    assert config.fallbacks == {"gpt-4o": ["small"]}
 
 
 def test_the_price_is_that_of_the_longest_prompts(tmp_path):

@@ -103,13 +103,39 @@ async def test_a_call_over_budget_is_never_made():
     assert cheap.metadata["resilience_trace"][0]["event"] == "quota_skipped"
 
 
-async def test_answers_are_as_long_as_the_budget_allows():
+async def test_an_answer_that_the_budget_cuts_says_so():
     one = Provider()
-    async with routed({"one": one}, prices={"one": {"output": 1_000_000}}) as agent:
+    prices = {"one": {"output": 1_000_000}}
+    async with routed({"one": one}, prices=prices, min_tokens=3) as agent:
         reply = await agent.send("hello", metadata={"budget": 4})
-    assert one.calls[0]["max_tokens"] == 4
+        whole = await agent.send("hello", metadata={"budget": 9, "max_tokens": 2})
+        with pytest.raises(RemoteTaskError, match=r"budget is .2, and the shortest .* costs .3.00"):
+            await agent.send("hello", metadata={"budget": 2})
+    assert [call["max_tokens"] for call in one.calls] == [4, 2]
     assert reply.text == "the quick brown fox "
-    assert reply.metadata["cost_envelope"] == {"estimated": 4, "actual": 4, "currency": "USD"}
+    told = reply.metadata
+    assert told["cost_envelope"] == {"estimated": 4, "actual": 4, "currency": "USD"}
+    assert told["finish_reason"] == "length"
+    cut = "cut short after 4 tokens by what is left of the budget of $4"
+    assert cut in told["policy_verdict"]["reason"]
+    assert cut in told["routing_explanation"]
+    assert whole.metadata["finish_reason"] == "length"
+    assert "cut" not in whole.metadata["policy_verdict"]["reason"]
+
+
+async def test_an_answer_that_a_quota_cuts_says_so():
+    quotas = [{"owner": "*", "per": "day", "usd": 20}]
+    prices = {"one": {"output": 1_000_000}}
+    answer = "word " * 30
+    async with routed({"one": Provider(answer=answer)}, prices=prices, quotas=quotas) as agent:
+        reply = await agent.send("hello")
+        assert "after 20 tokens by what is left of a quota" in reply.metadata["routing_explanation"]
+        with pytest.raises(RemoteTaskError) as caught:
+            await agent.send("hello")
+    verdict = caught.value.reply.metadata["policy_verdict"]
+    assert "quota per day of the caller: $0 of $20 left, resets 20" in verdict["reason"]
+    (event,) = caught.value.reply.metadata["resilience_trace"]
+    assert event["resets_at"].endswith("T00:00:00+00:00")
 
 
 LIMITS = [

@@ -9,32 +9,27 @@ from a2a_adapters import (
     Adapter,
     AgentDescription,
     Data,
-    File,
-    InvalidInputError,
     Output,
     Rejected,
     Skill,
     TaskMetadata,
     TextDelta,
-    as_text,
 )
 from a2a_adapters_router.calls import Chunk
-from a2a_adapters_router.choice import QUOTA_MANAGEMENT, SMART_ROUTING, is_choice, read_choice
+from a2a_adapters_router.choice import QUOTA_MANAGEMENT, SMART_ROUTING, read_choice
 from a2a_adapters_router.serving.attempt import Attempts, NobodyError
+from a2a_adapters_router.serving.prompt import prompt_of
 from a2a_adapters_router.serving.quotas import SCHEMA, QuotaReport
 from a2a_adapters_router.trace import NO_PROVIDER, OVER_BUDGET
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from a2a_adapters import AgentEvent, AgentRequest, Part, StateStorage
-    from a2a_adapters_router.calls import Message
+    from a2a_adapters import AgentEvent, AgentRequest, StateStorage
     from a2a_adapters_router.router import Router
 
-_ROLE = "role"
-"""Key in a part's metadata: who says it."""
 
-_ROLES = ("system", "user", "assistant")
+_INPUT_MODES = ("text/*", "application/json", "image/*", "audio/*", "application/pdf")
 
 
 class RouterAdapter(Adapter):
@@ -56,6 +51,7 @@ class RouterAdapter(Adapter):
         return AgentDescription(
             name=config.name,
             description=config.description,
+            input_modes=_INPUT_MODES,
             skills=[
                 Skill(
                     id=SMART_ROUTING,
@@ -81,14 +77,14 @@ class RouterAdapter(Adapter):
         """Answer by the skill that is asked.
 
         Raises:
-            InvalidInputError: There is no text, or no such model, combo or role.
+            InvalidInputError: There is nothing to send, or no such model, combo, role or tag.
         """
         choice = read_choice(request)
         if choice.skill == QUOTA_MANAGEMENT:
             return self._report(request)
-        messages = _messages(request)
+        prompt = prompt_of(request, choice)
         route = self._router.routes.find(choice)
-        return self._route(Attempts(self._router, route, choice, request.owner, messages))
+        return self._route(Attempts(self._router, route, choice, request.owner, prompt))
 
     async def _report(
         self, request: AgentRequest
@@ -104,10 +100,12 @@ class RouterAdapter(Adapter):
                 async for each in news:
                     yield TextDelta(each.text) if isinstance(each, Chunk) else Output(each.parts)
         except NobodyError:
-            if attempts.trace.allowed:
-                yield TaskMetadata({**attempts.metadata(), "error_code": NO_PROVIDER})
+            metadata = attempts.metadata()
+            if not attempts.trace.is_declined:
+                yield TaskMetadata({**metadata, "error_code": NO_PROVIDER})
                 raise
-            yield TaskMetadata({**attempts.metadata(), "error_code": OVER_BUDGET})
+            code = {} if attempts.trace.allowed else {"error_code": OVER_BUDGET}
+            yield TaskMetadata({**metadata, **code})
             yield Rejected(attempts.trace.refusal)
         else:
             yield TaskMetadata(attempts.metadata())
@@ -115,29 +113,3 @@ class RouterAdapter(Adapter):
     async def aclose(self) -> None:
         """Close the connections to agents."""
         await self._router.aclose()
-
-
-def _messages(request: AgentRequest) -> list[Message]:
-    """Return the conversation as chat models take it.
-
-    Raises:
-        InvalidInputError: There is no text in the message, or something that models do not take.
-    """
-    turns: list[Message] = [
-        {"role": "user" if turn.role == "user" else "assistant", "content": text}
-        for turn in request.history
-        if (text := as_text(part for part in turn.parts if not is_choice(part)))
-    ]
-    said = [_message(part) for part in request.parts if not is_choice(part)]
-    if not any(each["content"] for each in said):
-        raise InvalidInputError("a router needs text to send")
-    return turns + [each for each in said if each["content"]]
-
-
-def _message(part: Part) -> Message:
-    if isinstance(part, File):
-        raise InvalidInputError("a router sends text and data, no files")
-    role = part.metadata.get(_ROLE, "user")
-    if role not in _ROLES:
-        raise InvalidInputError(f"a part's role is one of {', '.join(_ROLES)}")
-    return {"role": str(role), "content": as_text([part])}

@@ -6,28 +6,40 @@ import asyncio
 import logging
 import time
 from contextlib import aclosing
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-from a2a_adapters import A2AAdaptersError
+from a2a_adapters import A2AAdaptersError, as_text
 from a2a_adapters_router.book import Refusal
-from a2a_adapters_router.calls import Chunk, FailedCallError, Others, Usage, Used
+from a2a_adapters_router.calls import (
+    Chunk,
+    Ended,
+    FailedCallError,
+    Others,
+    Prompt,
+    Usage,
+    Used,
+)
 from a2a_adapters_router.joining import Joiner
 from a2a_adapters_router.page import Amount
 from a2a_adapters_router.trace import Trace
+from a2a_adapters_router.worst import Worst
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator
+    from datetime import datetime
 
     from a2a_adapters import JSON
     from a2a_adapters_router.calls import Message
     from a2a_adapters_router.choice import Choice
     from a2a_adapters_router.config import Deployment
-    from a2a_adapters_router.ledger import Reservation, Rest
+    from a2a_adapters_router.ledger import Reservation
     from a2a_adapters_router.route import Route
     from a2a_adapters_router.router import Router
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _GO_ON: Message = {
     "role": "user",
@@ -39,6 +51,14 @@ class NobodyError(A2AAdaptersError):
     """No deployment answered, or none may be asked."""
 
 
+class _EmptyAnswerError(FailedCallError):
+    """A deployment has said nothing."""
+
+    def __init__(self, finish_reason: str) -> None:
+        why = f" ({finish_reason})" if finish_reason not in ("", "stop") else ""
+        super().__init__(f"its answer was empty{why}", is_callers=True)
+
+
 class Attempts:
     """Asks one deployment after the other until one has answered.
 
@@ -47,7 +67,7 @@ class Attempts:
         route: Which of them, in which order.
         choice: What the caller asks.
         owner: Who the caller is.
-        messages: What is sent.
+        prompt: What is sent.
 
     Attributes:
         trace: What was done, and why.
@@ -56,26 +76,29 @@ class Attempts:
     """
 
     def __init__(
-        self, router: Router, route: Route, choice: Choice, owner: str, messages: Sequence[Message]
+        self, router: Router, route: Route, choice: Choice, owner: str, prompt: Prompt
     ) -> None:
         self._router = router
         self._route = route
-        self._budget = choice.budget
+        self._choice = choice
         self._owner = owner
-        self._messages = list(messages)
+        self._prompt = prompt
         self._said = ""
+        self._empty: Deployment | None = None
+        self._has_failed = False
         self.trace = Trace(route.rule)
         self.usage = Usage()
         self.used: Deployment | None = None
 
     async def answer(self) -> AsyncGenerator[Chunk | Others]:
-        """Yield the answer, whoever gives it.
+        """Yield the answer, whoever gives it: nothing if all who were asked have said nothing.
 
         Raises:
-            NobodyError: Nobody does.
+            NobodyError: No deployment answers.
         """
         for deployment in await self._router.routes.ordered(self._route, self._owner):
-            for attempt in range(1 + self._router.config.retries):
+            retries = _either(deployment.retries, self._router.config.retries)
+            for attempt in range(1 + retries):
                 admitted = await self._admit(deployment, is_retry=attempt > 0)
                 if admitted is None:
                     break
@@ -83,15 +106,21 @@ class Attempts:
                     async with aclosing(self._ask(deployment, admitted)) as news:
                         async for each in news:
                             yield each
+                except _EmptyAnswerError:
+                    self._empty = self._empty or deployment
+                    break
                 except FailedCallError as error:
-                    is_last = attempt == self._router.config.retries
+                    self._has_failed = True
+                    is_last = attempt == retries
                     if is_last or not error.is_passing or error.wait:
                         await self._leave(deployment, error)
                         break
                 else:
                     self.used = deployment
                     return
-        raise NobodyError("no deployment of the route has answered")
+        if self._empty is None or self._has_failed:
+            raise NobodyError("no deployment of the route has answered")
+        self.used = self._empty
 
     def metadata(self) -> dict[str, JSON]:
         """Return what the task's metadata says of the call."""
@@ -103,75 +132,89 @@ class Attempts:
         if wait := ledger.cooldown(deployment):
             trace.cool(deployment, wait)
             return None
-        messages = self._to_send()
-        count = self._router.callees[deployment.id].count
-        sent = await asyncio.to_thread(count, messages)
-
-        def fit(rest: Rest) -> Amount | None:
-            return self._worst(deployment, sent, rest)
-
-        reserved = await ledger.reserve(deployment, self._owner, fit)
+        prompt = self._to_send()
+        callee, tariff = self._router.callees[deployment.id], self._router.tariffs[deployment.id]
+        if lack := callee.lacks(prompt):
+            trace.lack(deployment, lack)
+            return None
+        sent = await asyncio.to_thread(callee.count, prompt)
+        if tariff.max_input_tokens is not None and sent > tariff.max_input_tokens:
+            most = f"it takes {tariff.max_input_tokens:,} tokens, and these are {sent:,}"
+            trace.lack(deployment, most)
+            return None
+        worst = self._worst(deployment, sent + deployment.file_tokens(prompt.media))
+        reserved = await ledger.reserve(deployment, self._owner, worst.fit)
         if isinstance(reserved, Refusal):
             if reserved.wait:
                 trace.cool(deployment, reserved.wait)
             else:
-                trace.skip(deployment)
+                trace.skip(deployment, *self._why(reserved, worst))
             return None
-        worst = reserved.amount
-        trace.select(deployment, trace.actual + worst.usd, is_retry=is_retry)
-        return _Admitted(messages, Usage(sent, worst.tokens - sent), reserved)
+        trace.select(deployment, trace.actual + reserved.amount.usd, is_retry=is_retry)
+        cut_by = {"budget": f"the budget of ${self._choice.budget}", "quota": "a quota"}
+        usage = Usage(worst.sent, worst.longest)
+        return _Admitted(prompt, usage, reserved, cut_by.get(worst.by, ""))
 
-    def _worst(self, deployment: Deployment, sent: int, rest: Rest) -> Amount | None:
-        """Return what a call may use at most if its answer is as long as all limits allow."""
-        tariff = self._router.tariffs[deployment.id]
-        longest = tariff.max_tokens
-        if rest.tokens is not None:
-            longest = min(longest, rest.tokens - sent)
-        if rest.usd is not None:
-            longest = min(longest, tariff.affordable_tokens(sent, rest.usd))
-        if self._budget is not None:
-            left = self._budget - self.trace.actual
-            longest = min(longest, tariff.affordable_tokens(sent, left))
-        if longest <= 0:
-            return None
-        worst = Usage(sent, longest)
-        return Amount(requests=1, tokens=worst.total, usd=tariff.cost(worst))
+    def _worst(self, deployment: Deployment, sent: int) -> Worst:
+        tariff, budget = self._router.tariffs[deployment.id], self._choice.budget
+        return Worst(
+            tariff,
+            sent,
+            budget=None if budget is None else budget - self.trace.actual,
+            full=min(tariff.max_tokens, self._choice.max_tokens or tariff.max_tokens),
+            least=1 if deployment.agent else self._router.config.min_tokens,
+        )
 
-    def _to_send(self) -> list[Message]:
+    def _why(self, refusal: Refusal, worst: Worst) -> tuple[str, datetime | None]:
+        """Return which limits have too little left, and when they have more."""
+        if refusal.short:
+            said, resets = zip(*refusal.short, strict=True)
+            return ", ".join(said), max(resets)
+        spent = f", of which ${self.trace.actual:.6f} is spent" if self.trace.actual else ""
+        budget = f"the budget is ${self._choice.budget:g}{spent}"
+        return f"{budget}, and the shortest answer costs ${worst.needed:.6f}", None
+
+    def _to_send(self) -> Prompt:
         if not self._said:
-            return self._messages
-        return [*self._messages, {"role": "assistant", "content": self._said}, _GO_ON]
+            return self._prompt
+        said: Message = {"role": "assistant", "content": self._said}
+        return replace(self._prompt, messages=[*self._prompt.messages, said, _GO_ON])
 
     async def _ask(
         self, deployment: Deployment, admitted: _Admitted
     ) -> AsyncGenerator[Chunk | Others]:
         """Call a deployment, yield what is new of its answer, and pay for it."""
         callee, call = self._router.callees[deployment.id], _Call()
-        joiner = Joiner(self._said)
+        joiner, pace = Joiner(self._said), self._router.pace
+        pace.running[deployment.id] += 1
         try:
-            async with aclosing(callee.call(admitted.messages, admitted.worst.output)) as news:
+            async with aclosing(callee.call(admitted.prompt, admitted.worst.output)) as news:
                 async for each in news:
-                    match each:
-                        case Chunk(text):
-                            if not call.received:
-                                self._router.ledger.note_first_word(deployment, call.seconds)
-                            call.received += text
-                            if new := self._new(joiner.add(text)):
-                                yield new
-                        case Used(usage):
-                            call.told = usage
-                        case Others():
-                            yield each
+                    if isinstance(each, Chunk):
+                        if not call.received:
+                            pace.note(deployment.id, call.seconds)
+                        call.received += each.text
+                        if new := self._new(joiner.add(each.text)):
+                            yield new
+                    elif isinstance(each, Others):
+                        call.others += as_text(each.parts)
+                        yield each
+                    else:
+                        call.note(each)
+            if not call.received and not call.others:
+                raise _EmptyAnswerError(call.finish_reason)
             if new := self._new(joiner.end()):
                 yield new
             call.end = "answered"
-            self.trace.answered(deployment, call.seconds, joiner.how)
+            cut = admitted.worst.output, admitted.cut_by
+            self.trace.answered(deployment, call.seconds, joiner.how, call.finish_reason, cut)
         except FailedCallError as error:
             call.end = "failed"
             logger.warning("deployment %s failed: %s", deployment.id, error.reason)
             self.trace.fail(deployment, error.reason, call.seconds, joiner.how)
             raise
         finally:
+            pace.running[deployment.id] -= 1
             await self._pay(deployment, admitted, call)
 
     def _new(self, text: str) -> Chunk | None:
@@ -200,15 +243,25 @@ class Attempts:
         if call.end == "failed" and not call.received:
             return None
         count = self._router.callees[deployment.id].count
-        said: Message = {"role": "assistant", "content": call.received}
-        made = await asyncio.to_thread(count, [said]) if call.received else 0
+        content = call.received + call.others
+        said: Message = {"role": "assistant", "content": content}
+        made = await asyncio.to_thread(count, Prompt([said])) if content else 0
         return Usage(admitted.worst.input, made)
 
     async def _leave(self, deployment: Deployment, error: FailedCallError) -> None:
         """Leave a deployment alone for a while, unless it failed for what the caller sent."""
+        config = self._router.config
+        seconds = error.wait or _either(deployment.cooldown_seconds, config.cooldown_seconds)
         if not error.is_callers:
-            seconds = error.wait or self._router.config.cooldown_seconds
-            await self._router.ledger.cool(deployment, seconds)
+            self._router.pace.fail(
+                deployment.id, deployment.timeout_seconds or config.timeout_seconds
+            )
+            fails = 0 if error.wait else config.allowed_fails
+            await self._router.ledger.cool(deployment, seconds, fails)
+
+
+def _either(own: T | None, default: T) -> T:
+    return default if own is None else own
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,14 +269,16 @@ class _Admitted:
     """A call that may be made.
 
     Attributes:
-        messages: What is sent.
+        prompt: What is sent.
         worst: The tokens it may use.
         reservation: What is reserved for it.
+        cut_by: What makes its answer shorter than it might be; "" for nothing.
     """
 
-    messages: Sequence[Message]
+    prompt: Prompt
     worst: Usage
     reservation: Reservation
+    cut_by: str
 
 
 @dataclass(slots=True)
@@ -231,16 +286,27 @@ class _Call:
     """A call that is made.
 
     Attributes:
-        received: What has come of its answer.
+        received: What has come of the text of its answer.
+        others: What else has come, as text.
         told: What the provider says that it used.
+        finish_reason: Why the answer ended, in OpenAI's words.
         end: How it has ended; as long as it has not, whoever asked has left.
         begun: When it was made.
     """
 
     received: str = ""
+    others: str = ""
     told: Usage | None = None
+    finish_reason: str = ""
     end: Literal["left", "answered", "failed"] = "left"
     begun: float = field(default_factory=time.monotonic)
+
+    def note(self, news: Used | Ended) -> None:
+        """Note what the provider says of the call."""
+        if isinstance(news, Used):
+            self.told = news.usage
+        else:
+            self.finish_reason = news.reason
 
     @property
     def seconds(self) -> float:

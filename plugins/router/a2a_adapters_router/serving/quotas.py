@@ -92,7 +92,9 @@ class QuotaReport:
     def _with_combos(self, text: str, free: list[Deployment]) -> str:
         names = {name for each in free for name in (each.id, each.model_name)}
         combos = [
-            name for name, route in self._router.config.combos.items() if names.issuperset(route)
+            name
+            for name, combo in self._router.config.combos.items()
+            if names.issuperset(combo.route)
         ]
         return f"{text}\nFree combos: {', '.join(combos)}" if combos else text
 
