@@ -250,11 +250,13 @@ def _misspelt(plugin: object, manager: pluggy.PluginManager) -> str:
     return f"no such hook: {', '.join(unknown)}" if unknown else ""
 
 
-def _extras() -> list[str]:
+def _extras() -> set[str]:
+    """Return the extras that may be named after a framework."""
     try:
-        return metadata.metadata(_DISTRIBUTION).get_all("Provides-Extra") or []
+        extras = metadata.metadata(_DISTRIBUTION).get_all("Provides-Extra") or []
     except metadata.PackageNotFoundError:  # run from a source tree that was never installed
-        return []
+        extras = []
+    return {*extras} - {"all", "examples"}
 
 
 def _sorted(entry_points: Iterable[metadata.EntryPoint]) -> list[metadata.EntryPoint]:

@@ -1,5 +1,6 @@
 """Agno's dialect both ways: an agent served to Agno's clients, and called as one of Agno's servers.
 
+pip install a2a-adapters
 python examples/agno_both_ways.py
 """
 

@@ -1,6 +1,7 @@
 """An AutoGen team whose members are remote A2A agents, one as an agent, one as a tool.
 
-python examples/autogen_calls_remote.py
+    pip install 'a2a-adapters[autogen]' 'autogen-ext<0.8'
+    python examples/autogen_calls_remote.py
 
 The remote agents are two functions, served on this machine; they could be anything that speaks
 A2A, anywhere. A scripted model stands for the one that would decide what to do.

@@ -1,6 +1,7 @@
 """An AutoGen team as an A2A agent: a writer, a critic, and a question to the caller.
 
-python examples/autogen_team_served.py
+    pip install 'a2a-adapters[autogen]' 'autogen-ext<0.8'
+    python examples/autogen_team_served.py
 
 It serves the team, talks to it with the official client of A2A, and checks what it says. The
 models are scripted, so nothing but this file is needed; put your own model client in their place.

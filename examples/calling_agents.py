@@ -1,6 +1,7 @@
 """A chain and a booking agent in other processes, called as everything LangChain has a word for.
 
-python examples/calling_agents.py
+    pip install 'a2a-adapters[langchain]'
+    python examples/calling_agents.py
 
 It needs no network and no model, and ends with an error if an answer is not what it should be.
 """

@@ -1,6 +1,7 @@
 """Remote A2A agents in a crew: as a member, as a tool and as a model.
 
-python examples/crew_calls_remote.py
+    pip install 'a2a-adapters[crewai]'
+    python examples/crew_calls_remote.py
 
 It needs no network: the remote agents run in this process, and the local model is a few rules.
 """

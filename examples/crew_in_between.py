@@ -1,6 +1,7 @@
 """A LangChain program calls a crew, which calls an agent that is a plain function. All by A2A.
 
-python examples/crew_in_between.py
+    pip install 'a2a-adapters[crewai,langchain]'
+    python examples/crew_in_between.py
 
 Each could run on a machine of its own; here they run in this process, without any network. The
 LangChain program sees a chat model, the crew a colleague, and the function a caller.

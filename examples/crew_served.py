@@ -1,6 +1,7 @@
 """A crew as an A2A agent: many callers at once, and a draft that its caller reviews.
 
-python examples/crew_served.py
+    pip install 'a2a-adapters[crewai]'
+    python examples/crew_served.py
 
 It needs no network: the agents' model is a few rules. Put any model of yours in its place.
 """

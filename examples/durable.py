@@ -1,8 +1,9 @@
 """A graph asks a question, its process is killed, and a new process takes the answer.
 
-python examples/durable.py
+    pip install 'a2a-adapters[langgraph-sqlite]'
+    python examples/durable.py
 
-It needs `pip install 'a2a-adapters[langgraph-sqlite]'`, no network and no model, and ends with an
+It needs no network and no model, and ends with an
 error if anything is lost or done twice.
 """
 

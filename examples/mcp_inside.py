@@ -1,5 +1,6 @@
 """A LangGraph agent with the tools of an MCP server, served: opened and closed with the server.
 
+pip install 'a2a-adapters[langchain,mcp]' langchain 'langchain-mcp-adapters<0.4'
 python examples/mcp_inside.py
 """
 

@@ -1,5 +1,6 @@
 """An MCP server as an agent: its tools are skills, and what it asks is asked of the caller.
 
+pip install 'a2a-adapters[mcp]'
 python examples/mcp_server_served.py
 """
 

@@ -1,5 +1,6 @@
 """Agents as tools of an MCP client: over stdio, in a process of their own, and at their own port.
 
+pip install 'a2a-adapters[mcp]'
 python examples/mcp_tools.py
 """
 

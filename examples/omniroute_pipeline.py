@@ -1,6 +1,7 @@
 """A coding pipeline over an OmniRoute gateway: write, review, and sum the cost.
 
-python examples/omniroute_pipeline.py
+    pip install 'a2a-adapters[langchain]'
+    python examples/omniroute_pipeline.py
 
 Two agents, served for OmniRoute's clients, stand for the gateway, so nothing but this file is
 needed. With OMNIROUTE_URL, and OMNIROUTE_API_KEY if it wants one, it uses that gateway instead.

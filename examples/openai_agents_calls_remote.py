@@ -1,5 +1,8 @@
 """An agent of the OpenAI Agents SDK that hands over to one on another server, which asks back.
 
+    pip install 'a2a-adapters[openai-agents]'
+    python examples/openai_agents_calls_remote.py
+
 It needs no key: the first agent's model is a local stand-in that always hands over.
 """
 

@@ -1,5 +1,8 @@
 """An agent of the OpenAI Agents SDK as an A2A agent, which asks before its tool runs.
 
+    pip install 'a2a-adapters[openai-agents]'
+    python examples/openai_agents_served.py
+
 It needs no key: its model is a local stand-in.
 """
 

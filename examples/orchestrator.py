@@ -1,6 +1,7 @@
 """A travel desk: a LangGraph graph of three remote agents as tools and one as a node.
 
-python examples/orchestrator.py [--model]
+    pip install 'a2a-adapters[langchain]' langchain
+    python examples/orchestrator.py [--model]
 
 Every agent runs in a process of its own. Two of them ask the user something in the middle: one as
 a tool, through the model that called it, and one as a node. The model that plans is scripted, so

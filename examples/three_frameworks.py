@@ -1,6 +1,7 @@
 """A LangGraph orchestrator, an AutoGen team and a crew: three processes that speak A2A.
 
-python examples/three_frameworks.py
+    pip install 'a2a-adapters[autogen,crewai,langchain]' 'autogen-ext<0.8'
+    python examples/three_frameworks.py
 
     you  ->  desk (LangGraph)  ->  office (AutoGen)  ->  guide (CrewAI)
 

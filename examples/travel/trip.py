@@ -1,6 +1,7 @@
 """A trip planned by agents of three frameworks, over A2A and over MCP.
 
-python examples/travel/trip.py
+    pip install 'a2a-adapters[langchain,mcp,openai-agents]' 'langchain-mcp-adapters<0.4'
+    python examples/travel/trip.py
 
 The MCP server of the tools, the three agents and the client are processes of their own. No model
 and no network is needed. The script ends with an error if anything is not what it should be.

@@ -1,0 +1,68 @@
+"""The examples run offline and check themselves, with what their README installs."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.processes import UV
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+README = (EXAMPLES / "README.md").read_text()
+LISTED = re.findall(r"^\| \[(.*\.py)\]", README, re.MULTILINE)
+PARTS = {"demo_client.py", "demo_server.py", "travel/tools.py"}
+"""Scripts that other examples start."""
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory):
+    """Install what the README says into a new environment; return its interpreter."""
+    folder = tmp_path_factory.mktemp("examples")
+    python = folder / "bin" / "python"
+    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, folder], check=True)
+    [arguments] = re.findall(r"^\$ pip install (.*)$", README, re.MULTILINE)
+    install = [UV, "pip", "install", "--quiet", "--python", python, "-c", "constraints.txt"]
+    subprocess.run([*install, *shlex.split(arguments)], check=True, cwd=ROOT)
+    return python
+
+
+@pytest.mark.install
+@pytest.mark.model
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("command", [*LISTED, "orchestrator.py --model"])
+def test_an_example_runs_and_checks_itself(python, command, tmp_path):
+    kept = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
+    name, *options = command.split()
+    subprocess.run(
+        [python, EXAMPLES / name, *options],
+        check=True,
+        timeout=280,
+        stdin=subprocess.DEVNULL,
+        env={**kept, "HOME": str(tmp_path)},
+    )
+
+
+def test_the_readme_lists_all_examples():
+    runnable = {
+        str(path.relative_to(EXAMPLES))
+        for path in EXAMPLES.rglob("*.py")
+        if 'if __name__ == "__main__":' in path.read_text()
+    }
+    assert sorted(runnable - PARTS) == LISTED
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_an_example_begins_with_what_it_needs_and_how_it_is_run(name):
+    header = ast.get_docstring(ast.parse((EXAMPLES / name).read_text()))
+    _, commands, *_ = header.split("\n\n")
+    install, run = (line.strip() for line in commands.splitlines())
+    assert re.match(r"pip install '?a2a-adapters", install)
+    assert run.startswith(f"python examples/{name}")
