@@ -99,6 +99,10 @@ def serve(
     allow_unauthenticated: Annotated[
         bool | None, typer.Option(help="Serve other machines too, without asking who they are.")
     ] = None,
+    keep_going: Annotated[
+        bool | None,
+        typer.Option("--keep-going", help="Serve the other agents when one cannot be opened."),
+    ] = None,
     reload: Annotated[
         bool, typer.Option("--reload", help="Start again whenever a file in this folder changes.")
     ] = False,
@@ -143,6 +147,7 @@ def serve(
         "log_format": log_format,
         "dialects": dialect,
         "allow_unauthenticated": allow_unauthenticated,
+        "keep_going": keep_going,
     }
     sources = gather({key: value for key, value in said.items() if value is not None}, config)
     settings = sources.settings()

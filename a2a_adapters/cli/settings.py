@@ -99,6 +99,7 @@ class ServerSettings(Table):
     metrics: bool = False
     card_key: Path | None = None
     log_format: Literal["text", "json"] = "text"
+    keep_going: bool = False
     push: PushTable | None = None
     limits: LimitsTable = Field(default_factory=LimitsTable)
 
@@ -171,6 +172,7 @@ class ServerSettings(Table):
             metrics=self.metrics,
             card_signer=_card_signer(self.card_key) if self.card_key else None,
             log_format=self.log_format,
+            keep_going=self.keep_going,
         )
 
 

@@ -105,7 +105,7 @@ def build_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         use_threads(options.limits.threads)
-        async with opened(target) as ready:
+        async with opened(target, keep_going=options.keep_going) as ready:
             agents, routes = at_once or made(ready)
             let_in(app, agents, routes)
             await agents.start()

@@ -48,19 +48,40 @@ def is_closed(target: object) -> bool:
 
 
 @asynccontextmanager
-async def opened(target: object) -> AsyncGenerator[object]:
+async def opened(target: object, *, keep_going: bool = False) -> AsyncGenerator[object]:
     """Yield what is to be served, opened in the running loop; close it afterwards, within 5 s.
 
+    Args:
+        target: One target, or several by name.
+        keep_going: Whether to leave out, and log, those of several that cannot be opened.
+
     Raises:
-        TargetError: The user's code failed to open it.
+        TargetError: The user's code failed to open it, or all of several.
     """
     async with _Bounded() as stack:
         if not is_closed(target):
             yield target
         elif isinstance(target, Mapping):
-            yield {name: await _open(each, stack) for name, each in target.items()}
+            yield await _open_all(target, stack, keep_going=keep_going)
         else:
             yield await _open(target, stack)
+
+
+async def _open_all(
+    targets: Mapping[str, object], stack: AsyncExitStack, *, keep_going: bool
+) -> Mapping[str, object]:
+    ready: dict[str, object] = {}
+    for name, target in targets.items():
+        try:
+            ready[name] = await _open(target, stack)
+        except TargetError as error:
+            failure = TargetError(f"the agent {name!r} cannot be served: {error}")
+            if not keep_going:
+                raise failure from error
+            logger.error("%s; going on without it", failure)  # noqa: TRY400 - says all
+    if targets and not ready:
+        raise TargetError("none of the agents can be served")
+    return ready
 
 
 class _Bounded(AsyncExitStack):

@@ -79,6 +79,8 @@ class ServerOptions:
         extensions: Extensions that every agent here speaks, besides those of its adapter; their
             URIs are in `AgentRequest.extensions` of callers that activate them.
         log_format: How `serve` writes its log: for people, or a JSON object per line.
+        keep_going: Serves the others of several agents when one cannot be opened, such as an MCP
+            server that does not start. The log names that one.
 
     Raises:
         ConfigurationError: Nobody could ever get the extended card, or a value of
@@ -104,6 +106,7 @@ class ServerOptions:
     card_signer: CardSigner | None = None
     extensions: Sequence[Extension] = ()
     log_format: LogFormat = "text"
+    keep_going: bool = False
 
     def __post_init__(self) -> None:
         if self.extended_description is not None and self.authentication is None:

@@ -37,6 +37,9 @@ Header = Annotated[
         "in A2A_ADAPTERS_HEADER.",
     ),
 ]
+KeepGoing = Annotated[
+    bool, typer.Option("--keep-going", help="Offer the other agents when one cannot be opened.")
+]
 
 
 def command(load: Callable[[Sequence[str]], object]) -> Callable[..., None]:
@@ -53,6 +56,7 @@ def command(load: Callable[[Sequence[str]], object]) -> Callable[..., None]:
         port: Port = 8000,
         by: Tools = By.AGENT,
         header: Header = None,
+        keep_going: KeepGoing = False,
     ) -> None:
         """Offer agents as tools: to the MCP client that starts this, or to all over HTTP."""
         try:
@@ -60,7 +64,7 @@ def command(load: Callable[[Sequence[str]], object]) -> Callable[..., None]:
         except ModuleNotFoundError as error:
             raise MissingExtraError("a2a-adapters mcp", "mcp") from error
         lines = header or os.environ.get("A2A_ADAPTERS_HEADER", "").splitlines()
-        offered = running.Offered(agents, lines, load)
+        offered = running.Offered(agents, lines, load, keep_going=keep_going)
         if http:
             running.over_http(offered, host, port, by.value)
         else:
@@ -74,6 +78,7 @@ def command(load: Callable[[Sequence[str]], object]) -> Callable[..., None]:
         "port": Port,
         "by": Tools,
         "header": Header,
+        "keep_going": KeepGoing,
         "return": None,
     }
     return mcp

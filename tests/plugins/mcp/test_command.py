@@ -38,6 +38,21 @@ async def test_several_agents_and_a_question():
         )
 
 
+async def test_agents_without_names_have_those_of_their_attributes():
+    words = [f"{AGENTS}:shout", f"{AGENTS}:weather", f"{AGENTS}:shout"]
+    async with over_stdio(*words) as session:
+        tools = {tool.name for tool in (await session.list_tools()).tools}
+    assert tools == {"shout", "weather", "shout-2"}
+
+
+async def test_an_agent_that_cannot_be_had_is_left_out():
+    words = ["http://127.0.0.1:9", f"{AGENTS}:shout", "broken=mcp:no-such-command-here"]
+    async with over_stdio(*words, "--keep-going") as session:
+        assert [tool.name for tool in (await session.list_tools()).tools] == ["shout"]
+    ended = run(*words[1:])
+    assert "'broken'" in ended.stderr
+
+
 FORGED = "x\n2026-01-01 INFO forged\x1b]52;c;eHh4\x07\u202e"
 
 
@@ -164,7 +179,6 @@ def run(*arguments):
     [
         (["no_such_module:agent"], "there is no module"),
         (["http://127.0.0.1:9"], "cannot be reached"),
-        ([f"{AGENTS}:shout", f"{AGENTS}:book"], "needs a name"),
         ([f"a={AGENTS}:shout", f"a={AGENTS}:book"], "two agents named 'a'"),
         (["http://127.0.0.1:9", "--header", "nonsense"], "of the form"),
     ],

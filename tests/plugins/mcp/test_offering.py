@@ -97,6 +97,47 @@ async def test_files_come_and_go():
     )
 
 
+@pytest.mark.parametrize("media_type", ["text/markdown", "application/json", "image/svg+xml"])
+async def test_a_text_file_is_text_with_its_name(media_type):
+    sent = {
+        "name": "a plan.md",
+        "media_type": media_type,
+        "base64": b64encode("ö".encode()).decode(),
+    }
+    result = await call("draw", {"message": "go", "files": [sent]})
+    file = result.content[1].resource
+    assert (file.text, file.mimeType) == ("ö", media_type)
+    assert str(file.uri).endswith("/a%20plan.md")
+
+
+async def test_a_file_that_is_not_the_text_it_says_is_a_blob():
+    sent = {"name": "a.txt", "media_type": "text/plain", "base64": b64encode(b"\xff").decode()}
+    result = await call("draw", {"message": "go", "files": [sent]})
+    assert b64decode(result.content[1].resource.blob) == b"\xff"
+
+
+def cities(text: str) -> list[agents.Weather]:
+    return [agents.Weather(city=text, degrees=1)]
+
+
+def maybe(text: str) -> agents.Weather | InputRequired:
+    return InputRequired("which city?")
+
+
+async def test_a_typed_result_has_an_output_schema():
+    typed = {"weather": agents.weather, "cities": cities, "shout": agents.shout, "maybe": maybe}
+    async with offered(target=typed) as url, over_http(url) as session:
+        tools = {tool.name: tool for tool in (await session.list_tools()).tools}
+        weather = await session.call_tool("weather", {"message": "Oslo"})
+        oslo = await session.call_tool("cities", {"message": "Oslo"})
+        asked = await session.call_tool("maybe", {"message": "Oslo"})
+    assert set(tools["weather"].outputSchema["properties"]) == {"city", "degrees"}
+    assert weather.structuredContent == {"city": "Oslo", "degrees": 21}
+    assert oslo.structuredContent == {"data": [[{"city": "Oslo", "degrees": 1}]]}
+    assert tools["shout"].outputSchema is None
+    assert "which city?" in text_of(asked)
+
+
 async def test_progress_is_told():
     told = []
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sys
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 from a2a_adapters_mcp import McpServer
@@ -21,13 +23,17 @@ from a2a_adapters import (
     RemoteOptions,
     RemoteRefusedError,
     RemoteTaskError,
+    ServerOptions,
     TargetError,
     build_app,
 )
 from a2a_adapters.testing import running
-from tests.plugins.mcp.support import SERVER, http_server, until_gone
+from tests.plugins.mcp import agents
+from tests.plugins.mcp.support import SERVER, http_server, offered, until_gone
 from tests.processes import PATIENCE, started
 from tests.warm import warm
+
+SMALL = ["-I", "-S", str(Path(__file__).with_name("small_server.py")), "echo"]
 
 pytestmark = pytest.mark.timeout(5 * 60)
 
@@ -79,6 +85,15 @@ async def test_tools_are_skills_and_results_have_their_types(target):
         events = [event async for event in agent.stream(call("steps", count=2))]
         told = [event.text for event in events if isinstance(event, Progress)]
         assert (events[-1].text, told) == ("done", ["step 1", "step 2"])
+
+
+async def test_files_keep_their_names_on_their_way_through_both_bridges():
+    names = {"a plan.md": "text/markdown", "a.png": "image/png", "a.bin": "application/x"}
+    sent = [{"name": n, "media_type": kind, "base64": "YWJj"} for n, kind in names.items()]
+    async with offered(target=agents.draw) as url, served(McpServer(f"{url}/mcp")) as agent:
+        reply = await agent.send(call("draw", message="go", files=sent))
+    found = [file for file in reply.files if file.content == b"abc"]
+    assert {file.filename: file.media_type for file in found} == names
 
 
 @pytest.mark.parametrize(
@@ -298,6 +313,37 @@ async def test_a_server_that_cannot_be_started_is_said_at_once(server):
     with pytest.raises(TargetError, match="MCP server"):
         async with McpServerOpened(McpServer(server)):
             pass
+
+
+@pytest.mark.parametrize("keep_going", [False, True])
+async def test_of_several_the_one_that_cannot_be_started_is_named(keep_going, caplog):
+    targets = {"box": stdio(), "broken": McpServer("no-such-command-here")}
+    app = build_app(targets, options=ServerOptions(keep_going=keep_going))
+    failure = "'broken'.*no-such-command-here"
+    if not keep_going:
+        with pytest.raises(TargetError, match=failure):
+            async with app.router.lifespan_context(app):
+                pass
+        return
+    async with running(app) as url, RemoteAgent(f"{url}/agents/box") as agent:
+        assert (await agent.send(call("add", a=1, b=1))).data == [{"result": 2}]
+    [logged] = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert re.search(failure, logged.getMessage())
+
+
+async def test_nothing_is_served_if_nothing_can_be_started():
+    options = ServerOptions(keep_going=True)
+    app = build_app({"broken": McpServer("no-such-command-here")}, options=options)
+    with pytest.raises(TargetError, match="none of the agents"):
+        async with app.router.lifespan_context(app):
+            pass
+
+
+@pytest.mark.parametrize("shared", [False, True])
+async def test_a_server_that_starts_slowly_had_better_be_shared(shared, caplog):
+    slow = f"import os, time; time.sleep(1); os.execv({sys.executable!r}, {['python', *SMALL]!r})"
+    async with served(McpServer([sys.executable, "-c", slow], shared=shared)):
+        assert ("shared=True" in caplog.text) is not shared
 
 
 async def test_a_server_that_says_nothing_is_not_waited_for():

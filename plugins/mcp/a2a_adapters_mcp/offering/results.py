@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from mcp.types import CallToolResult
 
@@ -14,10 +16,19 @@ from a2a_adapters.dialects import one_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from a2a_adapters import AgentReply
+    from a2a_adapters import AgentDescription, AgentReply
 
 _SCHEMA = "json_schema"
 """Key in the metadata of received data."""
+
+_FILENAME = "a2a-adapters/filename"
+"""Key in the metadata of files."""
+
+_TEXT_TYPE = re.compile(
+    r"text/|application/(json|xml|yaml|toml|sql|javascript)\b|[\w.-]+/[\w.-]+\+(json|xml|yaml)\b",
+    re.IGNORECASE,
+)
+"""Media types whose files are text."""
 
 _ENDED_BADLY = {"failed", "rejected", "canceled"}
 _ASK_AGAIN = (
@@ -28,11 +39,15 @@ _GO_ON = "To go on with this conversation, pass context_id {!r}."
 _FOR_MODELS = {"annotations": {"audience": ["assistant"]}}
 
 
-def to_result(reply: AgentReply, *, tells_conversation: bool = False) -> CallToolResult:
+def to_result(
+    reply: AgentReply, *, is_typed: bool = False, tells_conversation: bool = False
+) -> CallToolResult:
     """Return an answer as MCP has it: text, files, and data as structured content.
 
     Args:
         reply: The answer.
+        is_typed: Whether the tool has an output schema. Its questions are errors then, as they
+            do not match it.
         tells_conversation: Whether the model is told how to go on with it, where there are no
             sessions that it could be of.
     """
@@ -57,11 +72,33 @@ def to_result(reply: AgentReply, *, tells_conversation: bool = False) -> CallToo
     return CallToolResult.model_validate(
         {
             "content": content,
-            "isError": reply.state in _ENDED_BADLY,
+            "isError": reply.state in _ENDED_BADLY or (is_typed and reply.is_question),
             "_meta": _about(reply, parts),
             **({} if structured is None else {"structuredContent": structured}),
         }
     )
+
+
+def output_schema(about: AgentDescription, skill_id: str | None = None) -> dict[str, Any] | None:
+    """Return the JSON schema of the structured content of a tool, None if it is not known.
+
+    The data of the agent's only skill, or of the one named, is described by its own schema.
+    """
+    skills = [skill for skill in about.skills if skill_id in (None, skill.id)]
+    schema = dict(skills[0].output_schema or {}) if len(skills) == 1 else {}
+    match schema.get("type"):
+        case "object":
+            return schema
+        case str():
+            definitions = {"$defs": schema.pop("$defs")} if "$defs" in schema else {}
+            data = {"type": "array", "items": schema}
+            return {
+                "type": "object",
+                "properties": {"data": data},
+                "required": ["data"],
+                **definitions,
+            }
+    return None
 
 
 def error(text: str) -> CallToolResult:
@@ -99,18 +136,32 @@ def _block(part: Part, task_id: str, number: int) -> dict[str, Any]:
         case File(url=str(url)):
             name = part.filename or url.rpartition("/")[2] or "file"
             return {"type": "resource_link", "uri": url, "name": name, **_media_type(part)}
-        case File(content=content):
-            return _file(part, b64encode(content or b"").decode(), task_id, number)
+        case File():
+            return _file(part, task_id, number)
 
 
-def _file(part: File, encoded: str, task_id: str, number: int) -> dict[str, Any]:
+def _file(part: File, task_id: str, number: int) -> dict[str, Any]:
+    content = part.content or b""
+    about = {"_meta": {_FILENAME: part.filename}} if part.filename else {}
     kind = part.media_type.partition("/")[0]
-    if kind in {"image", "audio"}:
-        return {"type": kind, "data": encoded, "mimeType": part.media_type}
-    uri = f"a2a://tasks/{task_id or 'none'}/{number}"
-    resource = {"uri": uri, "blob": encoded, **_media_type(part)}
-    about = {"_meta": {"a2a-adapters/filename": part.filename}} if part.filename else {}
-    return {"type": "resource", "resource": resource, **about}
+    text = _text_in(part)
+    if kind in {"image", "audio"} and text is None:
+        encoded = b64encode(content).decode()
+        return {"type": kind, "data": encoded, "mimeType": part.media_type, **about}
+    name = f"/{quote(part.filename, safe='')}" if part.filename else ""
+    body = {"blob": b64encode(content).decode()} if text is None else {"text": text}
+    uri = f"a2a://tasks/{task_id or 'none'}/{number}{name}"
+    return {"type": "resource", "resource": {"uri": uri, **body, **_media_type(part)}, **about}
+
+
+def _text_in(part: File) -> str | None:
+    """Return the content of a text file; None of any other file."""
+    if not _TEXT_TYPE.match(part.media_type):
+        return None
+    try:
+        return (part.content or b"").decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _media_type(part: File) -> dict[str, str]:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from a2a_adapters import ConfigurationError, HeadersAuth, RemoteAgent, RemoteOptions, serve
+from a2a_adapters import (
+    ConfigurationError,
+    HeadersAuth,
+    RemoteAgent,
+    RemoteAgentError,
+    RemoteOptions,
+    ServerOptions,
+    serve,
+)
 from a2a_adapters_mcp.offering.offer import McpTools
 from a2a_adapters_mcp.offering.remote import opener
 from a2a_adapters_mcp.offering.stdio import answer_stdio, take_stdout
@@ -17,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from a2a_adapters_mcp.offering.tools import By
+
+logger = logging.getLogger(__name__)
 
 _URL = re.compile(r"(?:([\w.~-]+)=)?(https?://.+)")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._~-]+")
@@ -30,6 +41,7 @@ class Offered:
         words: URLs of agents and targets, each with a name before it or without.
         headers: What a remote agent is sent, as in `X-API-Key: secret`.
         load: Makes targets of words.
+        keep_going: Whether to leave out, and log, those of several that cannot be opened.
     """
 
     def __init__(
@@ -37,9 +49,12 @@ class Offered:
         words: Sequence[str],
         headers: Sequence[str],
         load: Callable[[Sequence[str]], object],
+        *,
+        keep_going: bool = False,
     ) -> None:
         self._words = words
         self._load = load
+        self.options = ServerOptions(keep_going=keep_going)
         remote = [word for word in words if _URL.fullmatch(word)]
         self._auth = HeadersAuth(_headers(headers)) if headers else None
         if self._auth and len(remote) != 1:
@@ -63,18 +78,28 @@ class Offered:
     def _all(self) -> Mapping[str, object]:
         targets: dict[str, object] = {}
         for word in self._words:
-            if found := _URL.fullmatch(word):
-                agent = self._remote(found[2])
-                name = found[1] or _free(_as_name(agent.describe_sync().name), targets)
-                added: object = {name: opener(agent)}
-            else:
-                added = self._load([word])
-            if not isinstance(added, dict):
-                raise ConfigurationError(f"{word!r} needs a name, as in poet={word}")
+            try:
+                added = self._named(word, targets)
+            except RemoteAgentError as error:
+                if not self.options.keep_going:
+                    raise
+                logger.error("%s; going on without it", error)  # noqa: TRY400 - says all
+                continue
             if taken := targets.keys() & added.keys():
                 raise ConfigurationError(f"there are two agents named {min(taken)!r}")
             targets |= added
         return targets
+
+    def _named(self, word: str, taken: Mapping[str, object]) -> dict[str, object]:
+        """Return what a word stands for, by the name it has there or by one of its own."""
+        if found := _URL.fullmatch(word):
+            agent = self._remote(found[2])
+            name = found[1] or _free(_as_name(agent.describe_sync().name), taken)
+            return {name: opener(agent)}
+        loaded = self._load([word])
+        if isinstance(loaded, dict):
+            return loaded
+        return {_free(_as_name(word.rpartition(":")[2]), taken): loaded}
 
     def _remote(self, url: str) -> RemoteAgent:
         return RemoteAgent(url, auth=self._auth, options=RemoteOptions(progress=True))
@@ -86,7 +111,13 @@ def over_http(offered: Offered, host: str, port: int, by: By) -> None:
     Raises:
         A2AAdaptersError: It cannot be served.
     """
-    serve(offered.target(), host=host, port=port, dialects=[McpTools(by)])
+    serve(
+        offered.target(),
+        host=host,
+        port=port,
+        options=offered.options,
+        dialects=[McpTools(by)],
+    )
 
 
 def over_stdio(offered: Offered, by: By) -> None:
@@ -97,7 +128,7 @@ def over_stdio(offered: Offered, by: By) -> None:
     """
     output = take_stdout()
     with suppress(KeyboardInterrupt):
-        asyncio.run(answer_stdio(offered.target(), output, by))
+        asyncio.run(answer_stdio(offered.target(), output, by, offered.options))
     os._exit(0)  # a thread may still wait for the client's next line
 
 

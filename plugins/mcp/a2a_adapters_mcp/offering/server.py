@@ -79,7 +79,8 @@ class ToolServer:
         if found is None:
             return error(f"there is no tool {name!r:.100}")
         try:
-            return to_result(await self._call(found, ToolArguments.read(arguments)))
+            reply = await self._call(found, ToolArguments.read(arguments))
+            return to_result(reply, is_typed=found.is_typed)
         except DeclinedError:
             return error("the agent asked something that the user did not answer")
         except InvalidInputError as failure:

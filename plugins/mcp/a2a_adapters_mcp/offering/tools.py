@@ -9,6 +9,7 @@ from mcp.types import Tool
 
 from a2a_adapters import ToolDescription
 from a2a_adapters_mcp.offering.arguments import input_schema
+from a2a_adapters_mcp.offering.results import output_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,6 +40,11 @@ class AgentTool:
     skill: str | None
 
     @property
+    def is_typed(self) -> bool:
+        """Whether results have a schema."""
+        return self.tool.outputSchema is not None
+
+    @property
     def metadata(self) -> Mapping[str, str]:
         """What a message's metadata says of the tool."""
         return {_SKILL: self.skill} if self.skill else {}
@@ -55,6 +61,7 @@ def agent_tools(agents: Mapping[str, DialectAgent], by: By) -> dict[str, AgentTo
                     "name": name,
                     "description": about.description,
                     "inputSchema": input_schema(agent.about, about.skill_id),
+                    "outputSchema": output_schema(agent.about, about.skill_id),
                 }
             )
             tools[name] = AgentTool(tool, agent_id, agent, about.skill_id)

@@ -6,6 +6,7 @@ import json
 from base64 import b64decode
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from a2a_adapters import Data, File, Output, Part, Rejected, Text, TextDelta
 from a2a_adapters_mcp.serving.shown import text_of
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult, Tool
 
     from a2a_adapters import AgentEvent
+
+_FILENAME = "a2a-adapters/filename"
+"""Key in the metadata of files from agents that are offered as tools."""
 
 _WRAPPED = "result"
 """The key under which the SDK's servers put results that are no objects."""
@@ -63,11 +67,13 @@ def _repeats(text: str, structured: Mapping[str, Any]) -> bool:
 
 
 def _part(block: Mapping[str, Any]) -> Part:
+    name = block.get("_meta", {}).get(_FILENAME, "")
     match block:
         case {"type": "image" | "audio", "data": str(data)}:
-            return File(content=b64decode(data), media_type=block.get("mimeType", ""))
+            kind = block.get("mimeType", "")
+            return File(content=b64decode(data), media_type=kind, filename=str(name))
         case {"type": "resource", "resource": dict(resource)}:
-            return _file(resource)
+            return _file(resource, str(name))
         case {"type": "resource_link", "uri": str(uri), "name": str(name)} if uri.startswith(
             ("https://", "http://")
         ):
@@ -78,10 +84,10 @@ def _part(block: Mapping[str, Any]) -> Part:
             return Text(json.dumps(block))
 
 
-def _file(resource: Mapping[str, Any]) -> File:
+def _file(resource: Mapping[str, Any], name: str) -> File:
     content = resource.get("text", "").encode() or b64decode(resource.get("blob", ""))
     return File(
         content=content,
         media_type=resource.get("mimeType", ""),
-        filename=resource["uri"].rpartition("/")[2],
+        filename=name or unquote(resource["uri"].rpartition("/")[2]),
     )

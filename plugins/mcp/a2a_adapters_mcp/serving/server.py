@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import shlex
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import httpx
 from mcp import StdioServerParameters
@@ -15,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from a2a_adapters import ConfigurationError, RemoteOptions
 from a2a_adapters.dialects import HttpClients, agent_url, quote
 from a2a_adapters_mcp.serving.adapter import McpAdapter
-from a2a_adapters_mcp.serving.connection import Connection
+from a2a_adapters_mcp.serving.connection import Connection, ServerGoneError
 from a2a_adapters_mcp.serving.pool import Connections, PerConversation, Shared
 from a2a_adapters_mcp.serving.shown import ABOUT_LENGTH, usable
 
@@ -32,6 +35,14 @@ _SILENT_SECONDS = 3_600.0
 """How long a server may be silent: most send heartbeats, but a tool may work for long."""
 
 _RETRIES = 2
+
+_SLOW_SECONDS = 1.0
+_SLOW = (
+    "the MCP server %s takes %.1f s to start, once for each conversation; if it keeps nothing "
+    "of a session, start it once for all callers with McpServer(..., shared=True)"
+)
+
+logger = logging.getLogger(__name__)
 
 
 class McpServer:
@@ -99,11 +110,21 @@ class McpServer:
             if self._shared
             else PerConversation(self._connection, self._limit, self._idle_seconds)
         )
+        started = time.monotonic()
         try:
             first = await pool.first()
+        except ServerGoneError as error:
+            await self.__aexit__()
+            raise ServerGoneError(f"{error} ({self._shown})") from error
         except BaseException:
             await self.__aexit__()
             raise
+        if (
+            self._command
+            and not self._shared
+            and (took := time.monotonic() - started) > _SLOW_SECONDS
+        ):
+            logger.warning(_SLOW, first.name, took)
         name = self._name or first.name
         about = self._description or first.instructions or f"The tools of the MCP server {name}."
         return McpAdapter(pool, usable(first.tools), name, quote(about, ABOUT_LENGTH))
@@ -112,6 +133,14 @@ class McpServer:
         if self._pool is not None:
             await self._pool.aclose()
         await self._clients.aclose()
+
+    @property
+    def _shown(self) -> str:
+        """The server as the log names it: without credentials, arguments or a query."""
+        if self._command is not None:
+            return f"the command {self._command.command}"
+        parts = urlsplit(str(self._url))
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
     def _connection(self) -> Connection:
         return Connection(

@@ -144,7 +144,7 @@ class Methods:
                     "inputRequests": requests,
                     "requestState": state,
                 }
-        return _wire(to_result(reply, tells_conversation=True))
+        return _wire(to_result(reply, is_typed=tool.is_typed, tells_conversation=True))
 
     async def _answered(
         self, asked: Envelope, tool: AgentTool, context: ServerCallContext, work: Work
