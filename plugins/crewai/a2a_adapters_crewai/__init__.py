@@ -9,17 +9,18 @@
 The other way round, `A2ALLM`, `A2ATool` and `A2AAgent` are remote agents as the model, a tool or a
 member of a crew.
 
-crewai itself replaces signal handlers and reports to its makers as soon as it is imported.
-`quiet()`, called before that, keeps it from doing so; `a2a-adapters serve` does this by itself.
+crewai itself replaces signal handlers and reports to its makers as soon as it is imported. It does
+not if a name of this package, such as `adapt`, is imported before it; `quiet()` ensures the same
+without importing it, and `a2a-adapters serve` calls that.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from a2a_adapters import hookimpl, lazy_names
-from a2a_adapters_crewai.serving.process import prepare, quiet
+from a2a_adapters_crewai.serving.process import prepare, quiet, switch_off
 
 if TYPE_CHECKING:
     from a2a_adapters import Adapter, RemoteAgent
@@ -48,7 +49,7 @@ __all__ = [
 _FRAMEWORK = "crewai"
 
 # Importing these imports crewai, which takes several seconds: loaded on first use.
-__getattr__ = lazy_names(
+_load = lazy_names(
     __name__,
     {
         "A2AAgent": "calling.agent",
@@ -65,11 +66,18 @@ __getattr__ = lazy_names(
 )
 
 
+def __getattr__(name: str) -> Any:
+    """Import a public name, and crewai quietly if nobody has imported it."""
+    if name in __all__ and _FRAMEWORK not in sys.modules:
+        switch_off()
+    return _load(name)
+
+
 @hookimpl
 def a2a_adapt(target: object) -> Adapter | None:
     """Wrap a crew, a flow, an agent, a class of one, or a function that makes one."""
     # They can only exist if crewai is imported already.
-    if "crewai" not in sys.modules:
+    if _FRAMEWORK not in sys.modules:
         return None
     from a2a_adapters_crewai.serving.adapt import adapt_if_ours  # noqa: PLC0415
 

@@ -37,7 +37,7 @@ socket.getaddrinfo = refuse
 import a2a_adapters_crewai
 assert "crewai" not in sys.modules, "importing the plugin imported crewai"
 assert a2a_adapters_crewai.a2a_adapt(print) is None
-a2a_adapters_crewai.quiet()
+{IMPORT}
 from app import crew
 from a2a_adapters import AgentRequest, Text, installed_plugins
 from a2a.types import Message
@@ -94,8 +94,16 @@ def card(target, clean):
     return python("-m", "a2a_adapters", "card", target, **clean)
 
 
-def test_a_quiet_process_keeps_its_signals_and_calls_nobody(clean):
-    done = python("-W", "ignore", "-c", QUIET, **clean)
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "a2a_adapters_crewai.quiet()",
+        "from a2a_adapters_crewai import quiet, adapt; quiet()",
+        "from a2a_adapters_crewai import adapt",
+    ],
+)
+def test_a_quiet_process_keeps_its_signals_and_calls_nobody(lines, clean):
+    done = python("-W", "ignore", "-c", QUIET.replace("{IMPORT}", lines), **clean)
     assert done.stdout.startswith("hello\n"), done.stderr
     assert done.returncode == 0, done.stderr
 

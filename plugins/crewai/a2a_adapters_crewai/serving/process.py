@@ -29,23 +29,23 @@ logger = logging.getLogger(__name__)
 def quiet() -> None:
     """Keep crewai's telemetry, tracing and signal handlers out of this process.
 
-    Call it before anything imports crewai. It sets environment variables of crewai, except
-    those that are set already.
+    It sets environment variables of crewai, except those that are set already. Call it before
+    anything else imports crewai; what this package imports is quiet by itself.
 
     Raises:
-        ConfigurationError: crewai is imported already, so it is too late; or crewai could not
+        ConfigurationError: crewai was imported before, so it is too late; or crewai could not
             start because HOME cannot be written to.
     """
     if "crewai" in sys.modules and any(name not in os.environ for name in _SWITCHES):
         raise ConfigurationError("quiet() must be called before crewai is imported")
-    _switch_off()
+    switch_off()
     if problem := _problem_with_home():
         raise ConfigurationError(problem)
 
 
 def prepare() -> None:
     """Do the same for a process that may or may not use crewai."""
-    _switch_off()
+    switch_off()
     if find_spec("crewai") and (problem := _problem_with_home()):
         logger.warning(problem)
 
@@ -59,7 +59,8 @@ def tracing_of(target: Any) -> bool | None:
     return False if is_unset else cast("bool | None", target.tracing)
 
 
-def _switch_off() -> None:
+def switch_off() -> None:
+    """Set crewai's environment variables, except those that are set already."""
     for name, value in _SWITCHES.items():
         os.environ.setdefault(name, value)
 
