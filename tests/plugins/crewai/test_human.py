@@ -1,14 +1,17 @@
-"""Tasks with `human_input`: the caller reviews the draft."""
+"""Tasks with `human_input` and flows with `human_feedback`: the caller reviews the draft."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 from a2a.types import CancelTaskRequest, SubscribeToTaskRequest, TaskState
 from a2a_adapters_crewai import adapt
 from crewai import Crew, Process
+from crewai.flow import Flow, human_feedback, listen, start
+from crewai.flow.persistence import SQLiteFlowPersistence
 
 from a2a_adapters import Data, InputRequired, Limits, ServerOptions, build_app
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
@@ -16,6 +19,7 @@ from tests.plugins.crewai.support import (
     Scripted,
     agent,
     answer,
+    ask,
     crew,
     gates,
     question,
@@ -147,3 +151,73 @@ async def test_a_manager_can_have_its_work_reviewed():
     async with aclosing(adapt(target).stream(request("cats"))) as events:
         assert isinstance(await question(events), InputRequired)
         assert answer([await events.asend(request("ok"))]) == "managed"
+
+
+def fail(_prompt):
+    raise ConnectionError("no model")
+
+
+class Routed(Flow):
+    """Drafts a text, and publishes or improves it."""
+
+    suppress_flow_events: bool = True
+
+    @start()
+    @human_feedback("Publish?", emit=["approved", "needs_work"], llm=Scripted(fail))
+    def draft(self):
+        return "a draft"
+
+    @listen("approved")
+    def publish(self, review):
+        return f"published: {review.feedback}"
+
+    @listen("needs_work")
+    def improve(self, review):
+        return f"improved: {review.feedback}"
+
+
+@pytest.fixture(params=[False, True], ids=["memory", "stored"])
+def is_stored(request):
+    return request.param
+
+
+@pytest.fixture
+def replying(is_stored, tmp_path):
+    """Return what runs a flow and answers its questions; it returns these and the last event."""
+    store = SQLiteFlowPersistence(str(tmp_path / "flows.db")) if is_stored else None
+    adapter = adapt(lambda: Routed(persistence=store))
+
+    async def reply(*texts):
+        async with aclosing(adapter.stream(request("cats"))) as events:
+            heard = [await question(events)]
+            if not heard[0].durable:
+                return heard + [await events.asend(request(text)) for text in texts]
+        for text in texts:
+            known = {"resuming": True, "resume_metadata": heard[-1].metadata}
+            heard.append((await ask(adapter, text, **known))[0])
+        return heard
+
+    return reply
+
+
+@pytest.mark.parametrize(
+    ("said", "result"),
+    [
+        ("approved", "published: approved"),
+        ("Approved!", "published: Approved!"),
+        ("needs work.", "improved: needs work."),
+    ],
+)
+async def test_an_outcome_in_its_own_words_needs_no_model(replying, said, result):
+    asked, done = await replying(said)
+    assert asked.prompt == (
+        "Publish?\n\na draft\n\nReply with approved or needs_work, or in your own words."
+    )
+    assert answer([done]) == result
+
+
+async def test_a_model_that_fails_leaves_the_question_open(replying):
+    asked, again, done = await replying("well, more or less", "approved")
+    hint = "The answer was not understood. Reply with approved or needs_work."
+    assert again == replace(asked, prompt=f"{hint}\n\n{asked.prompt}")
+    assert answer([done]) == "published: approved"

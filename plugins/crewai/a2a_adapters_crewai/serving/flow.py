@@ -33,7 +33,11 @@ from a2a_adapters_crewai.serving.inputs import flow_inputs
 from a2a_adapters_crewai.serving.options import Options
 from a2a_adapters_crewai.serving.persistence import ServerPersistence, has_own_store
 from a2a_adapters_crewai.serving.process import tracing_of
-from a2a_adapters_crewai.serving.questions import feedback_question
+from a2a_adapters_crewai.serving.questions import (
+    StillPending,
+    classify_feedback,
+    feedback_question,
+)
 from a2a_adapters_crewai.serving.results import task_output, value_output
 from a2a_adapters_crewai.serving.run import Run
 from a2a_adapters_crewai.serving.source import refuse_blocking_questions
@@ -151,7 +155,12 @@ class FlowAdapter(InputsAdapter):
             store = self._store(made)
             flow = type(made).from_pending(flow_id, store, **settings)
             self._settle(flow, run)
-            return await flow.resume_async(as_text(request.parts).strip())
+            if (context := flow.pending_feedback) is not None:
+                run.feedback[context.method_name] = context
+            try:
+                return await flow.resume_async(as_text(request.parts).strip())
+            except StillPending as pending:
+                return pending
 
         return _unless(partial(self._no_longer_asks, flow_id), self._run(request, resume))
 
@@ -189,6 +198,7 @@ class FlowAdapter(InputsAdapter):
             flow._instance_persistence = True  # noqa: SLF001 - as if it were made with it
         if self._is_durable:
             run.durable_flow = flow
+        classify_feedback(flow, run)
 
     def _check(self, inputs: dict[str, Any]) -> None:
         """Refuse what the flow's state would not take."""
@@ -224,7 +234,7 @@ async def _unless(refuse: Callable[[], Awaitable[Rejected | None]], events: Even
 
 
 def _durable_question(pending: HumanFeedbackPending, news: News) -> InputRequired:
-    question = feedback_question(pending.context)
+    question = feedback_question(pending.context, is_repeated=isinstance(pending, StillPending))
     metadata: dict[str, JSON] = {_FLOW_ID: pending.context.flow_id, _USAGE: news.total()}
     return replace(question, metadata=metadata, durable=True)
 

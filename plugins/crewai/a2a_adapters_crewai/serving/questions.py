@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import logging
 import re
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from crewai.core.providers.human_input import SyncHumanInputProvider, set_provid
 from crewai.flow.async_feedback.providers import ConsoleProvider
 from crewai.flow.async_feedback.types import HumanFeedbackPending, PendingFeedbackContext
 from crewai.flow.flow_config import flow_config
+from crewai.flow.human_feedback import HumanFeedbackResult
 
 from a2a_adapters import (
     AgentRequest,
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
     from a2a_adapters_crewai.serving.run import Run
 
+logger = logging.getLogger(__name__)
+
 _ACCEPTING = {"", "accept", "accepted", "approve", "approved", "lgtm", "ok", "okay", "y", "yes"}
 _HOW_TO_ANSWER = 'Reply "ok" to accept this, or say what to change.'
 
@@ -42,13 +46,26 @@ def install(run: Run) -> None:
     _replace_console()
 
 
-def feedback_question(context: PendingFeedbackContext) -> InputRequired:
-    """Return what a flow's `@human_feedback` asks; its output is the draft."""
+def feedback_question(
+    context: PendingFeedbackContext, *, is_repeated: bool = False
+) -> InputRequired:
+    """Return what a flow's `@human_feedback` asks; its output is the draft.
+
+    Args:
+        context: What crewai asks.
+        is_repeated: Whether the last answer was not understood.
+    """
     draft = getattr(context.method_output, "raw", context.method_output)
     draft = without_reasoning(draft) if isinstance(draft, str) else draft
     text = draft if isinstance(draft, str) else as_text([Data(as_json(draft))])
     news = {"method": context.method_name, "draft": as_json(draft), "outcomes": context.emit}
-    return InputRequired(f"{context.message}\n\n{text}", (Data(news),))
+    lines = [context.message, text]
+    if context.emit:
+        outcomes = " or ".join(context.emit)
+        lines.append(f"Reply with {outcomes}, or in your own words.")
+        if is_repeated:
+            lines.insert(0, f"The answer was not understood. Reply with {outcomes}.")
+    return InputRequired("\n\n".join(lines), (Data(news),))
 
 
 class Reviewer(SyncHumanInputProvider):
@@ -109,6 +126,7 @@ class Caller:
         run = current_run.get()
         if run is None:
             return ConsoleProvider().request_feedback(context, flow)
+        run.feedback[context.method_name] = context
         if run.durable_flow is flow:
             raise HumanFeedbackPending(context=context)
         return _answer_of(run, feedback_question(context))
@@ -125,6 +143,58 @@ class Caller:
             return None
         parts: Sequence[Part] = (Data(as_json(metadata)),) if metadata else ()
         return as_text(run.ask_in_thread(InputRequired(message, parts)).parts).strip()
+
+
+class StillPending(HumanFeedbackPending):
+    """The feedback for a stored flow could not be classified; the flow stays as it is stored."""
+
+
+def classify_feedback(flow: Flow[Any], run: Run) -> None:
+    """Let feedback that is an outcome need no model, and ask again if the model fails.
+
+    crewai has a model select one of `@human_feedback(emit=[...])`, even for the outcome itself,
+    and ends the flow if that fails.
+    """
+    finalize = flow._finalize_human_feedback  # noqa: SLF001
+
+    async def classified(**given: Any) -> HumanFeedbackResult:
+        while True:
+            if result := _exact_result(given):
+                flow.human_feedback_history.append(result)
+                flow.last_human_feedback = result
+                return result
+            try:
+                return await finalize(**given)
+            except Exception as error:
+                context = run.feedback.get(given["method_name"])
+                if context is None or not given["emit"]:  # a provider of the user's own asked
+                    raise
+                logger.warning("feedback cannot be classified: %s", error)
+                if run.durable_flow is flow:
+                    raise StillPending(context=context) from error
+                question = feedback_question(context, is_repeated=True)
+                given["raw_feedback"] = await _answer_of(run, question)
+
+    object.__setattr__(flow, "_finalize_human_feedback", classified)
+
+
+def _exact_result(given: Mapping[str, Any]) -> HumanFeedbackResult | None:
+    """Return the result of feedback that is one of the outcomes."""
+    outcomes = {_words(outcome): outcome for outcome in given["emit"] or ()}
+    outcome = outcomes.get(_words(given["raw_feedback"]))
+    if outcome is None:
+        return None
+    return HumanFeedbackResult(
+        output=given["method_output"],
+        feedback=given["raw_feedback"],
+        outcome=outcome,
+        method_name=given["method_name"],
+        metadata=given["metadata"],
+    )
+
+
+def _words(text: str) -> str:
+    return re.sub(r"[\W_]+", " ", text).strip().casefold()
 
 
 @functools.cache

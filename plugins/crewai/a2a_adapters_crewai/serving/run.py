@@ -18,6 +18,8 @@ from a2a_adapters_crewai.serving.mcp import McpCalls
 if TYPE_CHECKING:
     from threading import BoundedSemaphore
 
+    from crewai.flow.async_feedback.types import PendingFeedbackContext
+
     from a2a_adapters_crewai.serving.loop import SharedLoop
     from a2a_adapters_crewai.serving.progress import News
 
@@ -72,6 +74,8 @@ class Run:
         self.is_over = False
         self.durable_flow: object = None
         """The flow that stores itself when it asks, so that nothing waits in memory."""
+        self.feedback: dict[str, PendingFeedbackContext] = {}
+        """What the caller was last asked by `@human_feedback`, by the flow's method."""
 
     def start(self, loop: SharedLoop, prepare: Callable[[Run], None]) -> None:
         """Begin, in that loop, once `prepare` has set up the run's context."""
