@@ -15,6 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from a2a_adapters.concurrency import end_if_cancelled
 from a2a_adapters.concurrency.alarm import fair_timeout
+from a2a_adapters.concurrency.background import let_fail
 from a2a_adapters.errors import ConfigurationError, MissingExtraError
 from a2a_adapters.observability.process import StorageFigures
 from a2a_adapters.protocol.errors import StorageUnavailableError
@@ -103,6 +104,7 @@ class Database:
         self.bus = None if self._file_lock else _bus(bus, self.engine, self.process_id)
         self._pulse = Pulse(self.bus, self.process_id, self.figures) if self.bus else None
         self.lease = Lease(self.commits, self.process_id, lease_seconds, self.figures)
+        self._reads: set[asyncio.Future[Sequence[Row[Any]]]] = set()
         self._is_closed = False
 
     @property
@@ -178,10 +180,22 @@ class Database:
         """
         try:
             async with fair_timeout(PATIENCE_SECONDS):
-                return await self._read(query)
+                return await (self._read(query) if self.is_shared else self._read_whole(query))
         except TimeoutError as error:
             self.health.suspect("it takes too long")
             raise StorageUnavailableError from error
+
+    async def _read_whole(self, query: Executable) -> Sequence[Row[Any]]:
+        """Read to the end even if the caller is cancelled.
+
+        SQLAlchemy may lose a connection of aiosqlite whose statement is cancelled; the thread of
+        that connection then fails on the closed event loop.
+        """
+        reading = asyncio.ensure_future(self._read(query))
+        self._reads.add(reading)
+        reading.add_done_callback(self._reads.discard)
+        reading.add_done_callback(let_fail)
+        return await asyncio.shield(reading)
 
     async def _read(self, query: Executable) -> Sequence[Row[Any]]:
         """Return the rows of a query, however long it takes until the database is back."""
@@ -251,6 +265,8 @@ class Database:
 
     async def release(self) -> None:
         """Disconnect."""
+        if self._reads:
+            await asyncio.wait(self._reads, timeout=1)
         self._is_closed = True
         self.health.close()
         self.totals.close()

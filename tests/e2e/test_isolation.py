@@ -12,7 +12,8 @@ from langchain_core.runnables import RunnableLambda
 from langgraph.graph import START, MessagesState, StateGraph
 
 from a2a_adapters import AgentRequest, ServerOptions, build_app
-from a2a_adapters.testing import answer_of, connect, running, send, user_message
+from a2a_adapters.testing import answer_of, connect, running, user_message
+from tests.busy import send
 
 CONVERSATIONS = 20
 TURNS = 3

@@ -1,8 +1,9 @@
-"""Connections to PostgreSQL that are closed while somebody uses them."""
+"""Connections that are closed while somebody uses them."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import psycopg
 import pytest
@@ -10,6 +11,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
+from tests.processes import PATIENCE
 from tests.storage.conftest import new_url, storage_at
 from tests.storage.postgresql import new_database_at, server_of_its_own
 
@@ -20,6 +22,10 @@ LOCKED_OUT = """
 READERS = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND query = 'SELECT pg_sleep(600)'
+"""
+COUNTING = """
+    WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 500000)
+    SELECT count(*) FROM numbers
 """
 
 
@@ -102,3 +108,29 @@ async def test_processes_that_may_want_more_connections_than_there_are_say_so(ca
     for storage in storages:
         await storage.aclose(1)
     server.stop()
+
+
+async def test_cancelled_readers_lose_no_connection_to_sqlite(tmp_path, caplog):
+    storage = storage_at(new_url("sqlite", tmp_path))
+    await storage.start()
+    before = set(threading.enumerate())
+    readers = [asyncio.create_task(storage.database.read(text(COUNTING))) for _ in range(4)]
+    await until(lambda: set(threading.enumerate()) - before)
+    for _ in range(2):  # the second time while the first is being dealt with
+        await asyncio.sleep(0)
+        for reader in readers:
+            reader.cancel()
+    await asyncio.wait(readers)
+    await storage.aclose(1)
+    await until(lambda: not drivers(set(threading.enumerate()) - before))
+    assert "terminating connection" not in caplog.text
+
+
+async def until(is_so):
+    async with asyncio.timeout(PATIENCE):
+        while not is_so():  # noqa: ASYNC110 - no thread tells a loop that it begins or ends
+            await asyncio.sleep(0)
+
+
+def drivers(threads):
+    return [thread for thread in threads if not thread.name.startswith("asyncio")]

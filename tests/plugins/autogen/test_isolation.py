@@ -21,7 +21,8 @@ from autogen_core.models import CreateResult, RequestUsage, UserMessage
 from autogen_ext.models.replay import ReplayChatCompletionClient
 
 from a2a_adapters import ServerOptions, TargetError, build_app
-from a2a_adapters.testing import answer_of, connect, running, send, user_message
+from a2a_adapters.testing import answer_of, connect, running, user_message
+from tests.busy import send
 from tests.plugins.autogen.support import agent, answer, ask, calling, model, round_robin
 
 pytestmark = pytest.mark.timeout(5 * 60)

@@ -7,7 +7,8 @@ import asyncio
 from agents import Agent, function_tool
 
 from a2a_adapters import ServerOptions, build_app
-from a2a_adapters.testing import answer_of, connect, running, send, user_message
+from a2a_adapters.testing import answer_of, connect, running, user_message
+from tests.busy import send
 from tests.plugins.openai_agents.support import Fake, calling, said
 
 CALLERS, TURNS = 40, 3
