@@ -35,7 +35,7 @@ class Client:
             **(meta or {}),
         }
         sent = {"mcp-protocol-version": VERSION, "mcp-method": method}
-        if name := params.get("name") or params.get("taskId"):
+        if name := params.get("name") or params.get("taskId") or params.get("uri"):
             sent["mcp-name"] = name
         body = {"jsonrpc": "2.0", "id": 7, "method": method, "params": {**params, "_meta": about}}
         return await self.http.post("/mcp", json=body, headers=sent | (headers or {}))

@@ -40,7 +40,7 @@ async def test_a_server_tells_what_it_can_do():
         found = await client.ask("server/discover")
         tools = (await client.ask("tools/list"))["tools"]
     assert found["supportedVersions"] == [VERSION]
-    assert set(found["capabilities"]) == {"tools", "extensions"}
+    assert set(found["capabilities"]) == {"tools", "resources", "extensions"}
     assert found["_meta"][f"{KEY}serverInfo"]["name"] == "a2a-adapters"
     assert {tool["name"] for tool in tools} == set(agents.ALL)
 
@@ -55,6 +55,17 @@ async def test_a_result_tells_how_its_conversation_goes_on():
         second = await client.call("remember", {"message": "two", "context_id": context_id})
         assert said(second) == "one two"
         assert said(await client.call("remember", "three")) == "three"
+
+
+async def test_a_file_can_be_read_once_more():
+    sent = {"name": "a.txt", "media_type": "text/plain", "base64": "YWJj"}
+    async with offered() as client:
+        drawn = await client.call("draw", {"message": "go", "files": [sent]})
+        uri = drawn["content"][1]["resource"]["uri"]
+        [found] = (await client.ask("resources/read", uri=uri))["contents"]
+        assert found == {"uri": uri, "text": "abc", "mimeType": "text/plain"}
+        assert (await client.ask("resources/read", uri=f"{uri}/no"))["code"] == -32002
+        assert (await client.ask("resources/list"))["resources"] == []
 
 
 async def test_progress_comes_before_the_result():

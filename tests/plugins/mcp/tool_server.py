@@ -13,6 +13,7 @@ from pathlib import Path
 import anyio
 import uvicorn
 from mcp.server.fastmcp import Context, FastMCP, Image
+from mcp.server.fastmcp.prompts.base import AssistantMessage, UserMessage
 from mcp.types import CallToolResult, ResourceLink, TextContent
 from pydantic import BaseModel
 
@@ -78,6 +79,37 @@ def draw(kind: int) -> CallToolResult:
     )
     image = Image(data=b"png", format="png").to_image_content()
     return CallToolResult(content=[TextContent(type="text", text=f"{kind}"), image, link])
+
+
+@server.tool()
+def link(uri: str, times: int) -> CallToolResult:
+    """Links to a resource."""
+    found = ResourceLink(type="resource_link", uri=uri, name="notes.md", mimeType="text/markdown")
+    return CallToolResult(content=[found] * times)
+
+
+@server.resource("demo://notes/first", mime_type="text/markdown")
+def notes() -> str:
+    """What was noted."""
+    return "# Notes"
+
+
+@server.resource("demo://numbers/{number}", mime_type="application/octet-stream")
+def numbers(number: int) -> bytes:
+    """A number as a byte."""
+    return bytes([number])
+
+
+@server.prompt()
+def greet(name: str, language: str = "English") -> str:
+    """Greets somebody."""
+    return f"Greet {name} in {language}."
+
+
+@server.prompt()
+def practise() -> list[UserMessage | AssistantMessage]:
+    """Shows how to greet."""
+    return [UserMessage("Hello?"), AssistantMessage("Good day!")]
 
 
 @server.tool()

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from base64 import b64encode
 from collections.abc import Mapping
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from mcp.types import CallToolResult
 
 from a2a_adapters import Data, File, Part, Text
 from a2a_adapters.dialects import one_line
+from a2a_adapters_mcp.offering.resources import address, contents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,12 +22,6 @@ _SCHEMA = "json_schema"
 
 _FILENAME = "a2a-adapters/filename"
 """Key in the metadata of files."""
-
-_TEXT_TYPE = re.compile(
-    r"text/|application/(json|xml|yaml|toml|sql|javascript)\b|[\w.-]+/[\w.-]+\+(json|xml|yaml)\b",
-    re.IGNORECASE,
-)
-"""Media types whose files are text."""
 
 _ENDED_BADLY = {"failed", "rejected", "canceled"}
 _ASK_AGAIN = (
@@ -56,7 +49,16 @@ def to_result(
         parts += [part for part in reply.status_parts if part not in parts]
         if not any(isinstance(part, Text) for part in parts):
             parts.append(Text(f"The task was {reply.state}."))
-    content = [_block(part, reply.task_id, number) for number, part in enumerate(parts)]
+    places = [
+        (artifact.id, number)
+        for artifact in reply.artifacts
+        for number, _ in enumerate(artifact.parts)
+    ]
+    others = (("status", number) for number in count())
+    content = [
+        _block(part, reply.task_id, *place)
+        for part, place in zip(parts, chain(places, others), strict=False)
+    ]
     structured = _structured(parts)
     if reply.is_question:
         content.append(_text(_ASK_AGAIN.format(reply.task_id)))
@@ -127,7 +129,7 @@ def _structured(parts: Sequence[Part]) -> Mapping[str, Any] | None:
     return {"data": values}
 
 
-def _block(part: Part, task_id: str, number: int) -> dict[str, Any]:
+def _block(part: Part, task_id: str, artifact_id: str, number: int) -> dict[str, Any]:
     match part:
         case Text(text=text):
             return _text(text)
@@ -137,31 +139,16 @@ def _block(part: Part, task_id: str, number: int) -> dict[str, Any]:
             name = part.filename or url.rpartition("/")[2] or "file"
             return {"type": "resource_link", "uri": url, "name": name, **_media_type(part)}
         case File():
-            return _file(part, task_id, number)
+            return _file(part, address(task_id, artifact_id, number, part.filename))
 
 
-def _file(part: File, task_id: str, number: int) -> dict[str, Any]:
-    content = part.content or b""
+def _file(part: File, uri: str) -> dict[str, Any]:
     about = {"_meta": {_FILENAME: part.filename}} if part.filename else {}
+    body = contents(part) or {}
     kind = part.media_type.partition("/")[0]
-    text = _text_in(part)
-    if kind in {"image", "audio"} and text is None:
-        encoded = b64encode(content).decode()
-        return {"type": kind, "data": encoded, "mimeType": part.media_type, **about}
-    name = f"/{quote(part.filename, safe='')}" if part.filename else ""
-    body = {"blob": b64encode(content).decode()} if text is None else {"text": text}
-    uri = f"a2a://tasks/{task_id or 'none'}/{number}{name}"
-    return {"type": "resource", "resource": {"uri": uri, **body, **_media_type(part)}, **about}
-
-
-def _text_in(part: File) -> str | None:
-    """Return the content of a text file; None of any other file."""
-    if not _TEXT_TYPE.match(part.media_type):
-        return None
-    try:
-        return (part.content or b"").decode()
-    except UnicodeDecodeError:
-        return None
+    if kind in {"image", "audio"} and "blob" in body:
+        return {"type": kind, "data": body["blob"], "mimeType": part.media_type, **about}
+    return {"type": "resource", "resource": {"uri": uri, **body}, **about}
 
 
 def _media_type(part: File) -> dict[str, str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from base64 import b64decode
+from collections import deque
 from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -13,14 +15,16 @@ from weakref import WeakKeyDictionary
 
 from a2a.utils.errors import A2AError
 from mcp.server.lowlevel import Server
+from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.shared.exceptions import McpError
-from mcp.types import CONNECTION_CLOSED
+from mcp.types import CONNECTION_CLOSED, Resource
 
 from a2a_adapters import PROGRESS_EXTENSION, AgentReply, InvalidInputError
 from a2a_adapters.concurrency import in_background
 from a2a_adapters.dialects import log_failure
 from a2a_adapters_mcp.offering.arguments import ToolArguments
 from a2a_adapters_mcp.offering.questions import DeclinedError, Elicitation
+from a2a_adapters_mcp.offering.resources import Artifacts
 from a2a_adapters_mcp.offering.results import error, to_result
 from a2a_adapters_mcp.offering.work import Work
 
@@ -31,9 +35,13 @@ if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
     from mcp.server.session import ServerSession
     from mcp.types import CallToolResult, Tool
+    from pydantic import AnyUrl
 
     from a2a_adapters import Part
     from a2a_adapters_mcp.offering.tools import AgentTool
+
+_TASKS = 100
+"""How many tasks of a session have their artifacts listed."""
 
 logger = logging.getLogger(__name__)
 
@@ -64,15 +72,32 @@ class ToolServer:
     ) -> None:
         self._tools = tools
         self._caller = caller
+        self._artifacts = Artifacts({each.agent_id: each.agent for each in tools.values()}.values())
         self._contexts: WeakKeyDictionary[ServerSession, str] = WeakKeyDictionary()
+        self._tasks: WeakKeyDictionary[ServerSession, deque[str]] = WeakKeyDictionary()
         self.server: Server[Any, Any] = Server(
             "a2a-adapters", version("a2a-adapters"), lifespan=lifespan
         )
         self.server.list_tools()(self._list)  # type: ignore[no-untyped-call]
         self.server.call_tool(validate_input=False)(self._answer)
+        self.server.list_resources()(self._resources)  # type: ignore[no-untyped-call]
+        self.server.read_resource()(self._read)  # type: ignore[no-untyped-call]
 
     async def _list(self) -> list[Tool]:
         return [each.tool for each in self._tools.values()]
+
+    async def _resources(self) -> list[Resource]:
+        """Return the artifacts of the session's last tasks."""
+        asked = self.server.request_context
+        tasks = self._tasks.get(asked.session, ())
+        found = await self._artifacts.listed(tasks, self._caller(asked.request))
+        return [Resource.model_validate(each) for each in found]
+
+    async def _read(self, uri: AnyUrl) -> list[ReadResourceContents]:
+        context = self._caller(self.server.request_context.request)
+        found = await self._artifacts.read(str(uri), context)
+        content = found["text"] if "text" in found else b64decode(found["blob"])
+        return [ReadResourceContents(content, found.get("mimeType"))]
 
     async def _answer(self, name: str, arguments: dict[str, Any]) -> CallToolResult:
         found = self._tools.get(name)
@@ -104,6 +129,9 @@ class ToolServer:
         if not (context_id or arguments.task_id):
             context_id = self._contexts.setdefault(call.session, str(uuid4()))
         reply = await work.send(arguments.parts, context_id, arguments.task_id)
+        tasks = self._tasks.setdefault(call.session, deque(maxlen=_TASKS))
+        if reply.task_id and reply.task_id not in tasks:
+            tasks.append(reply.task_id)
         elicitation = Elicitation(call.session, call.request_id)
         while reply.is_question:
             answer = await _ask(elicitation, reply, work)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp.shared.exceptions import McpError
-from mcp.types import INVALID_PARAMS
 
 from a2a_adapters import (
     Adapter,
@@ -17,42 +16,41 @@ from a2a_adapters import (
     Skill,
 )
 from a2a_adapters.dialects import quote
-from a2a_adapters_mcp.serving.calls import CallReader, ToolCall, example
+from a2a_adapters_mcp.serving.calls import Call, CallReader, example, prompt_example
 from a2a_adapters_mcp.serving.connection import NotBegunError
 from a2a_adapters_mcp.serving.questions import give, question
-from a2a_adapters_mcp.serving.results import events
 from a2a_adapters_mcp.serving.shown import ABOUT_LENGTH, NAME_LENGTH, text_of
 from a2a_adapters_mcp.serving.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
-
-    from mcp.types import CallToolResult, Tool
+    from collections.abc import AsyncGenerator, Iterator
 
     from a2a_adapters_mcp.serving.pool import Connections
+    from a2a_adapters_mcp.serving.shown import Offer
+
+_LISTED = 20
+"""How many resources the card lists."""
 
 
 class McpAdapter(Adapter):
-    """Calls the tools of an MCP server.
+    """Calls the tools of an MCP server, reads its resources and makes its prompts.
 
     Args:
         connections: What calls go through.
-        tools: The server's tools by their names.
+        offer: What the server has.
         name: The agent's name.
         description: What it does.
     """
 
-    def __init__(
-        self, connections: Connections, tools: Mapping[str, Tool], name: str, description: str
-    ) -> None:
+    def __init__(self, connections: Connections, offer: Offer, name: str, description: str) -> None:
         self._connections = connections
-        self._tools = tools
-        self._reader = CallReader(tools)
+        self._offer = offer
+        self._reader = CallReader(offer)
         self._name = name
         self._description = description
 
     def describe(self) -> AgentDescription:
-        """Describe each tool as a skill."""
+        """Describe each tool and prompt as a skill, and all resources as one."""
         skills = [
             Skill(
                 id=tool.name,
@@ -61,8 +59,31 @@ class McpAdapter(Adapter):
                 tags=["mcp"],
                 examples=[example(tool)],
             )
-            for tool in self._tools.values()
+            for tool in self._offer.tools.values()
         ]
+        skills += [
+            Skill(
+                id=f"prompt:{prompt.name}",
+                name=quote(prompt.title or "", NAME_LENGTH) or prompt.name,
+                description=quote(prompt.description or "", ABOUT_LENGTH)
+                or f"The prompt {prompt.name}.",
+                tags=["mcp", "prompt"],
+                examples=[prompt_example(prompt)],
+            )
+            for prompt in self._offer.prompts.values()
+        ]
+        if resources := self._offer.resources:
+            listed = "\n".join(quote(each, ABOUT_LENGTH) for each in resources[:_LISTED])
+            more = "\n..." if len(resources) > _LISTED else ""
+            skills.append(
+                Skill(
+                    id="resources",
+                    name="Resources",
+                    description=f"Returns the file of an address:\n{listed}{more}",
+                    tags=["mcp", "resource"],
+                    examples=['{"resource": "<address>"}'],
+                )
+            )
         text = ["text/plain"] if self._reader.takes_text else []
         return AgentDescription(
             name=self._name,
@@ -80,10 +101,10 @@ class McpAdapter(Adapter):
         await self._connections.aclose()
 
     async def _answer(
-        self, request: AgentRequest, call: ToolCall
+        self, request: AgentRequest, call: Call
     ) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
         key = (request.owner, request.context_id)
-        result: CallToolResult | None = None
+        result: Iterator[AgentEvent] | None = None
         may_repeat = True
         while result is None:
             try:
@@ -105,9 +126,9 @@ class McpAdapter(Adapter):
                     raise
                 may_repeat = False
             except McpError as error:
-                if error.error.code != INVALID_PARAMS:
+                if error.error.code not in call.refusals:
                     raise
                 yield Rejected(text_of(error.error.message))
                 return
-        for event in events(result, call.tool):
+        for event in result:
             yield event

@@ -1,42 +1,127 @@
-"""From a message to the call of a tool."""
+"""From a message to a call of an MCP server."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from a2a_adapters import AgentRequest, Data, InvalidInputError
+from mcp import types
+from mcp.shared.exceptions import McpError
+from pydantic import AnyUrl, TypeAdapter, ValidationError
+
+from a2a_adapters import AgentEvent, AgentRequest, Data, InvalidInputError
 from a2a_adapters.dialects import quote
+from a2a_adapters_mcp.serving.results import (
+    is_readable,
+    prompt_events,
+    resource_events,
+    tool_events,
+)
 from a2a_adapters_mcp.serving.shown import NAME_LENGTH, properties_of, required_of
 
 if TYPE_CHECKING:
-    from mcp.types import Tool
+    from mcp import ClientSession
+    from mcp.shared.session import ProgressFnT
+    from mcp.types import Prompt, Tool
+
+    from a2a_adapters_mcp.serving.shown import Offer
 
 _NAMES = 20
 _SHOWN = 20
 """How many arguments of a tool are part of its example."""
 
+_NOT_FOUND = -32002
+"""The code for a resource that is not there (MCP 2025-11-25, "Resources")."""
+
+_RAISED = 0
+"""The code by which the SDK's servers tell that their function raised an error."""
+
+_URL: TypeAdapter[AnyUrl] = TypeAdapter(AnyUrl)
+
+
+class Call(ABC):
+    """What a message wants of a server.
+
+    Attributes:
+        refusals: The codes of errors that are the server's answer to the caller.
+    """
+
+    refusals: ClassVar[set[int]] = {types.INVALID_PARAMS, _NOT_FOUND, _RAISED}
+
+    @abstractmethod
+    async def events(self, session: ClientSession, tell: ProgressFnT) -> Iterator[AgentEvent]:
+        """Make the call and return the events of its result.
+
+        Args:
+            session: The connection with the server.
+            tell: Told of the progress.
+
+        Raises:
+            McpError: The server answers with an error of the protocol.
+        """
+
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Call):
     """A tool, and what it is called with."""
 
+    refusals: ClassVar[set[int]] = {types.INVALID_PARAMS}
     tool: Tool
     arguments: Mapping[str, Any]
+    reads_links: bool
+
+    async def events(self, session: ClientSession, tell: ProgressFnT) -> Iterator[AgentEvent]:
+        """Call the tool, and read the resources that its result links to."""
+        result = await session.call_tool(
+            self.tool.name, dict(self.arguments), progress_callback=tell
+        )
+        read: dict[str, types.ReadResourceResult] = {}
+        for block in result.content if self.reads_links else ():
+            if isinstance(block, types.ResourceLink) and is_readable(str(block.uri)):
+                with suppress(McpError):  # the caller gets the link then
+                    read[str(block.uri)] = await session.read_resource(block.uri)
+        return tool_events(result, self.tool, read)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceCall(Call):
+    """A resource that is read."""
+
+    uri: AnyUrl
+
+    async def events(self, session: ClientSession, tell: ProgressFnT) -> Iterator[AgentEvent]:  # noqa: ARG002
+        """Read it."""
+        return resource_events(await session.read_resource(self.uri))
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCall(Call):
+    """A prompt, and what it is made of."""
+
+    prompt: Prompt
+    arguments: Mapping[str, str]
+
+    async def events(self, session: ClientSession, tell: ProgressFnT) -> Iterator[AgentEvent]:  # noqa: ARG002
+        """Make its messages."""
+        result = await session.get_prompt(self.prompt.name, dict(self.arguments))
+        return prompt_events(result)
 
 
 class CallReader:
     """Reads messages.
 
     Args:
-        tools: The server's tools by their names.
+        offer: What the server has.
     """
 
-    def __init__(self, tools: Mapping[str, Tool]) -> None:
-        self._tools = tools
-        takers = [(tool, argument) for tool in tools.values() if (argument := _text_of(tool))]
+    def __init__(self, offer: Offer) -> None:
+        self._offer = offer
+        tools = offer.tools.values()
+        takers = [(tool, argument) for tool in tools if (argument := _text_of(tool))]
         self._taker = takers[0] if len(takers) == 1 else None
 
     @property
@@ -44,37 +129,76 @@ class CallReader:
         """Whether plain text calls a tool."""
         return self._taker is not None
 
-    def read(self, request: AgentRequest) -> ToolCall:
+    def read(self, request: AgentRequest) -> Call:
         """Return the call that a message means.
 
         Raises:
             InvalidInputError: It means none.
         """
         data = [part.value for part in request.parts if isinstance(part, Data)]
-        if len(data) == 1 and isinstance(data[0], Mapping):
-            return self._named(data[0])
+        if len(data) == 1 and isinstance(value := data[0], Mapping):
+            if self._offer.resources and value.keys() == {"resource"}:
+                return ResourceCall(_url(value["resource"]))
+            if self._offer.prompts and "prompt" in value:
+                return self._prompt(value)
+            return self._tool(value)
         if not data and request.text and self._taker:
             tool, argument = self._taker
-            return ToolCall(tool, {argument: request.text})
-        raise InvalidInputError(f"send {_SHAPE}; {self._names()}")
+            return self._call(tool, {argument: request.text})
+        raise InvalidInputError(f"send {self._shape()}; {_names('tools', self._offer.tools)}")
 
-    def _named(self, value: Mapping[str, Any]) -> ToolCall:
+    def _tool(self, value: Mapping[str, Any]) -> Call:
+        tools = self._offer.tools
         name, arguments = value.get("tool"), value.get("arguments", {})
         if set(value) - {"tool", "arguments"} or not isinstance(name, str):
-            raise InvalidInputError(f"send {_SHAPE} and nothing else; {self._names()}")
+            shape = self._shape()
+            raise InvalidInputError(f"send {shape} and nothing else; {_names('tools', tools)}")
         if not isinstance(arguments, Mapping):
             raise InvalidInputError("the arguments of a tool are an object")
-        if (tool := self._tools.get(name)) is None:
-            raise InvalidInputError(f"there is no tool {name!r:.100}; {self._names()}")
-        return ToolCall(tool, arguments)
+        if (tool := tools.get(name)) is None:
+            raise InvalidInputError(f"there is no tool {name!r:.100}; {_names('tools', tools)}")
+        return self._call(tool, arguments)
 
-    def _names(self) -> str:
-        names = list(self._tools)
-        more = ", ..." if len(names) > _NAMES else ""
-        return f"the tools are {', '.join(names[:_NAMES])}{more}" if names else "there are no tools"
+    def _call(self, tool: Tool, arguments: Mapping[str, Any]) -> Call:
+        return ToolCall(tool, arguments, reads_links=bool(self._offer.resources))
+
+    def _prompt(self, value: Mapping[str, Any]) -> Call:
+        prompts = self._offer.prompts
+        name, arguments = value["prompt"], value.get("arguments", {})
+        prompt = prompts.get(name) if isinstance(name, str) else None
+        if prompt is None:
+            told = f"there is no prompt {name!r:.100}; {_names('prompts', prompts)}"
+            raise InvalidInputError(told)
+        if not isinstance(arguments, Mapping) or not all(
+            isinstance(argument, str) for argument in arguments.values()
+        ):
+            raise InvalidInputError("the arguments of a prompt are texts, in an object")
+        return PromptCall(prompt, arguments)
+
+    def _shape(self) -> str:
+        resource = ' or {"resource": ...}' if self._offer.resources else ""
+        prompt = ' or {"prompt": ..., "arguments": {...}}' if self._offer.prompts else ""
+        return f'one data part {{"tool": ..., "arguments": {{...}}}}{resource}{prompt}'
 
 
-_SHAPE = 'one data part {"tool": ..., "arguments": {...}}'
+def _names(kind: str, known: Mapping[str, object]) -> str:
+    names = list(known)
+    more = ", ..." if len(names) > _NAMES else ""
+    return f"the {kind} are {', '.join(names[:_NAMES])}{more}" if names else f"there are no {kind}"
+
+
+def _url(value: object) -> AnyUrl:
+    try:
+        return _URL.validate_python(value)
+    except ValidationError as error:
+        raise InvalidInputError("a resource is named by its address, a URI") from error
+
+
+def prompt_example(prompt: Prompt) -> str:
+    """Return how a prompt is made."""
+    names = [argument.name for argument in prompt.arguments or ()][:_SHOWN]
+    arguments = {quote(name, NAME_LENGTH): "<string>" for name in names}
+    return json.dumps({"prompt": prompt.name, "arguments": arguments}, ensure_ascii=False)
 
 
 def example(tool: Tool) -> str:

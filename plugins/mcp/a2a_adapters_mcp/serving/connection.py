@@ -6,22 +6,23 @@ import asyncio
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from mcp import ClientSession, types
 from mcp.shared.exceptions import McpError
 
 from a2a_adapters import Progress
 from a2a_adapters.dialects import quote
-from a2a_adapters_mcp.serving.session import CLOSED, Session, Watched, tools_of
+from a2a_adapters_mcp.serving.session import CLOSED, Session, Watched, every, every_if_any
 from a2a_adapters_mcp.serving.shown import ABOUT_LENGTH, NAME_LENGTH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.shared.context import RequestContext
     from mcp.shared.message import SessionMessage
+    from mcp.shared.session import ProgressFnT
 
     Streams: TypeAlias = tuple[
         MemoryObjectReceiveStream[SessionMessage | Exception],
@@ -62,6 +63,10 @@ class Asked:
 
 News: TypeAlias = Progress | Asked
 
+T = TypeVar("T")
+WorkOf: TypeAlias = "Callable[[ClientSession, ProgressFnT], Awaitable[T]]"
+"""Makes a call over a session, and tells its progress."""
+
 
 class Connection:
     """A session, kept open by a task of its own: what anyio opens, the same task must close.
@@ -92,6 +97,8 @@ class Connection:
         self.name = ""
         self.instructions = ""
         self.tools: Sequence[types.Tool] = ()
+        self.resources: Sequence[types.Resource | types.ResourceTemplate] = ()
+        self.prompts: Sequence[types.Prompt] = ()
 
     @property
     def is_open(self) -> bool:
@@ -99,7 +106,7 @@ class Connection:
         return self._is_ready and not self._ending.is_set()
 
     async def open(self) -> None:
-        """Connect, and learn which tools there are. What failed has to be closed, too.
+        """Connect, and learn what the server has. What failed has to be closed, too.
 
         Raises:
             ServerGoneError: That fails, or takes too long.
@@ -123,15 +130,12 @@ class Connection:
             beginning.cancel()
             await asyncio.wait({beginning})
 
-    async def call(
-        self, tool: str, arguments: Mapping[str, Any], news: asyncio.Queue[News | None]
-    ) -> types.CallToolResult:
-        """Call a tool and return its result; leaving cancels the call.
+    async def call(self, work: WorkOf[T], news: asyncio.Queue[News | None]) -> T:
+        """Make a call and return its result; leaving cancels it.
 
         Args:
-            tool: Its name.
-            arguments: Its arguments.
-            news: Gets the tool's progress, and what the server asks.
+            work: Makes the call.
+            news: Gets its progress, and what the server asks.
 
         Raises:
             ServerGoneError: The server is not there any more.
@@ -150,9 +154,7 @@ class Connection:
 
         if self._can_ask:
             self._news = news
-        calling = asyncio.create_task(
-            session.call_tool(tool, dict(arguments), progress_callback=tell)
-        )
+        calling = asyncio.ensure_future(work(session, tell))
         try:
             await self._wait(session, calling)
             return calling.result()
@@ -227,7 +229,16 @@ class Connection:
         about = await session.initialize()
         self.name = quote(about.serverInfo.name, NAME_LENGTH) or "mcp"
         self.instructions = about.instructions or ""
-        self.tools = await tools_of(session)
+        has = about.capabilities
+        if has.tools or not (has.resources or has.prompts):
+            self.tools = await every(session.list_tools, "tools")
+        if has.resources:
+            self.resources = [
+                *await every_if_any(session.list_resources, "resources"),
+                *await every_if_any(session.list_resource_templates, "resourceTemplates"),
+            ]
+        if has.prompts:
+            self.prompts = await every_if_any(session.list_prompts, "prompts")
 
     async def _ask(
         self,

@@ -1,4 +1,4 @@
-"""From a tool's result to an agent's events."""
+"""From the results of an MCP server to an agent's events."""
 
 from __future__ import annotations
 
@@ -14,20 +14,56 @@ from a2a_adapters_mcp.serving.shown import text_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcp.types import CallToolResult, Tool
+    from mcp.types import CallToolResult, GetPromptResult, ReadResourceResult, Tool
+    from pydantic import BaseModel
 
     from a2a_adapters import AgentEvent
 
 _FILENAME = "a2a-adapters/filename"
 """Key in the metadata of files from agents that are offered as tools."""
 
+_WEB = ("https://", "http://")
+
 _WRAPPED = "result"
 """The key under which the SDK's servers put results that are no objects."""
 
 
-def events(result: CallToolResult, tool: Tool) -> Iterator[AgentEvent]:
-    """Yield the events of a result; the tool's error is a refusal in its own words."""
-    wire = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+def is_readable(uri: str) -> bool:
+    """Whether a resource has to be read from its server; others can fetch all else."""
+    return not uri.startswith(_WEB)
+
+
+def resource_events(result: ReadResourceResult) -> Iterator[AgentEvent]:
+    """Yield the files of a resource."""
+    for resource in _wire(result)["contents"]:
+        yield Output((_file(resource, ""),))
+
+
+def prompt_events(result: GetPromptResult) -> Iterator[AgentEvent]:
+    """Yield the messages of a prompt, with their roles if there are several messages."""
+    messages = _wire(result)["messages"]
+    begun = False
+    for message in messages:
+        block = message["content"]
+        if block["type"] != "text":
+            yield Output((_part(block, {}),))
+            continue
+        role = f"{message['role']}: " if len(messages) > 1 else ""
+        yield TextDelta("\n\n" * begun + role + block["text"])
+        begun = True
+
+
+def tool_events(
+    result: CallToolResult, tool: Tool, read: Mapping[str, ReadResourceResult]
+) -> Iterator[AgentEvent]:
+    """Yield the events of a tool's result; its error is a refusal in its own words.
+
+    Args:
+        result: The result.
+        tool: The tool.
+        read: The resources that the result links to, by their addresses.
+    """
+    wire = _wire(result)
     blocks = wire.get("content", [])
     if wire.get("isError"):
         texts = [block["text"] for block in blocks if block["type"] == "text"]
@@ -40,7 +76,7 @@ def events(result: CallToolResult, tool: Tool) -> Iterator[AgentEvent]:
     for are_texts, group in groupby(blocks, lambda block: block["type"] == "text"):
         if not are_texts:
             for block in group:
-                yield Output((_part(block),))
+                yield Output((_part(block, read),))
             continue
         texts = [block["text"] for block in group]
         if structured is not None:
@@ -66,7 +102,11 @@ def _repeats(text: str, structured: Mapping[str, Any]) -> bool:
     return value in (structured, structured.get(_WRAPPED))
 
 
-def _part(block: Mapping[str, Any]) -> Part:
+def _wire(result: BaseModel) -> dict[str, Any]:
+    return result.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
+def _part(block: Mapping[str, Any], read: Mapping[str, ReadResourceResult]) -> Part:
     name = block.get("_meta", {}).get(_FILENAME, "")
     match block:
         case {"type": "image" | "audio", "data": str(data)}:
@@ -74,10 +114,12 @@ def _part(block: Mapping[str, Any]) -> Part:
             return File(content=b64decode(data), media_type=kind, filename=str(name))
         case {"type": "resource", "resource": dict(resource)}:
             return _file(resource, str(name))
-        case {"type": "resource_link", "uri": str(uri), "name": str(name)} if uri.startswith(
-            ("https://", "http://")
-        ):
+        case {"type": "resource_link", "uri": str(uri), "name": str(name)} if uri.startswith(_WEB):
             return File(url=uri, media_type=block.get("mimeType", ""), filename=name)
+        case {"type": "resource_link", "uri": str(uri), "name": str(name)} if (
+            found := read.get(uri)
+        ) and found.contents:
+            return _file(_wire(found)["contents"][0], name)
         case {"type": "resource_link"}:
             return Data(dict(block))
         case _:

@@ -20,7 +20,7 @@ from a2a_adapters.dialects import HttpClients, agent_url, quote
 from a2a_adapters_mcp.serving.adapter import McpAdapter
 from a2a_adapters_mcp.serving.connection import Connection, ServerGoneError
 from a2a_adapters_mcp.serving.pool import Connections, PerConversation, Shared
-from a2a_adapters_mcp.serving.shown import ABOUT_LENGTH, usable
+from a2a_adapters_mcp.serving.shown import ABOUT_LENGTH, Offer, listed, usable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -127,7 +127,8 @@ class McpServer:
             logger.warning(_SLOW, first.name, took)
         name = self._name or first.name
         about = self._description or first.instructions or f"The tools of the MCP server {name}."
-        return McpAdapter(pool, usable(first.tools), name, quote(about, ABOUT_LENGTH))
+        offer = Offer(usable(first.tools), usable(first.prompts), listed(first.resources))
+        return McpAdapter(pool, offer, name, quote(about, ABOUT_LENGTH))
 
     async def __aexit__(self, *_: object) -> None:
         if self._pool is not None:

@@ -7,10 +7,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
-from mcp import ClientSession, types
+from mcp import ClientSession, McpError, types
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from anyio.streams.memory import MemoryObjectReceiveStream
     from mcp.shared.message import SessionMessage
@@ -74,14 +74,22 @@ def _is_too_deep(message: SessionMessage | Exception) -> bool:
     return isinstance(message, ValueError) and "recursion limit" in str(message)
 
 
-async def tools_of(session: Session) -> Sequence[types.Tool]:
-    """Return all tools of a server."""
-    tools: list[types.Tool] = []
+async def every_if_any(list_page: Callable[..., Awaitable[Any]], field: str) -> Sequence[Any]:
+    """Return the same of a list that not all servers have, whatever they say of themselves."""
+    try:
+        return await every(list_page, field)
+    except McpError:
+        return ()
+
+
+async def every(list_page: Callable[..., Awaitable[Any]], field: str) -> Sequence[Any]:
+    """Return the items of all pages of a list that a server has."""
+    found: list[Any] = []
     cursor = None
     for _ in range(_PAGES):
-        page = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
-        tools += page.tools
+        page = await list_page(params=types.PaginatedRequestParams(cursor=cursor))
+        found += getattr(page, field)
         cursor = page.nextCursor
         if not cursor:
             break
-    return tools
+    return found

@@ -1,4 +1,4 @@
-"""One call of a tool, and what comes of it meanwhile."""
+"""One call of an MCP server, and what comes of it meanwhile."""
 
 from __future__ import annotations
 
@@ -6,27 +6,28 @@ import asyncio
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from mcp.types import CallToolResult
+    from collections.abc import Iterator
 
-    from a2a_adapters_mcp.serving.calls import ToolCall
+    from a2a_adapters import AgentEvent
+    from a2a_adapters_mcp.serving.calls import Call
     from a2a_adapters_mcp.serving.connection import Connection, News
 
 
 class Work:
-    """Calls a tool in a task of its own; leaving it cancels the call.
+    """Makes a call in a task of its own; leaving it cancels the call.
 
     Args:
         connection: The connection with the server.
-        call: The tool, and its arguments.
+        call: What is called.
     """
 
-    def __init__(self, connection: Connection, call: ToolCall) -> None:
+    def __init__(self, connection: Connection, call: Call) -> None:
         self._connection = connection
         self._call = call
         self._news: asyncio.Queue[News | None] = asyncio.Queue()
 
     async def __aenter__(self) -> Self:
-        calling = self._connection.call(self._call.tool.name, self._call.arguments, self._news)
+        calling = self._connection.call(self._call.events, self._news)
         self._calling = asyncio.create_task(calling)
         self._calling.add_done_callback(lambda _: self._news.put_nowait(None))
         return self
@@ -39,8 +40,8 @@ class Work:
         """Return what is new, None at the end."""
         return await self._news.get()
 
-    def result(self) -> CallToolResult:
-        """Return the result.
+    def result(self) -> Iterator[AgentEvent]:
+        """Return the events of the result.
 
         Raises:
             ServerGoneError: The server was not there, or ended.

@@ -26,6 +26,7 @@ _PROTOCOL, _CAPABILITIES = f"{_KEY}protocolVersion", f"{_KEY}clientCapabilities"
 _VERSION_HEADER = "mcp-protocol-version"
 _NAMED = {
     "tools/call": "name",
+    "resources/read": "uri",
     "tasks/get": "taskId",
     "tasks/update": "taskId",
     "tasks/cancel": "taskId",

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from a2a.types import CancelTaskRequest, GetTaskRequest, SendMessageConfiguration
 from a2a.utils.errors import A2AError, TaskNotCancelableError
+from mcp.shared.exceptions import McpError
 from mcp.types import INVALID_PARAMS, METHOD_NOT_FOUND
 
 from a2a_adapters import PROGRESS_EXTENSION, AgentReply, InvalidInputError
 from a2a_adapters.dialects import Answer
 from a2a_adapters_mcp.offering.arguments import ToolArguments, to_request
 from a2a_adapters_mcp.offering.questions import DeclinedError
+from a2a_adapters_mcp.offering.resources import Artifacts
 from a2a_adapters_mcp.offering.results import error, to_result
 from a2a_adapters_mcp.offering.stateless import tasks
 from a2a_adapters_mcp.offering.stateless.asking import InputRequest
@@ -88,6 +90,10 @@ class Methods:
                 result = self._list()
             case "tools/call":
                 result = await self._call(asked, context, tell)
+            case "resources/list":  # there are no sessions whose artifacts these could be
+                result = {"resources": [], **_CACHED}
+            case "resources/read":
+                result = {"contents": [await self._read(asked, context)], **_CACHED}
             case "tasks/get" | "tasks/update" | "tasks/cancel":
                 result = await self._task(asked, context)
             case _:
@@ -96,11 +102,22 @@ class Methods:
         return {"resultType": "complete", **result, "_meta": meta}
 
     def _discover(self) -> Mapping[str, Any]:
-        capabilities: dict[str, object] = {"tools": {}, "extensions": {TASKS: {}}}
+        capabilities: dict[str, object] = {
+            "tools": {},
+            "resources": {},
+            "extensions": {TASKS: {}},
+        }
         return {"supportedVersions": [VERSION], "capabilities": capabilities, **_CACHED}
 
     def _list(self) -> Mapping[str, Any]:
         return {"tools": [_wire(each.tool) for each in self._tools.values()], **_CACHED}
+
+    async def _read(self, asked: Envelope, context: ServerCallContext) -> Mapping[str, Any]:
+        artifacts = Artifacts(self._agents.values())
+        try:
+            return await artifacts.read(str(asked.params.get("uri")), context)
+        except McpError as failure:
+            raise RpcError(failure.error.code, failure.error.message) from failure
 
     async def _call(
         self, asked: Envelope, context: ServerCallContext, tell: Tell
