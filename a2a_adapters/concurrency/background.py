@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Coroutine
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -13,9 +13,9 @@ class Background:
     """Work that is held until it is done: event loops keep weak references only."""
 
     def __init__(self) -> None:
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: set[asyncio.Task[Any]] = set()
 
-    def begin(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+    def begin(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
         """Begin something."""
         task = asyncio.ensure_future(work)
         self._running.add(task)

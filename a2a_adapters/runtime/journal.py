@@ -133,6 +133,8 @@ class Page(ABC):
     """Whether another process is to go on with the task."""
     keeps_states = False
     """Whether what is kept of the conversation can be saved with the task."""
+    version = TaskVersion.MISSING
+    """The version of the task that was saved or read last, if the store has versions."""
 
     @property
     def is_saving(self) -> bool:
@@ -214,7 +216,7 @@ class StoredPage(Page):
     ) -> None:
         self._store = store
         self._context = context
-        self._version = version
+        self.version = version
         self._lock = asyncio.Lock()
         self._due: asyncio.TimerHandle | None = None
         self._saving: asyncio.Task[int] | None = None
@@ -279,9 +281,9 @@ class StoredPage(Page):
                 raise ConcurrentTaskModificationError(task.id)
             self.is_dirty = False
             try:
-                self._version = await self._store_task(task, event, receivers, kept)
+                self.version = await self._store_task(task, event, receivers, kept)
                 self._forget_due()
-                return number_of(self._version) if receivers else 0
+                return number_of(self.version) if receivers else 0
             except ConcurrentTaskModificationError:
                 self.is_lost = True
                 raise
@@ -309,7 +311,7 @@ class StoredPage(Page):
 
     async def _store_once(self, task: Task, event: Event | None) -> TaskVersion:
         return await self._store.save(
-            task, event=event, prev=None, prev_version=self._version, context=self._context
+            task, event=event, prev=None, prev_version=self.version, context=self._context
         )
 
 
@@ -332,7 +334,7 @@ class PatientPage(StoredPage):
 
     def accepted(self, version: TaskVersion, state: TaskState) -> None:
         """Note that the task was stored with the message that began it."""
-        self._version = version
+        self.version = version
         self._stored_state = state
 
     def is_anybodys(self, task: Task) -> bool:
@@ -369,7 +371,7 @@ class PatientPage(StoredPage):
         version = await self._patient.put(
             task,
             self._context.user.user_name,
-            self._version,
+            self.version,
             receivers,
             kept,
             is_handed_over=self.is_handed_over,

@@ -44,11 +44,14 @@ def owing(dialect: str) -> sqlite.Insert:
 
 
 class Delivered(Write):
-    """Forgets what a receiver was owed up to a version of the task."""
+    """Forgets what this process owed a receiver up to a version of the task.
+
+    Its result is true if another process may have it to deliver by now.
+    """
 
     order = 2
 
-    def __init__(self, agent: str, item: Undelivered) -> None:
+    def __init__(self, agent: str, item: Undelivered, process_id: str) -> None:
         place = {
             "agent": agent,
             "task": item.task_id,
@@ -56,27 +59,33 @@ class Delivered(Write):
             "config": item.config_id,
         }
         self.key = ("delivered", *map(key, place.values()))
-        self._values: dict[str, str | int] = {"its_version": item.version}
+        self._values: dict[str, str | int] = {
+            "its_version": item.version,
+            "its_process": process_id,
+        }
         self._values |= {f"its_{name}": value for name, value in place.items()}
 
     @classmethod
     def rows(cls, dialect: str, writes: Sequence[Delivered]) -> Sequence[Rows]:  # noqa: ARG003
         """Return what is deleted; of a receiver that is owed more by now, nothing is."""
-        return [Rows(_DELETE, [write._values for write in writes])]  # noqa: SLF001
+        return [_rows(writes)]
 
     @classmethod
     async def execute(
         cls, connection: AsyncConnection, writes: Sequence[Delivered]
     ) -> Sequence[object]:
         """Delete them by one statement."""
-        for statement, values in cls.rows(connection.dialect.name, writes):
-            await connection.execute(statement, values)
-        return [None] * len(writes)
+        deleted = (await connection.execute(*_rows(writes))).rowcount
+        return [deleted < len(writes)] * len(writes)
+
+
+def _rows(writes: Sequence[Delivered]) -> Rows:
+    return Rows(_DELETE, [write._values for write in writes])  # noqa: SLF001
 
 
 def _delete() -> Delete:
     columns = push_outbox.c
-    place = [columns[name] == bindparam(f"its_{name}") for name in _PLACE]
+    place = [columns[name] == bindparam(f"its_{name}") for name in (*_PLACE, "process")]
     return delete(push_outbox).where(*place, columns.version <= bindparam("its_version"))
 
 

@@ -246,8 +246,13 @@ class AgentStorage(StateStorage):
         """Return what processes that are gone had to deliver; from now on it is ours to do."""
 
     @abstractmethod
-    async def delivered(self, item: Undelivered) -> None:
-        """Note that a receiver has got, or never will, a task up to that version."""
+    async def delivered(self, item: Undelivered) -> bool:
+        """Note that a receiver has got, or never will, a task up to that version.
+
+        Returns:
+            Whether it was still this process's to deliver: no other one can have told the
+            receiver of a later state before.
+        """
 
     @abstractmethod
     async def prune(self, before: float, most: int) -> int:

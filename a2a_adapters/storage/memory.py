@@ -134,8 +134,9 @@ class MemoryAgentStorage(AgentStorage):
         """Return nothing: what a process had to deliver is gone with it."""
         return ()
 
-    async def delivered(self, item: Undelivered) -> None:
-        """There is nothing to forget."""
+    async def delivered(self, item: Undelivered) -> bool:  # noqa: ARG002
+        """Forget nothing: there are no other processes."""
+        return True
 
     async def waiting_since(self, before: float) -> Sequence[LeftTask]:  # noqa: ARG002
         """Return nothing: who waits is alive, and has a clock of its own."""

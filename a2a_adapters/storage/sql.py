@@ -213,9 +213,10 @@ class SqlAgentStorage(AgentStorage):
         found: Sequence[Undelivered] = await self._take_deliveries.result()
         return found
 
-    async def delivered(self, item: Undelivered) -> None:
+    async def delivered(self, item: Undelivered) -> bool:
         """Note that a receiver has got, or never will, a task up to that version."""
-        await self._database.write(Delivered(self._agent, item))
+        write = Delivered(self._agent, item, self._database.process_id)
+        return not await self._database.write(write)
 
     async def waiting_since(self, before: float) -> Sequence[LeftTask]:
         """Return some of the tasks that have waited for their callers since before that time."""

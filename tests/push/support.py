@@ -95,8 +95,8 @@ def text_in(bodies):
 
 
 @asynccontextmanager
-async def inbox():
-    box = Inbox()
+async def inbox(box=None):
+    box = box or Inbox()
     async with running(Starlette(routes=[Route("/hook", box.receive, methods=["POST"])])) as url:
         box.url = f"{url}/hook"
         try:

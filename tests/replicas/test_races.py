@@ -8,17 +8,21 @@ import logging
 import pytest
 from a2a.types import CancelTaskRequest, TaskPushNotificationConfig, TaskState
 from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
+from starlette.responses import Response
 
+from a2a_adapters import Limits, PushOptions
 from a2a_adapters.protocol.ids import new_uuid
 from a2a_adapters.storage.interface import Place
-from tests.push.support import inbox
+from tests.push.support import OPEN, Inbox, inbox, notifying, state_in
 from tests.replicas.test_losses import INPUT_REQUIRED
 from tests.replicas.test_shared import ANN, COMPLETED, Replica, heard, text_of, until
 from tests.storage.postgresql import new_database
+from tests.storage.test_database import end_lease
 from tests.storage.test_messages import message
 
 QUESTIONS = 8
 MANY = 40
+END = "TASK_STATE_COMPLETED"
 CANCELED = TaskState.TASK_STATE_CANCELED
 
 
@@ -143,6 +147,48 @@ async def test_a_receiver_that_is_added_while_an_answer_begins_is_told(
         other.say("end")
         await answering
         await box.until_over()
+
+
+class Late(Inbox):
+    """Answers the first notification once it has been told the end."""
+
+    def __init__(self, status):
+        super().__init__()
+        self._first = [status]
+
+    async def receive(self, request):
+        if not self._first:
+            return await super().receive(request)
+        answer = Response(status_code=self._first.pop())
+        await request.body()
+        await self.until_over()
+        await super().receive(request)
+        return answer
+
+
+@pytest.mark.parametrize("status", [200, 503])
+@pytest.mark.parametrize(("text", "first"), [("later", 60), ("later", 0), ("go", 0)])
+async def test_the_end_is_told_last_if_another_process_ends_the_task(
+    url, monkeypatch, text, first, status
+):
+    """It does while the question, or the start before it, is on its way or about to be retried."""
+    push = PushOptions(outbound=OPEN, pause_seconds=0.01, interval_seconds=first)
+    limits = Limits(sweep_seconds=0.1, shutdown_seconds=5)
+    one, other = Replica(url, limits=limits, push=push), Replica(url, limits=limits, push=push)
+    async with inbox(Late(status)) as box, other.running(), one.running():
+        request = notifying(box.url, text)
+        request.message.message_id = new_uuid()
+        task = await one.runtime.on_message_send(request, ANN)
+        other.say("end")
+        if text == "later":
+            await until(lambda: one.get(task), lambda task: task.status.state == INPUT_REQUIRED)
+            await other.send("now", task, message_id=new_uuid())
+        else:
+            monkeypatch.setattr(one.place, "is_unbroken", lambda _since: False)
+            await end_lease(one.storage, only=True)
+        await box.until(lambda bodies: len(bodies) > 2 and state_in(bodies[-1]) == END)
+        one.say("end")
+    assert state_in(box.bodies[-1]) == END
 
 
 async def test_a_task_that_is_cancelled_twice_at_once_is_cancelled(replicas, caplog):

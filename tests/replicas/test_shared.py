@@ -91,13 +91,13 @@ class Steps(Adapter):
 class Replica:
     """One process: its storage, its agent and its runtime."""
 
-    def __init__(self, url, bus=None, agent=None, limits=LIMITS):
+    def __init__(self, url, bus=None, agent=None, limits=LIMITS, push=PUSH):
         self.storage = storage_at(url, limits, bus)
         self.agent = agent or Steps()
         card = build_card(self.agent.describe(), "http://x", push=True)
         executor = as_executor(self.agent, ServerOptions(limits=limits))
         self.place = self.storage.of("steps")
-        self.runtime = SharedRuntime(executor, card, storage=self.place, limits=limits, push=PUSH)
+        self.runtime = SharedRuntime(executor, card, storage=self.place, limits=limits, push=push)
 
     @asynccontextmanager
     async def running(self):

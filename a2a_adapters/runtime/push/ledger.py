@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from a2a.server.context import ServerCallContext
+
+from a2a_adapters.protocol import states
+from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.storage.interface import PatientTaskStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from a2a.server.cluster.task_store import StoredTask
+
+    from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.storage.interface import AgentStorage, Undelivered
 
 _AT_ONCE = 1000
 """How many are begun by one look at what is due, so that those at a full host hold up no others."""
+
+_PAUSE_SECONDS = 0.5
+"""Between attempts to read a task."""
 
 _UNSTORED = 100_000
 """Some 500 bytes each."""
@@ -46,7 +60,37 @@ class Ledger:
             if item.version or len(self._due) < _UNSTORED:
                 self._due[item.owner, item.task_id, item.config_id] = item
 
-    async def settle(self, item: Undelivered) -> None:
-        """Note that a receiver has got a state, or never will; waits until that is stored."""
-        if item.version:
-            await self._storage.delivered(item)
+    async def settle(self, item: Undelivered) -> bool:
+        """Note that a receiver has got a state, or never will; waits until that is stored.
+
+        Returns:
+            Whether no other process has owed the receiver a later state by then.
+        """
+        return not item.version or await self._storage.delivered(item)
+
+    def is_ours(self, live: LiveTask, since: float) -> bool:
+        """Return whether only this process can have worked on a task since a time.
+
+        Args:
+            live: The task.
+            since: The time, of `time.monotonic`.
+        """
+        return bool(live.runs) and self._storage.is_unbroken(since)
+
+    async def settled_elsewhere(self, live: LiveTask) -> StoredTask | None:
+        """Return a task that another process has ended, or has ask its caller, since it was read.
+
+        Waits until the storage answers.
+        """
+        store = self._storage.tasks
+        if self._storage.bus is None or not isinstance(store, PatientTaskStore):
+            return None
+        context, known = ServerCallContext(user=live.user), live.page.version
+        while True:
+            with suppress(StorageUnavailableError):
+                stored = await store.get(live.task_id, context)
+                break
+            await asyncio.sleep(_PAUSE_SECONDS)
+        if stored is None or stored.version in (known, live.page.version):
+            return None
+        return stored if stored.task.status.state in states.SETTLED else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import enum
 import logging
-from functools import cache
 from typing import TYPE_CHECKING
 
 import httpx
@@ -15,7 +14,7 @@ from a2a_adapters.errors import ForbiddenUrlError
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from a2a_adapters.runtime.push.options import PushOptions
     from a2a_adapters.runtime.push.target import Target
@@ -93,23 +92,29 @@ class Outbox:
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("notifying %s failed", target.url.host, exc_info=error)
 
-    async def deliver(self, target: Target, take: Callable[[], bytes]) -> Outcome:
+    async def deliver(
+        self, target: Target, take: Callable[[], bytes], renew: Callable[[], Awaitable[None]]
+    ) -> Outcome:
         """Send one notification until the receiver takes it or refuses, or it is given up.
 
         Args:
             target: Where it goes.
-            take: Returns its body; called once, when it can be sent.
+            take: Returns its body; called when it can be sent, in each attempt.
+            renew: Called before each further attempt.
         """
-        outcome = await self._deliver(target, take)
+        outcome = await self._deliver(target, take, renew)
         self._counts[outcome.value] += 1
         return outcome
 
-    async def _deliver(self, target: Target, take: Callable[[], bytes]) -> Outcome:
+    async def _deliver(
+        self, target: Target, take: Callable[[], bytes], renew: Callable[[], Awaitable[None]]
+    ) -> Outcome:
         options, pause = self._options, self._options.pause_seconds
-        take, problem = cache(take), ""
+        problem = ""
         for attempt in range(options.attempts):
             if attempt:
                 await asyncio.sleep(min(pause, options.longest_pause_seconds))
+                await renew()
                 pause *= 2
             try:
                 status = await self._post(target, take)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from a2a_adapters.protocol import states
 from a2a_adapters.protocol.wire import model_to_json
 from a2a_adapters.runtime.push.outbox import Outcome
 from a2a_adapters.runtime.updates import TextUpdate, Update, take_next
-from a2a_adapters.storage.interface import Undelivered
+from a2a_adapters.storage.interface import Undelivered, number_of
 
 if TYPE_CHECKING:
     from a2a_adapters.runtime.live import LiveTask
@@ -68,6 +69,10 @@ class Receiver:
         self.owed_version = 0
         """The latest stored version of the task that is still to be sent, 0 if there is none."""
         self._waiting: deque[AnyUpdate] = deque()
+        self._body: bytes | None = None
+        """The notification that is being sent."""
+        self._elsewhere = 0
+        """The version by another process that was sent from here last, 0 if ours was."""
         self._worker: asyncio.Task[None] | None = None
         self.is_closed = False
         """Whether nothing is sent any more."""
@@ -128,14 +133,18 @@ class Receiver:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._options.interval_seconds):
                         await self._is_settled.wait()
-                outcome = await self._outbox.deliver(self.target, self._take)
+                began = time.monotonic()
+                try:
+                    outcome = await self._outbox.deliver(self.target, self._take, self._renew)
+                finally:
+                    self._body = None
                 if outcome is Outcome.REFUSED:
                     self.is_closed = True
                     self._waiting.clear()
                 elif outcome is Outcome.GIVEN_UP:
                     self._catch_up()
-                if self.owed_version and not self._waiting:
-                    await self._settle()
+                if not self._waiting:
+                    await self._settle(began)
         except BaseException:  # what was to be sent is made up by what comes later
             self._miss()
             raise
@@ -149,16 +158,46 @@ class Receiver:
             self._waiting.append(whole)
             self._knows_task = True
 
-    async def _settle(self) -> None:
-        """Have everything forgotten that was sent, or given up, up to now."""
-        assert self._live is not None  # noqa: S101 - whose version it is
-        version = self.owed_version
-        await self._settle_version(self._live, version)
-        if self.owed_version == version:
-            self.owed_version = 0
+    async def _settle(self, began: float) -> None:
+        """Have everything forgotten that was sent, or given up, up to now.
 
-    async def _settle_version(self, live: LiveTask, version: int) -> None:
-        await asyncio.gather(*map(self._ledger.settle, self._owed(live, version)))
+        If another process has told a later state meanwhile, that is told again: it may have
+        arrived before what was sent here.
+
+        Args:
+            began: When the last notification was begun, of `time.monotonic`.
+        """
+        live, version = self._live, self.owed_version
+        assert live is not None  # noqa: S101 - whose state was sent
+        if version:
+            is_last = await self._settle_version(live, version)
+            if self.owed_version == version:
+                self.owed_version = 0
+        else:
+            is_last = self._ledger.is_ours(live, began)
+        if not is_last and (later := await self._later(live)) is not None and not self.is_closed:
+            self._waiting.append(later)
+
+    async def _settle_version(self, live: LiveTask, version: int) -> bool:
+        return all(await asyncio.gather(*map(self._ledger.settle, self._owed(live, version))))
+
+    async def _renew(self) -> None:
+        """Replace what is sent by the state in which another process has left the task, if any."""
+        assert self._live is not None  # noqa: S101 - something of it was sent
+        if (later := await self._later(self._live)) is not None:
+            self._waiting.clear()  # it is older
+            self._body = self._encode(later)
+
+    async def _later(self, live: LiveTask) -> Update | None:
+        """Return the state in which another process has left the task, unless it was sent here."""
+        stored = await self._ledger.settled_elsewhere(live)
+        if stored is None or live is not self._live:  # which tells the latest, and is ours
+            return None
+        version = number_of(stored.version)
+        if version == self._elsewhere:
+            return None
+        self._elsewhere = version
+        return Update(stored.task, version=version)
 
     def _owed(self, live: LiveTask, version: int) -> list[Undelivered]:
         return [
@@ -171,13 +210,23 @@ class Receiver:
         self._knows_task = False
 
     def _take(self) -> bytes:
-        """Return the next notification."""
+        """Return the next notification; the same again until it is sent."""
+        if self._body is None:
+            self._body = self._encode(self._next())
+        return self._body
+
+    def _next(self) -> AnyUpdate:
         update = take_next(self._waiting)
         is_whole = isinstance(update, Update) and isinstance(update.event, Task)
         is_better = self._waiting and (is_whole or self._is_settled.is_set())
         if is_better and (whole := self._stored()) is not None:
             self._waiting.clear()
             update = whole
+        if update.version != self._elsewhere:
+            self._elsewhere = 0
+        return update
+
+    def _encode(self, update: AnyUpdate) -> bytes:
         if self.target.is_v03:
             assert isinstance(update.event, Task)  # noqa: S101 - only those are taken
             return model_to_json(to_compat_task(update.event))
