@@ -60,7 +60,8 @@ class Limits:
             that share a database count together.
         connections: How many connections `serve` holds open, and at most seven eighths of the
             files that the process may open. Beyond that, the one that has kept the server waiting
-            longest is closed, or the new one if the server works for all of them.
+            longest is closed, or the new one if the server works for all of them. A few more are
+            kept free for `/livez` and `/healthz`.
         connections_per_address: How many of them one address may have. This machine's addresses
             may have all, and so may all with `trust_forwarded`.
         values: How many JSON values a request may hold, those in its data and metadata included.

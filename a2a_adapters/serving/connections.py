@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 _LOOKS = 4
 """How often a connection is looked at in the time that it may keep the server waiting."""
 
+_SPARE = 16
+"""How many more connections there may be for probes while all others are busy."""
+
+_PROBES = "probes"
+"""Whose share the spare connections are of."""
+
+_PROBE_PATHS = frozenset({b"/livez", b"/healthz"})
+
 _LOG_SECONDS = 60.0
 """How long the log says nothing more of a limit that was reached."""
 
@@ -27,6 +35,8 @@ class Connection(Protocol):
     """A connection, as those who bound their number know it."""
 
     transport: asyncio.Transport
+    is_spare: bool
+    """Whether it may only be used for probes, for all others are busy."""
     waited: int
     """At how many looks in turn the server was waiting for the rest of a request."""
 
@@ -65,18 +75,36 @@ class Connections:
     def admit(self, connection: Connection) -> bool:
         """Count a new connection, close another for it if need be; return whether it may stay."""
         of = share_of(connection.host) if self._shares else ""
-        if of and self._counts[of] >= self._most_of_one:
-            self._say_full(self._counts[of], f"of {of} ", is_total=False)
-            if not self._close_idle(of):
-                return False
-        elif len(self._open) >= self._most:
-            self._say_full(len(self._open), "", is_total=True)
-            if not self._close_idle(None):
+        connection.is_spare = not self._make_room(of)
+        if connection.is_spare:
+            of = _PROBES
+            if self._counts[of] >= _SPARE and not self._close_idle(of):
                 return False
         self._open[connection] = of
         self._counts[of] += 1
         if self._looking is None:
             self._look_later()
+        return True
+
+    def may_ask(self, connection: Connection, path: bytes) -> bool:
+        """Return whether a spare connection may be used for a request: if it is a probe's.
+
+        Any other request is answered if there is room for the connection among the others by now.
+        """
+        if path in _PROBE_PATHS:
+            return True
+        self.leave(connection)
+        return self.admit(connection) and not connection.is_spare
+
+    def _make_room(self, of: str) -> bool:
+        """Return whether there is room for a connection of a share, if need be by closing one."""
+        count = len(self._open) - self._counts[_PROBES]
+        if of and self._counts[of] >= self._most_of_one:
+            self._say_full(self._counts[of], f"of {of} ", is_total=False)
+            return self._close_idle(of)
+        if count >= self._most:
+            self._say_full(count, "", is_total=True)
+            return self._close_idle(None)
         return True
 
     def leave(self, connection: Connection) -> None:
@@ -89,11 +117,15 @@ class Connections:
             del self._counts[of]
 
     def _close_idle(self, of: str | None) -> bool:
-        """Close the connection, of one share if one is named, that has waited longest to be used.
+        """Close the connection, of one share or of all but the spare, that has waited longest.
 
         Those that have sent a part of a request go first: proxies keep idle ones for later.
         """
-        idle = [c for c, whose in self._open.items() if c.is_idle and of in (None, whose)]
+        idle = [
+            connection
+            for connection, whose in self._open.items()
+            if connection.is_idle and (whose == of if of is not None else whose != _PROBES)
+        ]
         if not idle:
             return False
         longest = max(idle, key=lambda connection: (not connection.is_whole, connection.waited))

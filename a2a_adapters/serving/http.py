@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 
     from a2a_adapters.limits import Limits
 
-_REFUSAL = (
-    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
-    b"content-length: 0\r\nconnection: close\r\n\r\n"
-)
+_CLOSE = b"content-length: 0\r\nconnection: close\r\n\r\n"
+_REFUSAL = b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + _CLOSE
+_FULL = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n" + _CLOSE
 
 _READ_BYTES = 16 * 1024
 """What a connection may hold of a body that nobody has taken, before it reads no further."""
@@ -45,7 +44,10 @@ class _BoundedHttp(HttpToolsProtocol):
     open: ClassVar[Connections]
     is_whole = False
     """Whether all that has come are whole requests."""
+    is_spare = False
+    """Whether it may only be used for probes, for all others are busy."""
     waited = 0
+    _is_refused = False
     _counted = 0
     """What the address and the headers have, counted as in `net.headers`."""
     _unfinished = 0
@@ -110,6 +112,13 @@ class _BoundedHttp(HttpToolsProtocol):
         self._count(len(name) + len(value) + FIELD_BYTES)
         super().on_header(name, value)
 
+    def on_headers_complete(self) -> None:
+        """Begin to answer a request."""
+        if self.is_spare and not self.open.may_ask(self, self.url.partition(b"?")[0]):
+            self._is_refused = True
+            raise _RefusedError  # the parser stops, and uvicorn sends what is below
+        super().on_headers_complete()
+
     def on_body(self, body: bytes) -> None:
         """Take a piece of the body; the next one comes when this one has been taken."""
         self._unfinished = 0
@@ -122,18 +131,18 @@ class _BoundedHttp(HttpToolsProtocol):
         self._unfinished = 0
         self._counted += size
         if self._counted > self.head_bytes:
-            raise _HeadTooLargeError  # the parser stops, and uvicorn sends what is below
+            raise _RefusedError  # the parser stops, and uvicorn sends what is below
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP, or too large, and close the connection."""
-        if max(self._counted, self._unfinished) <= self.head_bytes:
+        """Refuse what is not HTTP, too large, or one too many, and close the connection."""
+        if not self._is_refused and max(self._counted, self._unfinished) <= self.head_bytes:
             super().send_400_response(msg)
             return
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is None or cycle.response_complete:
-            self.transport.write(_REFUSAL)
+            self.transport.write(_FULL if self._is_refused else _REFUSAL)
         self.transport.close()
 
 
-class _HeadTooLargeError(Exception):
+class _RefusedError(Exception):
     """Ends the parsing of a request."""

@@ -105,8 +105,16 @@ async def test_connections_that_are_answered_are_not_closed_for_others():
         for reader, _ in readers:
             assert b"200" in await reader.readline()
         refused, writer = await opened(url, request)
-        assert not await rest(refused)
+        assert (await rest(refused)).startswith(b"HTTP/1.1 503")
         await close(writer)
+        silent = [await opened(url, BEGINNINGS["a head"]) for _ in range(20)]
+        async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+            for path in ("/livez", "/healthz"):
+                assert (await http.get(path)).status_code == 200
+            # What is no probe is refused, on such a connection too.
+            assert (await http.get("/tasks", headers=headers)).status_code == 503
+        for _, writer in silent:
+            await close(writer)
         for reader, _ in readers:
             assert not reader.at_eof()
         await close(readers[0][1])
@@ -123,7 +131,7 @@ async def test_connections_that_are_answered_are_not_closed_for_others():
 class Known:
     """A connection from an address, which has sent a part of a request."""
 
-    waited, is_whole, is_idle = 0, False, True
+    waited, is_whole, is_idle, is_spare = 0, False, True, False
 
     def __init__(self, host):
         self.host, self.transport = host, Mock()
@@ -144,9 +152,14 @@ async def test_one_address_has_its_share_of_the_connections(one, other, caplog):
     assert [each.transport.abort.called for each in known] == [True, False, False, False]
     assert "2 connections of " in caplog.text
     known[1].is_idle = known[3].is_idle = False
-    assert not connections.admit(Known(one))
+    late = Known(one)
+    assert connections.admit(late)
+    assert late.is_spare
+    assert connections.may_ask(late, b"/livez")
+    assert not connections.may_ask(late, b"/")
     connections.leave(known[1])
-    assert connections.admit(Known(one))
+    assert connections.may_ask(late, b"/")
+    assert not late.is_spare
 
 
 @pytest.mark.parametrize(("host", "shares"), [("127.0.0.1", True), ("93.184.216.34", False)])
