@@ -191,14 +191,14 @@ async def test_a_question_that_blocks_behind_another_method_is_an_error():
         await ask(adapt(Hidden), "hi")
 
 
-async def test_more_questions_than_threads_are_refused(monkeypatch):
-    monkeypatch.setattr("a2a_adapters_crewai.serving.loop._MAX_WAITING", 3)
-    adapter = adapt(Asking)
+async def test_more_questions_than_threads_are_refused(caplog):
+    adapter = adapt(Asking, max_asking=3)
     runs = [adapter.stream(request("hi")) for _ in range(3)]
     for events in runs:
         await question(events)
     with pytest.raises(InvalidInputError, match="try again later"):
         await ask(adapter, "hi")
+    assert "adapt(..., max_asking=...) allows more" in caplog.text
     assert answer([await runs[0].asend(request("Rome"))]) == "so Rome"
     await runs[0].aclose()
     async with aclosing(adapter.stream(request("hi"))) as events:

@@ -14,7 +14,7 @@ from a2a_adapters_crewai.serving.agent import AgentAdapter
 from a2a_adapters_crewai.serving.crew import CrewAdapter
 from a2a_adapters_crewai.serving.flow import FlowAdapter
 from a2a_adapters_crewai.serving.options import Options
-from a2a_adapters_crewai.serving.runs import MAX_RUNS
+from a2a_adapters_crewai.serving.runs import MAX_ASKING, MAX_RUNS
 from a2a_adapters_crewai.serving.targets import as_target, is_crew_base, is_flow_class
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def adapt(  # noqa: PLR0913 - a choice each
     task_outputs: bool = False,
     tokens: bool = False,
     max_runs: int = MAX_RUNS,
+    max_asking: int = MAX_ASKING,
     shared_memory: bool = False,
     fetch: OutboundPolicy | None = None,
 ) -> Adapter:
@@ -48,6 +49,9 @@ def adapt(  # noqa: PLR0913 - a choice each
         tokens: Whether the models' text is reported as progress, word by word. It holds what
             the agents think and what they call tools with.
         max_runs: How many runs work at the same time.
+        max_asking: How many questions of `Flow.ask()` wait for their callers at the same time, each
+            in a thread of about 100 KB; one more is refused. Reviews of crews that run
+            inside of a method count as well.
         shared_memory: Whether a crew's memory may tell one caller what another one said.
         fetch: From where files that callers name by their addresses are fetched; without it such
             files are refused.
@@ -62,6 +66,7 @@ def adapt(  # noqa: PLR0913 - a choice each
         task_outputs=task_outputs,
         tokens=tokens,
         max_runs=max_runs,
+        max_asking=max_asking,
         shared_memory=shared_memory,
         fetch=fetch,
     )

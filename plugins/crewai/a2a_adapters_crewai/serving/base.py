@@ -35,7 +35,7 @@ class RunsAdapter(Adapter):
         self._new = target.new
         self._tokens = options.tokens
         self._on_task: OnTask | None = None
-        self._runs = Runs(options.max_runs)
+        self._runs = Runs(options.max_runs, options.max_asking)
         self._description = description
         watch_calls()
 

@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 Main: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 _THREAD = "a2a-adapters-crewai"
-_MAX_WAITING = 1000
-"""How many threads may wait for callers."""
-
-_MAX_THREADS = _MAX_WAITING + 256
-"""They are only made when all others are busy or wait for a caller."""
+_WORKING_THREADS = 256
+"""How many threads there may be beside those that wait for callers. Each is made when needed."""
 
 
 class SharedLoop:
@@ -32,12 +29,16 @@ class SharedLoop:
     A loop for each run would break asynchronous clients, which belong to that of their first
     use, and be slow: threads that all want to run keep waiting for one another.
 
+    Args:
+        max_asking: How many threads may wait for callers.
+
     Attributes:
         waiting: Taken by each thread that waits for a caller, so that some are left to work.
     """
 
-    def __init__(self) -> None:
-        self.waiting = threading.BoundedSemaphore(_MAX_WAITING)
+    def __init__(self, max_asking: int) -> None:
+        self.waiting = threading.BoundedSemaphore(max_asking)
+        self._max_threads = max_asking + _WORKING_THREADS
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = asyncio.Event()
 
@@ -46,7 +47,7 @@ class SharedLoop:
         if self._loop is None:
             self._stopped = asyncio.Event()
             self._loop = asyncio.new_event_loop()
-            self._loop.set_default_executor(ThreadPool(_MAX_THREADS, _THREAD))
+            self._loop.set_default_executor(ThreadPool(self._max_threads, _THREAD))
             threading.Thread(
                 target=self._serve, args=(self._loop,), name=_THREAD, daemon=True
             ).start()

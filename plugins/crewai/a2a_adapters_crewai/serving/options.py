@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from a2a_adapters_crewai.serving.runs import MAX_RUNS
+from a2a_adapters_crewai.serving.runs import MAX_ASKING, MAX_RUNS
 
 if TYPE_CHECKING:
     from a2a_adapters import OutboundPolicy
@@ -22,5 +22,6 @@ class Options:
     task_outputs: bool = False
     tokens: bool = False
     max_runs: int = MAX_RUNS
+    max_asking: int = MAX_ASKING
     shared_memory: bool = False
     fetch: OutboundPolicy | None = None

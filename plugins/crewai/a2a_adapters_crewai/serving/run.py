@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import suppress
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 
     from a2a_adapters_crewai.serving.loop import SharedLoop
     from a2a_adapters_crewai.serving.progress import News
+
+_TOO_MANY = (
+    "a question of Flow.ask() was refused: each waits for its caller in a thread, and there are "
+    "max_asking of them; adapt(..., max_asking=...) allows more, and @human_feedback needs none"
+)
+
+logger = logging.getLogger(__name__)
 
 Work: TypeAlias = "Callable[[Run], Awaitable[Any]]"
 """What is to be run, and returns its result."""
@@ -103,6 +111,7 @@ class Run:
         """
         assert self._waiting is not None  # noqa: S101 - it was started
         if not self._waiting.acquire(blocking=False):
+            logger.warning(_TOO_MANY)
             error = InvalidInputError("too many callers are asked something; try again later")
             self.fail(error)  # crewai lets no error of a question through
             raise error

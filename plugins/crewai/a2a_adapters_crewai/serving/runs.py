@@ -18,13 +18,21 @@ Finish: TypeAlias = Callable[[Any], Iterable[AgentEvent]]
 MAX_RUNS = 16
 """How many runs an adapter has at a time, unless told otherwise."""
 
+MAX_ASKING = 200
+"""How many runs wait for their callers in a thread each, unless told otherwise."""
+
 
 class Runs:
-    """Lets so many runs work at once; those that wait for their caller do not count."""
+    """Bounds the runs that work at once, and those that wait for their caller in a thread.
 
-    def __init__(self, max_runs: int) -> None:
+    Args:
+        max_runs: How many may work; those that wait do not count.
+        max_asking: How many may wait in a thread.
+    """
+
+    def __init__(self, max_runs: int, max_asking: int) -> None:
         self._slots = asyncio.Semaphore(max_runs)
-        self._loop = SharedLoop()
+        self._loop = SharedLoop(max_asking)
 
     def stop(self) -> None:
         """End the loop of the runs."""
