@@ -113,7 +113,7 @@ async def test_functions_for_messages_are_not_called_to_see():
     async def echo(text="nothing"):
         return text
 
-    with pytest.raises(TargetError, match="one argument"):
+    with pytest.raises(TargetError, match="a served function takes"):
         build_app(echo)
 
 

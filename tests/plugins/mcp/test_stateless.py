@@ -64,7 +64,8 @@ async def test_a_file_can_be_read_once_more():
         uri = drawn["content"][1]["resource"]["uri"]
         [found] = (await client.ask("resources/read", uri=uri))["contents"]
         assert found == {"uri": uri, "text": "abc", "mimeType": "text/plain"}
-        assert (await client.ask("resources/read", uri=f"{uri}/no"))["code"] == -32002
+        missing = await client.ask("resources/read", uri=f"{uri}/no")
+        assert (missing["code"], missing["data"]) == (-32602, {"uri": f"{uri}/no"})
         assert (await client.ask("resources/list"))["resources"] == []
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from a2a_adapters import RemoteArtifact
     from a2a_adapters.dialects import DialectAgent
 
-NOT_FOUND = -32002
+_NOT_FOUND = -32002
 """The code for a resource that is not there (MCP 2025-11-25, "Resources")."""
 
 _ADDRESS = re.compile(r"a2a://tasks/([^/]+)/([^/]+)/(\d+)(?:/[^/]*)?")
@@ -80,7 +80,7 @@ class Artifacts:
                 parts = artifact.parts if artifact.id == artifact_id else ()
                 if number < len(parts) and (body := contents(parts[number])) is not None:
                     return {"uri": uri, **body}
-        raise McpError(ErrorData(code=NOT_FOUND, message="Resource not found", data={"uri": uri}))
+        raise McpError(ErrorData(code=_NOT_FOUND, message="Resource not found", data={"uri": uri}))
 
     async def listed(
         self, task_ids: Iterable[str], context: ServerCallContext

@@ -113,11 +113,11 @@ class Methods:
         return {"tools": [_wire(each.tool) for each in self._tools.values()], **_CACHED}
 
     async def _read(self, asked: Envelope, context: ServerCallContext) -> Mapping[str, Any]:
-        artifacts = Artifacts(self._agents.values())
+        uri = str(asked.params.get("uri"))
         try:
-            return await artifacts.read(str(asked.params.get("uri")), context)
-        except McpError as failure:
-            raise RpcError(failure.error.code, failure.error.message) from failure
+            return await Artifacts(self._agents.values()).read(uri, context)
+        except McpError as failure:  # which has another code in this protocol (SEP-2164)
+            raise RpcError(INVALID_PARAMS, failure.error.message, {"uri": uri}) from failure
 
     async def _call(
         self, asked: Envelope, context: ServerCallContext, tell: Tell
