@@ -71,7 +71,12 @@ def _method(operation: Operation, encode: Callable[[Any], bytes] | None = None) 
     return Method(operation, parse, encode or _encode)
 
 
-def _parse_list(params: Params) -> Message:
+def parse_list(params: Params) -> Message:
+    """Return a `ListTasksRequest`.
+
+    Raises:
+        ParseError: A parameter, or the state that it names, is unknown.
+    """
     request = operations.LIST.params()
     ParseDict(params, request, ignore_unknown_fields=True)
     # Ignoring unknown fields makes protobuf ignore unknown states as well.
@@ -93,11 +98,12 @@ def _encode_sent(result: Task | Any) -> bytes:
     return to_json({"message": message_to_dict(result)})
 
 
-def _encode_page(page: ListTasksResponse) -> bytes:
+def encode_page(page: ListTasksResponse, task_to: Callable[[Task], object] = task_to_dict) -> bytes:
+    """Return the JSON of a page, of whose tasks `task_to` makes what pydantic encodes."""
     # The fields of a page are required, also when they are empty (section 3.1.4).
     return to_json(
         {
-            "tasks": [task_to_dict(task) for task in page.tasks],
+            "tasks": [task_to(task) for task in page.tasks],
             "nextPageToken": page.next_page_token,
             "pageSize": page.page_size,
             "totalSize": page.total_size,
@@ -115,7 +121,7 @@ METHODS = {
         Method(operations.SEND, parse_send, _encode_sent),
         Method(operations.STREAM, parse_send, _encode_update),
         _method(operations.GET, _encode_task),
-        Method(operations.LIST, _parse_list, _encode_page),
+        Method(operations.LIST, parse_list, encode_page),
         _method(operations.CANCEL, _encode_task),
         _method(operations.SUBSCRIBE, _encode_update),
         _method(operations.CREATE_PUSH),

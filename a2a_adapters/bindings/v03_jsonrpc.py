@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from a2a.compat.v0_3 import conversions, types
 from a2a.utils.errors import A2AError, InvalidParamsError
+from pydantic_core import from_json
 
 from a2a_adapters.bindings import operations, v03
-from a2a_adapters.bindings.methods import Method, Params
+from a2a_adapters.bindings.methods import Method, Params, encode_page, parse_list
 from a2a_adapters.protocol import errors as failures
 from a2a_adapters.protocol.binary import standard_base64
 from a2a_adapters.protocol.wire import escaped, model_to_json
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from a2a.server.events import Event
-    from a2a.types import ListTaskPushNotificationConfigsResponse
+    from a2a.types import ListTaskPushNotificationConfigsResponse, ListTasksResponse
     from google.protobuf.message import Message
 
     from a2a_adapters.protocol.errors import CallId
@@ -82,6 +83,17 @@ def _parse_card(_params: Params) -> Message:
     return operations.EXTENDED_CARD.params()
 
 
+def _parse_list(params: Params) -> Message:
+    state = params.get("status")
+    if isinstance(state, str):
+        params["status"] = "TASK_STATE_" + state.upper().replace("-", "_")
+    return parse_list(params)
+
+
+def _encode_page(page: ListTasksResponse) -> bytes:
+    return encode_page(page, lambda task: from_json(_encode_event(task)))
+
+
 def _encode_event(event: Any) -> bytes:
     return model_to_json(v03.to_old(event))
 
@@ -119,6 +131,7 @@ METHODS = {
         _parser(types.GetTaskRequest, conversions.to_core_get_task_request),
         _encode_event,
     ),
+    "tasks/list": Method(operations.LIST, _parse_list, _encode_page),  # with 1.0's parameters
     "tasks/cancel": Method(
         operations.CANCEL,
         _parser(types.CancelTaskRequest, conversions.to_core_cancel_task_request),
@@ -164,3 +177,21 @@ METHODS = {
     "agent/getAuthenticatedExtendedCard": Method(v03.EXTENDED_CARD, _parse_card, encode_card),
 }
 """The methods of A2A 0.3 by name."""
+
+METHODS |= {
+    alias: METHODS[name]
+    for alias, name in {
+        "tasks/subscribe": "tasks/resubscribe",
+        "tasks/pushNotificationConfig/create": "tasks/pushNotificationConfig/set",
+        "agent/getExtendedCard": "agent/getAuthenticatedExtendedCard",
+    }.items()
+}
+"""Some guides and clients use these names, which mix 0.3's style with 1.0's words."""
+
+EARLIER = {
+    "tasks/send": "message/send",
+    "tasks/sendSubscribe": "message/stream",
+    "tasks/pushNotification/set": "tasks/pushNotificationConfig/set",
+    "tasks/pushNotification/get": "tasks/pushNotificationConfig/get",
+}
+"""The names of methods before A2A 0.2.0, and what replaced them."""
