@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from a2a_adapters.observability.process import StorageFigures
     from a2a_adapters.storage.commit import GroupCommit
 
+_MOST_GRACES = 3
+"""How often others extend the lease of a process that does not renew it itself. After an outage, a
+process that lives renews it within seconds; without a limit, processes that die soon after their
+start would keep the dead alive for good."""
+
 LEASE_SECONDS = 10.0
 """How long a process that does not renew its lease counts as alive, if nobody says otherwise."""
 
@@ -83,7 +88,8 @@ class Lease:
 
     Leases are measured by the database's clock alone, and only while the database answers: when no
     process has renewed its lease for half a lease, the database was away. The first one that renews
-    its own after that gives all that were alive at the last renewal a full lease; see `is_alive`.
+    its own after that gives all that were alive at the last renewal a full lease, `_MOST_GRACES`
+    times at most without a renewal of their own; see `is_alive`.
 
     Args:
         commits: Writes it.
@@ -176,7 +182,7 @@ class RenewLease(Write):
             until = now_of(dialect) + write.seconds
             await connection.execute(_renew_all(dialect, write.seconds))
             statement = upsert(dialect, processes).values(**write.row, lease_until=until)
-            changes = {"lease_until": until, "taken": write.row["taken"]}
+            changes = {"lease_until": until, "taken": write.row["taken"], "graces": 0}
             await connection.execute(
                 statement.on_conflict_do_update(index_elements=["id"], set_=changes)
             )
@@ -196,7 +202,7 @@ def _renew_all(dialect: str, seconds: float) -> Update:
     interrupted = select(processes.c.id).where(_is_interrupted(dialect, seconds))
     in_order = interrupted.order_by(processes.c.id).with_for_update()  # else two could deadlock
     renewal = update(processes).where(processes.c.id.in_(in_order))
-    return renewal.values(lease_until=now_of(dialect) + seconds)
+    return renewal.values(lease_until=now_of(dialect) + seconds, graces=_graces + 1)
 
 
 class EndLease(Write):
@@ -247,7 +253,11 @@ def _is_interrupted(dialect: str, seconds: float) -> ColumnElement[bool]:
     every = processes.alias()
     renewed = select(func.max(every.c.lease_until)).scalar_subquery() - seconds
     until = processes.c.lease_until
-    return and_(until > 0, until >= renewed, renewed < now_of(dialect) - seconds / 2)
+    was_alive = and_(until > 0, until >= renewed, _graces < _MOST_GRACES)
+    return and_(was_alive, renewed < now_of(dialect) - seconds / 2)
+
+
+_graces = func.coalesce(processes.c.graces, 0)
 
 
 def living(dialect: str, seconds: float) -> ScalarSelect[str]:

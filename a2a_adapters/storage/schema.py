@@ -125,6 +125,7 @@ processes = Table(
     Column("name", Text, nullable=False),
     Column("lease_until", Float, nullable=False),
     Column("taken", Text),
+    Column("graces", SmallInteger),
 )
 
 states = Table(

@@ -110,6 +110,17 @@ async def test_one_outage_after_another_ends_nobodys_lease(make):
     assert await first.sweep() == {second.id}
 
 
+async def test_processes_that_soon_die_recover_the_tasks_of_others_in_the_end(make):
+    dead = await make()
+    for _ in range(3):  # each may have started after an outage
+        await dead.let_pass(LEASE + 1)
+        soon_dead = await make()
+        assert await soon_dead.sweep() == set()
+    await dead.let_pass(LEASE + 1)
+    heir = await make()
+    assert await heir.sweep() == {dead.id}
+
+
 async def test_those_that_renew_at_once_after_an_outage_hinder_nobody(make):
     several = [await make() for _ in range(6)]
     for _ in range(5):
