@@ -72,6 +72,7 @@ from a2a_adapters.states import StateStorage
 
 if TYPE_CHECKING:
     from a2a_adapters.calling import (
+        AgentOptions,
         AgentReply,
         ApiKeyAuth,
         BearerAuth,
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
         RemoteEvent,
         RemoteOptions,
         ReplyState,
+        SendOptions,
         TokenUsage,
         ToolDescription,
         remote_llm,
@@ -115,6 +117,7 @@ __all__ = [
     "AdapterExecutor",
     "AgentDescription",
     "AgentEvent",
+    "AgentOptions",
     "AgentReply",
     "AgentRequest",
     "AnyOf",
@@ -172,6 +175,7 @@ __all__ = [
     "ReplyState",
     "Report",
     "ResumeError",
+    "SendOptions",
     "ServerOptions",
     "Severity",
     "Skill",
@@ -215,6 +219,7 @@ _load = lazy_names(
     __name__,
     {
         "AdapterExecutor": "executor.executor",
+        "AgentOptions": "calling",
         "AgentReply": "calling",
         "AnyOf": "security",
         "ApiKeyAuth": "calling",
@@ -238,6 +243,7 @@ _load = lazy_names(
         "RemoteOptions": "calling",
         "ReplyState": "calling",
         "Report": "checks",
+        "SendOptions": "calling",
         "ServerOptions": "serving.options",
         "Severity": "checks",
         "TokenUsage": "calling",

@@ -11,7 +11,7 @@ from a2a_adapters.calling.agent import (
 )
 from a2a_adapters.calling.auth import ApiKeyAuth, BearerAuth, HeadersAuth
 from a2a_adapters.calling.conversation import Conversation
-from a2a_adapters.calling.options import RemoteOptions
+from a2a_adapters.calling.options import AgentOptions, RemoteOptions, SendOptions
 from a2a_adapters.calling.reply import (
     AgentReply,
     Question,
@@ -23,6 +23,7 @@ from a2a_adapters.calling.reply import (
 from a2a_adapters.calling.tools import ToolDescription, tool_answer
 
 __all__ = [
+    "AgentOptions",
     "AgentReply",
     "ApiKeyAuth",
     "BearerAuth",
@@ -36,6 +37,7 @@ __all__ = [
     "RemoteEvent",
     "RemoteOptions",
     "ReplyState",
+    "SendOptions",
     "TokenUsage",
     "ToolDescription",
     "remote_llm",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, NoReturn, Self
 
@@ -11,27 +11,30 @@ from pydantic_core import core_schema
 
 from a2a_adapters.calling import again
 from a2a_adapters.calling.answer import Answer
+from a2a_adapters.calling.auth import HeadersAuth
 from a2a_adapters.calling.card import agent_url, describe
 from a2a_adapters.calling.catalog import read_catalog
 from a2a_adapters.calling.connection import Connections
 from a2a_adapters.calling.conversation import Conversation, Conversations
 from a2a_adapters.calling.failure import translate
 from a2a_adapters.calling.messenger import MessageInput, Messenger
-from a2a_adapters.calling.options import RemoteOptions
+from a2a_adapters.calling.options import RemoteOptions, checked_timeout
 from a2a_adapters.calling.parsing import made
 from a2a_adapters.calling.reply import AgentReply, RemoteEvent
 from a2a_adapters.concurrency import blocking
+from a2a_adapters.errors import ConfigurationError
 from a2a_adapters.plugins import installed_plugins
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Mapping
+    from typing import Unpack
 
     import httpx
     from a2a.types import Task
     from pydantic_core import CoreSchema
 
     from a2a_adapters.adapter import AgentDescription
-    from a2a_adapters.parts import JSON
+    from a2a_adapters.calling.options import AgentOptions, SendOptions
 
 __all__ = ["ListedAgent", "MessageInput", "RemoteAgent", "RemoteEvent"]
 
@@ -74,13 +77,37 @@ class RemoteAgent:
         self._conversations = Conversations(self._messenger, options.conversations)
 
     @classmethod
-    def of(cls, agent: str | RemoteAgent) -> RemoteAgent:
-        """Return the agent of a URL; an agent is its own.
+    def of(
+        cls,
+        agent: str | RemoteAgent,
+        *,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> RemoteAgent:
+        """Return the agent of a URL, with `AgentOptions`; an agent is its own, and has its own.
 
         Raises:
-            ConfigurationError: The URL is none.
+            ConfigurationError: The URL is none, a number is out of range, or there are options
+                for what is an agent already.
         """
-        return cls(agent) if isinstance(agent, str) else agent
+        given = {"timeout": timeout, "max_retries": max_retries, "headers": headers}
+        names = [name for name, value in given.items() if value is not None]
+        if isinstance(agent, RemoteAgent) and names:
+            raise ConfigurationError(
+                f"{', '.join(names)}: a RemoteAgent has its own; make it with "
+                "options=RemoteOptions(timeout=..., retries=...) and auth=HeadersAuth(...)"
+            )
+        if isinstance(agent, RemoteAgent) or not names:
+            return agent if isinstance(agent, RemoteAgent) else cls(agent)
+        options = RemoteOptions()
+        if timeout is not None:
+            options = replace(options, timeout=checked_timeout(timeout))
+        if max_retries is not None:
+            if max_retries < 0:
+                raise ConfigurationError(f"max_retries is a number from 0 on, not {max_retries}")
+            options = replace(options, retries=max_retries)
+        return cls(agent, auth=HeadersAuth(headers) if headers else None, options=options)
 
     @classmethod
     async def discover(
@@ -161,7 +188,7 @@ class RemoteAgent:
         *,
         context_id: str = "",
         task_id: str = "",
-        metadata: Mapping[str, JSON] | None = None,
+        **options: Unpack[SendOptions],
     ) -> AgentReply:
         """Send a message and return the whole answer.
 
@@ -170,7 +197,8 @@ class RemoteAgent:
             context_id: The conversation it belongs to, as an earlier reply named it; empty
                 begins one.
             task_id: The task it answers or adds to.
-            metadata: Entries of the message's metadata.
+            **options: The message's metadata, how long its answer may take, headers; see
+                `SendOptions`.
 
         Raises:
             InvalidInputError: The message cannot be expressed in the protocol.
@@ -178,9 +206,7 @@ class RemoteAgent:
             RemoteAgentError: There is no answer for another reason.
         """
         reply = None
-        async for event in self.stream(
-            message, context_id=context_id, task_id=task_id, metadata=metadata
-        ):
+        async for event in self.stream(message, context_id=context_id, task_id=task_id, **options):
             reply = event
         assert isinstance(reply, AgentReply)  # noqa: S101 - a stream without one raises
         return reply
@@ -191,7 +217,7 @@ class RemoteAgent:
         *,
         context_id: str = "",
         task_id: str = "",
-        metadata: Mapping[str, JSON] | None = None,
+        **options: Unpack[SendOptions],
     ) -> AsyncGenerator[RemoteEvent]:
         """Send a message; yield the answer as it comes and last the whole `AgentReply`.
 
@@ -199,7 +225,7 @@ class RemoteAgent:
         errors see `send`.
         """
         exchange = await self._messenger.begin(
-            message, context_id=context_id, task_id=task_id, metadata=metadata
+            message, context_id=context_id, task_id=task_id, **options
         )
         events = exchange.events()
         try:
@@ -271,12 +297,10 @@ class RemoteAgent:
         *,
         context_id: str = "",
         task_id: str = "",
-        metadata: Mapping[str, JSON] | None = None,
+        **options: Unpack[SendOptions],
     ) -> AgentReply:
         """`send` from blocking code."""
-        return blocking.run(
-            self.send(message, context_id=context_id, task_id=task_id, metadata=metadata)
-        )
+        return blocking.run(self.send(message, context_id=context_id, task_id=task_id, **options))
 
     def stream_sync(
         self,
@@ -284,11 +308,11 @@ class RemoteAgent:
         *,
         context_id: str = "",
         task_id: str = "",
-        metadata: Mapping[str, JSON] | None = None,
+        **options: Unpack[SendOptions],
     ) -> Generator[RemoteEvent]:
         """`stream` from blocking code."""
         return blocking.iterate(
-            self.stream(message, context_id=context_id, task_id=task_id, metadata=metadata)
+            self.stream(message, context_id=context_id, task_id=task_id, **options)
         )
 
     def get_task_sync(self, task_id: str) -> AgentReply:
@@ -330,30 +354,34 @@ def _as_reply(task: Task) -> AgentReply:
 __all__ = ["remote_llm", "remote_tool"]
 
 
-def remote_llm(agent: str | RemoteAgent, framework: str) -> object:
+def remote_llm(agent: str | RemoteAgent, framework: str, **options: Unpack[AgentOptions]) -> object:
     """Return a remote agent as a language model of a framework.
 
     Args:
         agent: The agent, or its URL.
         framework: The framework's name, "langchain" for instance.
+        **options: For an agent that is given by its URL; see `AgentOptions`.
 
     Raises:
         NoAdapterError: No plugin makes language models of that framework.
         MissingExtraError: The framework is not installed.
     """
-    return installed_plugins().remote_llm(RemoteAgent.of(agent), framework)
+    return installed_plugins().remote_llm(RemoteAgent.of(agent, **options), framework)
 
 
-def remote_tool(agent: str | RemoteAgent, framework: str) -> object:
+def remote_tool(
+    agent: str | RemoteAgent, framework: str, **options: Unpack[AgentOptions]
+) -> object:
     """Return a remote agent as a tool of a framework; its card is read for that.
 
     Args:
         agent: The agent, or its URL.
         framework: The framework's name, "langchain" for instance.
+        **options: For an agent that is given by its URL; see `AgentOptions`.
 
     Raises:
         NoAdapterError: No plugin makes tools of that framework.
         MissingExtraError: The framework is not installed.
         RemoteAgentError: The card cannot be had.
     """
-    return installed_plugins().remote_tool(RemoteAgent.of(agent), framework)
+    return installed_plugins().remote_tool(RemoteAgent.of(agent, **options), framework)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeAlias
 
 import httpx
@@ -23,6 +24,9 @@ __all__ = ["ApiKeyAuth", "BearerAuth"]
 
 Secret: TypeAlias = "str | Callable[[], str | Awaitable[str]]"  # noqa: S105 - a type
 """A secret, or what returns it."""
+
+call_headers: ContextVar[Mapping[str, str] | None] = ContextVar("call_headers", default=None)
+"""Headers of the requests that are made now, for servers that get the credentials."""
 
 _UNSENDABLE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]|^[ \t]|[ \t]$")
 """What no value of a header may have (RFC 9110, section 5.5)."""
@@ -91,29 +95,40 @@ class HeadersAuth(httpx.Auth):
 
 
 class TrustedHostAuth(httpx.Auth):
-    """Keeps credentials from servers that only a fetched card has named.
+    """Keeps credentials, and headers of calls, from servers that only a fetched card has named.
 
     Args:
-        auth: The credentials.
+        auth: The credentials, if there are any.
         trust: Who gets them.
     """
 
-    def __init__(self, auth: httpx.Auth, trust: Trust) -> None:
+    def __init__(self, auth: httpx.Auth | None, trust: Trust) -> None:
         self._auth = auth
         self._trust = trust
+
+    @property
+    def adds_nothing(self) -> bool:
+        """Whether requests stay as they are."""
+        return self._auth is None and not call_headers.get()
 
     async def async_auth_flow(
         self, request: httpx.Request
     ) -> AsyncGenerator[httpx.Request, httpx.Response]:
         """Leave requests to other servers as they are."""
+        if self.adds_nothing:
+            yield request
+            return
         if not self._trust.gets_credentials(request.url):
             self._trust.tell(request.url)
             yield request
             return
-        flow = self._auth.async_auth_flow(request)
+        headers = call_headers.get() or {}
+        flow = (self._auth or httpx.Auth()).async_auth_flow(request)
         try:
             prepared = await _step(anext(flow))
             while prepared is not None:
+                if prepared is request:
+                    request.headers.update(headers)
                 _check(prepared)
                 response = yield prepared
                 prepared = await _step(flow.asend(response))

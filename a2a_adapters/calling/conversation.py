@@ -13,10 +13,11 @@ from a2a_adapters.concurrency import BoundedMap, blocking
 from a2a_adapters.errors import RemoteRefusedError, RemoteTaskError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Mapping
+    from collections.abc import AsyncGenerator, Generator
+    from typing import Unpack
 
     from a2a_adapters.calling.messenger import MessageInput, Messenger
-    from a2a_adapters.parts import JSON
+    from a2a_adapters.calling.options import SendOptions
 
 __all__ = ["Conversation"]
 
@@ -49,20 +50,21 @@ class Conversation:
         message: MessageInput,
         *,
         task_id: str | None = None,
-        metadata: Mapping[str, JSON] | None = None,
+        **options: Unpack[SendOptions],
     ) -> AgentReply:
         """Send a message and return the whole answer.
 
         Args:
             message: What to send.
             task_id: The task it answers, "" for none; None takes the one that waits now.
-            metadata: Entries of the message's metadata.
+            **options: The message's metadata, how long its answer may take, headers; see
+                `SendOptions`.
 
         Raises:
             RemoteAgentError: There is no answer.
         """
         reply = None
-        async for event in self.stream(message, task_id=task_id, metadata=metadata):
+        async for event in self.stream(message, task_id=task_id, **options):
             reply = event
         assert isinstance(reply, AgentReply)  # noqa: S101 - a stream without one raises
         return reply
@@ -72,7 +74,7 @@ class Conversation:
         message: MessageInput,
         *,
         task_id: str | None = None,
-        metadata: Mapping[str, JSON] | None = None,
+        **options: Unpack[SendOptions],
     ) -> AsyncGenerator[RemoteEvent]:
         """Send a message; yield the answer as it comes and last the whole `AgentReply`.
 
@@ -83,10 +85,10 @@ class Conversation:
         async with self._turns:
             if self._is_unknown:
                 if task_id is None and not answered:
-                    answered = await self._messenger.open_question(self.context_id)
+                    answered = await self._messenger.open_question(self.context_id, **options)
                 self._is_unknown = False
             exchange = await self._messenger.begin(
-                message, context_id=self.context_id, task_id=answered, metadata=metadata
+                message, context_id=self.context_id, task_id=answered, **options
             )
             events = exchange.events()
             try:
@@ -108,20 +110,20 @@ class Conversation:
         message: MessageInput,
         *,
         task_id: str | None = None,
-        metadata: Mapping[str, JSON] | None = None,
+        **options: Unpack[SendOptions],
     ) -> AgentReply:
         """`send` from blocking code."""
-        return blocking.run(self.send(message, task_id=task_id, metadata=metadata))
+        return blocking.run(self.send(message, task_id=task_id, **options))
 
     def stream_sync(
         self,
         message: MessageInput,
         *,
         task_id: str | None = None,
-        metadata: Mapping[str, JSON] | None = None,
+        **options: Unpack[SendOptions],
     ) -> Generator[RemoteEvent]:
         """`stream` from blocking code."""
-        return blocking.iterate(self.stream(message, task_id=task_id, metadata=metadata))
+        return blocking.iterate(self.stream(message, task_id=task_id, **options))
 
     def _note(self, reply: AgentReply, answered: str) -> None:
         self.context_id = reply.context_id or self.context_id

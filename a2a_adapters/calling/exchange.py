@@ -18,6 +18,7 @@ from a2a.types import (
 
 from a2a_adapters.calling import again
 from a2a_adapters.calling.answer import Answer
+from a2a_adapters.calling.auth import call_headers
 from a2a_adapters.calling.failure import may_have_begun, translate
 from a2a_adapters.calling.http import back_off
 from a2a_adapters.calling.parsing import made
@@ -74,11 +75,17 @@ class Exchange:
         connection: What it goes through.
         request: The message.
         options: Limits and choices.
+        headers: Headers of its requests, for servers that get the credentials.
     """
 
     def __init__(
-        self, connection: Connection, request: SendMessageRequest, options: RemoteOptions
+        self,
+        connection: Connection,
+        request: SendMessageRequest,
+        options: RemoteOptions,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
+        self._headers = headers
         self._transport = connection.transport
         self._card = connection.card
         self._can_stream = connection.card.capabilities.streaming
@@ -130,6 +137,7 @@ class Exchange:
         self, responses: AsyncGenerator[StreamResponse], deadline: float
     ) -> StreamResponse | None:
         """Return what comes next within the time that the answer may take; None at the end."""
+        sent_with = call_headers.set(self._headers) if self._headers else None
         try:
             return await within(deadline, anext(responses))
         except StopAsyncIteration:
@@ -140,6 +148,9 @@ class Exchange:
                 task_id=self._answer.task_id,
                 context_id=self._answer.context_id,
             ) from error
+        finally:
+            if sent_with is not None:  # an async generator runs in the context of its reader
+                call_headers.reset(sent_with)
 
     async def _responses(self) -> AsyncGenerator[StreamResponse]:
         answer = self._answer
@@ -261,6 +272,7 @@ class Exchange:
         await asyncio.wait({task}, timeout=_LEAVE_SECONDS)
 
     async def _send_cancel(self, task_id: str) -> None:
+        call_headers.set(self._headers)  # of this asyncio task
         try:
             async with asyncio.timeout(_CANCEL_SECONDS):
                 await self._transport.cancel_task(CancelTaskRequest(id=task_id))

@@ -21,6 +21,7 @@ from a2a.utils.errors import A2A_REASON_TO_ERROR, JSON_RPC_ERROR_CODE_MAP
 from a2a.utils.grpc_status import status_from_call
 from google.rpc.error_details_pb2 import ErrorInfo  # type: ignore[import-untyped]
 
+from a2a_adapters.calling.auth import TrustedHostAuth
 from a2a_adapters.calling.channel import connect, open_channel
 from a2a_adapters.calling.counted import CountedChannel
 from a2a_adapters.calling.failure import NotBegunError, UnauthorizedError
@@ -280,11 +281,12 @@ class GrpcTransport(ClientTransport):
 
     async def _credentials(self) -> dict[str, str]:
         """Return the headers that the client's authentication adds to a request."""
+        auth = self._http.auth
+        if not isinstance(auth, TrustedHostAuth) or auth.adds_nothing:
+            return {}
         request = httpx.Request("POST", self._url)
         before = dict(request.headers)
-        if self._http.auth is None:
-            return {}
-        flow = self._http.auth.async_auth_flow(request)
+        flow = auth.async_auth_flow(request)
         async with aclosing(flow):
             prepared = await anext(flow)
             while prepared.url != self._url:  # a token is fetched first

@@ -45,7 +45,7 @@ def make_client(
         transport = _HostPolicy(transport, trust, options)
     return httpx.AsyncClient(
         transport=_Bounded(_Patient(transport, options.retries), options),
-        auth=TrustedHostAuth(auth, trust) if auth else None,
+        auth=TrustedHostAuth(auth, trust),
         timeout=httpx.Timeout(options.idle_timeout, connect=options.connect_timeout),
         # What is compressed cannot be bounded by what comes over the line.
         headers={"Accept-Encoding": "identity"},

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.types import ListTasksRequest, SendMessageConfiguration, SendMessageRequest
 from google.protobuf.message import Error as ProtocolBufferError
 
 from a2a_adapters.calling import again
+from a2a_adapters.calling.auth import call_headers
 from a2a_adapters.calling.exchange import Exchange
 from a2a_adapters.calling.failure import translate
+from a2a_adapters.calling.options import checked_timeout
 from a2a_adapters.errors import InvalidInputError, RemoteConnectionError, RemoteTimeoutError
 from a2a_adapters.parts import JSON, Data, File, Part, Text
 from a2a_adapters.protocol import states
@@ -18,9 +21,10 @@ from a2a_adapters.protocol.messages import user_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Unpack
 
     from a2a_adapters.calling.connection import Connections
-    from a2a_adapters.calling.options import RemoteOptions
+    from a2a_adapters.calling.options import RemoteOptions, SendOptions
 
 __all__ = ["MessageInput", "Messenger"]
 
@@ -49,11 +53,14 @@ class Messenger:
         *,
         context_id: str,
         task_id: str,
-        metadata: Mapping[str, JSON] | None,
+        metadata: Mapping[str, JSON] | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - of the answer, which comes later
+        headers: Mapping[str, str] | None = None,
     ) -> Exchange:
         """Return the exchange, which sends the message once its events are read.
 
         Raises:
+            ConfigurationError: The time is not positive.
             InvalidInputError: The message cannot be expressed in the protocol.
             RemoteAgentError: The agent's card cannot be had.
         """
@@ -67,9 +74,18 @@ class Messenger:
         modes = self._options.accepted_output_modes
         configuration = SendMessageConfiguration(accepted_output_modes=modes)
         request = SendMessageRequest(message=sent, configuration=configuration)
-        return Exchange(await self._connections.get(), request, self._options)
+        options = self._options
+        if timeout is None:
+            return Exchange(await self._connections.get(), request, options, headers)
+        options = replace(options, timeout=checked_timeout(timeout))
+        try:
+            async with asyncio.timeout(timeout):
+                connection = await self._connections.get()
+        except TimeoutError as error:
+            raise RemoteTimeoutError(f"no agent card within {timeout:g} s") from error
+        return Exchange(connection, request, options, headers)
 
-    async def open_question(self, context_id: str) -> str:
+    async def open_question(self, context_id: str, **options: Unpack[SendOptions]) -> str:
         """Return the id of a conversation's task that waits for its caller, "" if none is known.
 
         Of several, it is the one that changed last.
@@ -83,19 +99,24 @@ class Messenger:
         request = ListTasksRequest(
             context_id=context_id, page_size=_LISTED, history_length=0, include_artifacts=False
         )
+        timeout = options.get("timeout")
+        seconds = self._options.timeout if timeout is None else checked_timeout(timeout)
+        sent_with = call_headers.set(options.get("headers"))
         try:
-            async with asyncio.timeout(self._options.timeout):
+            async with asyncio.timeout(seconds):
                 page = await again.read(
                     lambda: connection.transport.list_tasks(request), self._options.retries
                 )
         except TimeoutError as error:
             raise RemoteTimeoutError(
-                f"no list of tasks within {self._options.timeout:g} s", context_id=context_id
+                f"no list of tasks within {seconds:g} s", context_id=context_id
             ) from error
         except Exception as error:
             if isinstance(failure := translate(error, connection.card), RemoteConnectionError):
                 raise failure from error
             return ""  # many agents list no tasks
+        finally:
+            call_headers.reset(sent_with)
         waiting = [
             task
             for task in page.tasks

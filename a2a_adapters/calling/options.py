@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
+from a2a_adapters.errors import ConfigurationError
 from a2a_adapters.net import OutboundPolicy
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-__all__ = ["RemoteOptions"]
+    from a2a_adapters.parts import JSON
+
+__all__ = ["AgentOptions", "RemoteOptions", "SendOptions"]
 
 _MEBIBYTE = 1024 * 1024
 
@@ -64,3 +67,43 @@ class RemoteOptions:
     extensions: Sequence[str] = ()
     bindings: Sequence[str] = ()
     tls: ssl.SSLContext | None = None
+
+
+class AgentOptions(TypedDict, total=False):
+    """What classes that call an agent by its URL take besides; None is as if it was not given.
+
+    Attributes:
+        timeout: How long an answer may take, in seconds; see `RemoteOptions.timeout`.
+        max_retries: See `RemoteOptions.retries`.
+        headers: Headers of every request, as by `HeadersAuth`.
+    """
+
+    timeout: float | None
+    max_retries: int | None
+    headers: Mapping[str, str] | None
+
+
+class SendOptions(TypedDict, total=False):
+    """What a message to an agent may have besides.
+
+    Attributes:
+        metadata: Entries of the message's metadata.
+        timeout: How long the answer may take, in seconds, in place of `RemoteOptions.timeout`.
+        headers: Headers of the message's requests, for servers that get the agent's credentials;
+            they replace those of the same name.
+    """
+
+    metadata: Mapping[str, JSON] | None
+    timeout: float | None
+    headers: Mapping[str, str] | None
+
+
+def checked_timeout(seconds: float) -> float:
+    """Return a time that an answer may take.
+
+    Raises:
+        ConfigurationError: It is not positive.
+    """
+    if not seconds > 0:
+        raise ConfigurationError(f"timeout is a number of seconds above 0, not {seconds}")
+    return seconds

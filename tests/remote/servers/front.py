@@ -43,6 +43,10 @@ class Recording:
         """The A2A messages, in order, as the JSON they were."""
         return [each.message for each in self.received if each.message]
 
+    def header_values(self, name: str) -> list[str]:
+        """Return the values of a header, "" for the requests without it."""
+        return [each.headers.get(name, "") for each in self.received]
+
     @property
     def times_received(self) -> Counter[str]:
         """How often each message id came."""
