@@ -16,6 +16,7 @@ from autogen_core.models import (
 )
 from pydantic import BaseModel
 
+from a2a_adapters import SendOptions
 from a2a_adapters_omniroute.calling.card import gateway_agent, omniroute_card
 from a2a_adapters_omniroute.calling.messages import said
 from a2a_adapters_omniroute.calling.reply import OmniRouteReply
@@ -24,7 +25,7 @@ from a2a_adapters_omniroute.calling.routing import SMART_ROUTING, asked
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from a2a_adapters import JSON, AgentReply, Part
+    from a2a_adapters import AgentReply, Part
 
 __all__ = ["OmniRouteChatCompletionClient"]
 
@@ -36,7 +37,7 @@ _INFO = ModelInfo(
     family=ModelFamily.UNKNOWN,
     multiple_system_messages=True,
 )
-_OPTIONS = frozenset({"model", "combo", "budget", "role", "skill"})
+_OPTIONS = frozenset({"model", "combo", "budget", "role", "skill", "timeout", "headers"})
 
 
 class GatewayConfig(BaseModel):
@@ -56,7 +57,7 @@ class OmniRouteChatCompletionClient(A2AChatCompletionClient):
     """An OmniRoute gateway as a model: `OmniRouteChatCompletionClient(model="auto")`.
 
     It is sent all messages with their roles, as text, and takes no tools. A call may have options
-    of its own in `extra_create_args`: model, combo, budget, role and skill.
+    of its own in `extra_create_args`: model, combo, budget, role, skill, timeout and headers.
 
     Args:
         base_url: The gateway's address.
@@ -116,10 +117,14 @@ class OmniRouteChatCompletionClient(A2AChatCompletionClient):
         """The same as `model_info`."""
         return _INFO
 
-    def _metadata(self, extra: Mapping[str, Any]) -> Mapping[str, JSON]:
+    def _options(self, extra: Mapping[str, Any]) -> SendOptions:
         if unknown := extra.keys() - _OPTIONS:
             raise ValueError(f"a call to OmniRoute has no options {', '.join(sorted(unknown))}")
-        return asked(self._config, extra)
+        return SendOptions(
+            metadata=asked(self._config, extra),
+            timeout=extra.get("timeout"),
+            headers=extra.get("headers"),
+        )
 
     def _parts(self, messages: Sequence[LLMMessage]) -> list[Part]:
         return [said(_role(message), message.content) for message in messages]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from a2a_adapters_crewai import A2ALLM
 from typing_extensions import override
@@ -51,11 +51,15 @@ class OmniRouteLLM(A2ALLM):
     timeout: float = _SECONDS
     combo_as_model: bool = False
 
+    _unused: ClassVar[frozenset[str]] = A2ALLM._unused - {"api_key", "base_url"}  # noqa: SLF001
+
     def __init__(self, model: str = "auto", **fields: Any) -> None:
         card = omniroute_card(fields.get("base_url") or _BASE_URL)
         key, seconds = fields.get("api_key") or "", fields.get("timeout", _SECONDS)
         agent = gateway_agent(card, key, seconds)
-        super().__init__(agent, **{"model": model, "provider": "omniroute", **fields})
+        others = {name: value for name, value in fields.items() if name != "timeout"}
+        super().__init__(agent, **{"model": model, "provider": "omniroute", **others})
+        self.timeout = seconds
 
     @override
     def _parts(self, messages: str | Sequence[LLMMessage]) -> list[Part]:

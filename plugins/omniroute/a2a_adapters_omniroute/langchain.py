@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from a2a_adapters_langchain import A2ALLM, A2AChatModel
-from a2a_adapters_langchain.calling.call import Call
+from a2a_adapters_langchain.calling.call import Call, send_options
 from langchain_core.caches import BaseCache
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field, InstanceOf, SecretStr
@@ -17,13 +17,15 @@ from a2a_adapters_omniroute.calling.messages import ROLE
 from a2a_adapters_omniroute.calling.routing import SMART_ROUTING, asked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from langchain_core.language_models import LangSmithParams
 
-    from a2a_adapters import AgentReply
+    from a2a_adapters import AgentReply, MessageInput
 
 __all__ = ["OmniRouteA2A", "OmniRouteChatModel"]
+
+_OPTIONS = frozenset({"model", "combo", "budget", "role", "skill"})
 
 
 class GatewayFields(BaseModel):
@@ -57,11 +59,22 @@ class GatewayFields(BaseModel):
     def _identifying_params(self) -> dict[str, Any]:
         return {"base_url": self.base_url, **asked(self)}
 
+    def __init__(self, **fields: Any) -> None:
+        BaseModel.__init__(self, **fields)  # unlike a model of any agent, it is given none
+
     def model_post_init(self, context: Any, /) -> None:
         """Make the remote agent, which connects on first use."""
         super().model_post_init(context)
         card, key = omniroute_card(self.base_url), self.api_key.get_secret_value()
         self.agent = gateway_agent(card, key, self.timeout)
+
+    def _to_gateway(self, message: MessageInput, kwargs: Mapping[str, Any]) -> Call:
+        options = send_options(kwargs, _OPTIONS)
+        return Call(
+            conversation=self.agent.conversation(),
+            message=message,
+            options={**options, "metadata": asked(self, kwargs)},
+        )
 
     def _told(self, reply: AgentReply) -> dict[str, Any]:
         return {**reply.metadata, "model_provider": "omniroute", "task_id": reply.task_id}
@@ -73,7 +86,7 @@ class OmniRouteA2A(GatewayFields, A2ALLM):
     Each prompt is one message of the user. What the gateway says about a call
     (`routing_explanation`, `cost_envelope`, `resilience_trace`, `policy_verdict`, `task_id`) is in
     the generation's `generation_info`, as far as it says it. A call may have options of its own:
-    `invoke(x, model=..., combo=..., budget=..., role=..., skill=...)`.
+    `invoke(x, model=..., combo=..., budget=..., role=..., skill=..., timeout=..., headers=...)`.
 
     Raises:
         OmniRouteError: The gateway gives no answer; the subclass says why.
@@ -89,9 +102,7 @@ class OmniRouteA2A(GatewayFields, A2ALLM):
 
     @override
     def _call(self, prompt: str, kwargs: dict[str, Any]) -> Call:
-        return Call(
-            conversation=self.agent.conversation(), message=prompt, metadata=asked(self, kwargs)
-        )
+        return self._to_gateway(prompt, kwargs)
 
 
 class OmniRouteChatModel(GatewayFields, A2AChatModel):
@@ -99,7 +110,7 @@ class OmniRouteChatModel(GatewayFields, A2AChatModel):
 
     It takes text from the system, the user and the assistant, and no tools. What the gateway says
     about a call is in the answer's `response_metadata`. A call may have options of its own:
-    `invoke(x, model=..., combo=..., budget=..., role=..., skill=...)`.
+    `invoke(x, model=..., combo=..., budget=..., role=..., skill=..., timeout=..., headers=...)`.
 
     Raises:
         OmniRouteError: The gateway gives no answer; the subclass says why.
@@ -122,9 +133,7 @@ class OmniRouteChatModel(GatewayFields, A2AChatModel):
     @override
     def _call(self, messages: Sequence[BaseMessage], kwargs: dict[str, Any]) -> Call:
         said = [Text(_text(message), metadata={ROLE: _role(message)}) for message in messages]
-        return Call(
-            conversation=self.agent.conversation(), message=said, metadata=asked(self, kwargs)
-        )
+        return self._to_gateway(said, kwargs)
 
 
 def _role(message: BaseMessage) -> str:

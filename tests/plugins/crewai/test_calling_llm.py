@@ -7,22 +7,27 @@ import json
 import threading
 
 import pytest
-from a2a_adapters_crewai import A2ALLM
+from a2a_adapters_crewai import A2ALLM, A2AAgent, A2ATool
 from crewai import Agent, Crew, Task
 from crewai.events.stream_context import add_stream_sink
 from crewai.tools import BaseTool
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from a2a_adapters import (
     AgentDescription,
+    ConfigurationError,
     Rejected,
     RemoteAgent,
     RemoteConnectionError,
     RemoteTaskError,
+    Text,
+    build_app,
 )
 from a2a_adapters import remote_llm as make_llm
 from a2a_adapters.protocol.card import build_card
-from tests.plugins.crewai.calling import desk, served
+from a2a_adapters.testing import running
+from tests.plugins.crewai.calling import Desk, desk, served
+from tests.remote.servers.front import Recording
 
 
 def crew_of(model, description="{topic}", **fields):
@@ -167,6 +172,36 @@ async def test_a_lost_connection_is_not_blindly_sent_again():
         with pytest.raises(RemoteConnectionError):
             await asyncio.to_thread(crew_of(A2ALLM(agent=agent)).kickoff, {"topic": "cats"})
     assert len(sent) == 1
+
+
+async def test_options_reach_the_agent():
+    there = Desk()
+    recording = Recording(build_app(there.answer, name="Travel desk"))
+    options = {"timeout": 60, "max_retries": 1, "headers": {"X-Key": "k"}}
+    async with running(recording) as url:
+        model = A2ALLM(url, **options)
+        await model.acall("hello")
+        tool = await asyncio.to_thread(A2ATool.from_url, url, **options)
+        await asyncio.to_thread(tool.run, message="hello")
+        member = await asyncio.to_thread(A2AAgent.from_url, url, **options)
+        await member.aask([Text("hello")])
+        assert len(there.texts) == 3
+        for each in (model, tool, member):
+            await each.agent.aclose()
+            await asyncio.to_thread(each.agent.close)
+    assert set(recording.header_values("x-key")) == {"k"}
+
+
+@pytest.mark.parametrize(
+    "option", ["temperature", "max_tokens", "api_key", "base_url", "additional_params", "colour"]
+)
+def test_what_no_agent_takes_is_refused(option):
+    with pytest.raises(ConfigurationError, match=f"takes no {option}"):
+        A2ALLM("http://127.0.0.1:9", **{option: 1})
+    with pytest.raises(ConfigurationError, match="timeout"):
+        A2ALLM(RemoteAgent("http://127.0.0.1:9"), timeout=1)
+    with pytest.raises(ValidationError, match=option):
+        A2ATool(agent="http://127.0.0.1:9", name="a", description="d", **{option: 1})
 
 
 async def test_the_hook_makes_one():

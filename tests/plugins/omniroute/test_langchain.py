@@ -17,7 +17,9 @@ from langchain_core.messages import (
 )
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
+from pydantic import ValidationError
 
+from a2a_adapters import ConfigurationError
 from a2a_adapters.testing import running
 from tests.plugins.omniroute.gateways import COSTS, EXCHANGES, KEY, Described, replaying
 
@@ -128,6 +130,19 @@ async def test_options_are_sent_and_a_call_may_have_its_own(kind):
         options,
     ]
     assert [params["skill"] for params in sent] == ["smart-routing", "other", "smart-routing"]
+
+
+@pytest.mark.parametrize("kind", MODELS)
+async def test_a_call_has_a_time_and_headers_of_its_own(kind):
+    async with gateway(kind) as (described, model):
+        await model.ainvoke("a", timeout=60, headers={"X-Tenant": "t"})
+        with pytest.raises(ConfigurationError, match="temperature"):
+            await model.ainvoke("a", temperature=1)
+        with pytest.raises(ConfigurationError, match="above 0"):
+            await model.ainvoke("a", timeout=0)
+    assert len(described.calls) == 1
+    with pytest.raises(ValidationError, match="max_retries"):
+        kind(max_retries=1)
 
 
 async def test_a_combo_can_be_sent_as_the_model():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 from uuid import uuid4
 
 from autogen_agentchat.agents import BaseChatAgent
@@ -21,10 +21,10 @@ from autogen_agentchat.messages import (
 )
 from autogen_core import CancellationToken, Component, FunctionCall
 from autogen_core.models import FunctionExecutionResult
-from pydantic import BaseModel
 
 from a2a_adapters import (
     AgentDescription,
+    AgentOptions,
     AgentReply,
     RemoteAgent,
     RemoteEvent,
@@ -33,7 +33,7 @@ from a2a_adapters import (
     ToolCall,
     ToolResult,
 )
-from a2a_adapters_autogen.calling.client import dumpable
+from a2a_adapters_autogen.calling.client import RemoteConfig, remote_config
 from a2a_adapters_autogen.calling.events import batches
 from a2a_adapters_autogen.calling.messages import (
     USER,
@@ -49,11 +49,10 @@ if TYPE_CHECKING:
 _GO_ON = Text("Please go on.")
 
 
-class A2AAgentConfig(BaseModel):
+class A2AAgentConfig(RemoteConfig):
     """What of the agent can be written down."""
 
     name: str
-    url: str
     description: str
     user: str = USER
 
@@ -71,6 +70,8 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
         agent: The agent, or its URL.
         description: What it does; teams choose by it.
         user: To whom questions are handed.
+        **options: Options for an agent given by its URL; see `AgentOptions`. What has `headers`
+            cannot be dumped, for they may be credentials.
     """
 
     component_config_schema = A2AAgentConfig
@@ -83,22 +84,26 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
         *,
         description: str = "An agent on another server.",
         user: str = USER,
+        **options: Unpack[AgentOptions],
     ) -> None:
         super().__init__(name, description)
-        self._url = agent if isinstance(agent, str) else None
-        self._agent = RemoteAgent.of(agent)
+        self._given = agent, options
+        self._agent = RemoteAgent.of(agent, **options)
         self._user = user
         self._conversation = self._agent.conversation()
 
     @classmethod
-    async def from_card(cls, agent: RemoteAgent | str, *, user: str = USER) -> Self:
+    async def from_card(
+        cls, agent: RemoteAgent | str, *, user: str = USER, **options: Unpack[AgentOptions]
+    ) -> Self:
         """Return an agent that is named and described by its card.
 
         Raises:
             RemoteAgentError: The card cannot be had.
         """
-        about = await RemoteAgent.of(agent).describe()
-        return cls(_identifier(about.name), agent, description=_description(about), user=user)
+        about = await RemoteAgent.of(agent, **options).describe()
+        name, description = _identifier(about.name), _description(about)
+        return cls(name, agent, description=description, user=user, **options)
 
     @property
     def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
@@ -155,7 +160,7 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
 
     async def close(self) -> None:
         """Close the connections, unless they belong to a `RemoteAgent` that was given."""
-        if self._url is not None:
+        if isinstance(self._given[0], str):
             await self._agent.aclose()
 
     def _chunk(self, text: str, message_id: str) -> ModelClientStreamingChunkEvent:
@@ -197,14 +202,22 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
                 yield ToolCallExecutionEvent(content=[done], source=self.name)
 
     def _to_config(self) -> A2AAgentConfig:
-        url = dumpable(self._url)
         return A2AAgentConfig(
-            name=self.name, url=url, description=self.description, user=self._user
+            **remote_config(*self._given).model_dump(),
+            name=self.name,
+            description=self.description,
+            user=self._user,
         )
 
     @classmethod
     def _from_config(cls, config: A2AAgentConfig) -> Self:
-        return cls(config.name, config.url, description=config.description, user=config.user)
+        return cls(
+            config.name,
+            config.url,
+            description=config.description,
+            user=config.user,
+            **config.options(),
+        )
 
 
 def _without_question(batch: Sequence[RemoteEvent]) -> Sequence[RemoteEvent]:

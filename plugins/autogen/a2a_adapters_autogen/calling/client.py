@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from autogen_core import CancellationToken, Component
 from autogen_core.models import (
@@ -16,7 +16,7 @@ from autogen_core.models import (
 )
 from pydantic import BaseModel
 
-from a2a_adapters import AgentReply, RemoteAgent, TextDelta
+from a2a_adapters import AgentOptions, AgentReply, RemoteAgent, SendOptions, TextDelta
 from a2a_adapters_autogen.calling.dialogues import Dialogues
 from a2a_adapters_autogen.calling.events import events
 from a2a_adapters_autogen.calling.messages import model_parts, usage_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from autogen_core.tools import Tool, ToolSchema
 
-    from a2a_adapters import JSON, Part
+    from a2a_adapters import Part
 
 _INFO = ModelInfo(
     vision=True,
@@ -42,6 +42,12 @@ class RemoteConfig(BaseModel):
     """What of a remote agent can be written down: its URL, never its credentials."""
 
     url: str
+    timeout: float | None = None
+    max_retries: int | None = None
+
+    def options(self) -> AgentOptions:
+        """Return the options of the agent."""
+        return AgentOptions(timeout=self.timeout, max_retries=self.max_retries)
 
 
 class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
@@ -52,20 +58,22 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
     A question of the agent is its answer, and the next message answers it.
 
     The agent has its own tools, takes none, and cannot be asked for a schema. Data and the
-    names of files in its answer are given as text. `message_metadata` in a call's
-    `extra_create_args` is sent as the message's metadata.
+    names of files in its answer are given as text. A call's `extra_create_args` may have
+    `message_metadata`, sent as the message's metadata, and `timeout` and `headers` of the call.
 
     Args:
         agent: The agent, or its URL.
+        **options: Options for an agent given by its URL; see `AgentOptions`. What has `headers`
+            cannot be dumped, for they may be credentials.
     """
 
     component_type = "model"
     component_config_schema = RemoteConfig
     component_provider_override = "a2a_adapters_autogen.A2AChatCompletionClient"
 
-    def __init__(self, agent: RemoteAgent | str) -> None:
-        self._url = agent if isinstance(agent, str) else None
-        self._agent = RemoteAgent.of(agent)
+    def __init__(self, agent: RemoteAgent | str, **options: Unpack[AgentOptions]) -> None:
+        self._given = agent, options
+        self._agent = RemoteAgent.of(agent, **options)
         self._dialogues = Dialogues(self._agent)
         self._last = self._total = RequestUsage(prompt_tokens=0, completion_tokens=0)
 
@@ -113,11 +121,11 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
             RemoteAgentError: The agent does not answer.
         """
         _refuse(tools, json_output)
-        metadata = self._metadata(extra_create_args or {})
+        options = self._options(extra_create_args or {})
         conversation, new = self._dialogues.take(messages)
         said: list[str] = []
         parts = self._parts(new)
-        async for event in events(conversation, parts, cancellation_token, metadata):
+        async for event in events(conversation, parts, cancellation_token, **options):
             if isinstance(event, TextDelta):
                 said.append(event.text)
                 yield event.text
@@ -169,15 +177,19 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
         """What the agent can do as a model; images are sent to it, which it may refuse."""
         return _INFO
 
-    def _metadata(self, extra: Mapping[str, Any]) -> Mapping[str, JSON] | None:
-        """Return the metadata of a call's message.
+    def _options(self, extra: Mapping[str, Any]) -> SendOptions:
+        """Return the options of a call's message.
 
         Raises:
-            ValueError: There are other options than that.
+            ValueError: There are others, which an agent has no use for.
         """
-        if unknown := extra.keys() - {"message_metadata"}:
+        if unknown := extra.keys() - {"message_metadata", "timeout", "headers"}:
             raise ValueError(f"an A2A agent has no options: {', '.join(sorted(unknown))}")
-        return extra.get("message_metadata")
+        return SendOptions(
+            metadata=extra.get("message_metadata"),
+            timeout=extra.get("timeout"),
+            headers=extra.get("headers"),
+        )
 
     def _parts(self, messages: Sequence[LLMMessage]) -> list[Part]:
         """Return messages as the agent is sent them."""
@@ -192,22 +204,26 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
         return CreateResult(finish_reason="stop", content=text, usage=usage, cached=False)
 
     def _to_config(self) -> RemoteConfig:
-        return RemoteConfig(url=dumpable(self._url))
+        return remote_config(*self._given)
 
     @classmethod
     def _from_config(cls, config: RemoteConfig) -> Self:
-        return cls(config.url)
+        return cls(config.url, **config.options())
 
 
-def dumpable(url: str | None) -> str:
-    """Return the URL that stands for an agent in a dump.
+def remote_config(agent: RemoteAgent | str, options: AgentOptions) -> RemoteConfig:
+    """Return what stands for an agent in a dump.
 
     Raises:
-        ValueError: It was made of a `RemoteAgent`, whose credentials and options would be lost.
+        ValueError: It was made of a `RemoteAgent` or with headers, which would be lost.
     """
-    if url is None:
-        raise ValueError("only what was made of a URL can be dumped, not a RemoteAgent")
-    return url
+    if not isinstance(agent, str):
+        raise ValueError("only what was made of a URL can be dumped, not a RemoteAgent")  # noqa: TRY004 - AutoGen's
+    if options.get("headers"):
+        raise ValueError("headers may be credentials and cannot be dumped; leave them out")
+    return RemoteConfig(
+        url=agent, timeout=options.get("timeout"), max_retries=options.get("max_retries")
+    )
 
 
 def _refuse(tools: Sequence[Tool | ToolSchema], json_output: bool | type[BaseModel] | None) -> None:

@@ -7,18 +7,19 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Sequence
+    from typing import Unpack
 
     from autogen_core import CancellationToken
 
-    from a2a_adapters import JSON, AgentReply, Conversation, Part, RemoteEvent
+    from a2a_adapters import AgentReply, Conversation, Part, RemoteEvent, SendOptions
 
 
 async def events(
     conversation: Conversation,
     parts: Sequence[Part],
     token: CancellationToken | None,
-    metadata: Mapping[str, JSON] | None = None,
+    **options: Unpack[SendOptions],
 ) -> AsyncGenerator[RemoteEvent]:
     """Send a message and yield the events of its answer; last the whole `AgentReply`.
 
@@ -28,7 +29,7 @@ async def events(
         RemoteAgentError: There is no answer.
         asyncio.CancelledError: The token was cancelled.
     """
-    async with aclosing(batches(conversation, parts, token, metadata)) as several:
+    async with aclosing(batches(conversation, parts, token, **options)) as several:
         async for batch in several:
             for event in batch:
                 yield event
@@ -38,7 +39,7 @@ async def batches(
     conversation: Conversation,
     parts: Sequence[Part],
     token: CancellationToken | None,
-    metadata: Mapping[str, JSON] | None = None,
+    **options: Unpack[SendOptions],
 ) -> AsyncGenerator[Sequence[RemoteEvent]]:
     """Do the same as `events`, but yield all events at once that are there already.
 
@@ -48,7 +49,7 @@ async def batches(
     changed = asyncio.Event()
 
     async def read() -> None:
-        async with aclosing(conversation.stream(parts, metadata=metadata)) as stream:
+        async with aclosing(conversation.stream(parts, **options)) as stream:
             async for event in stream:
                 ready.append(event)
                 changed.set()
@@ -74,7 +75,7 @@ async def reply_to(
     conversation: Conversation,
     parts: Sequence[Part],
     token: CancellationToken,
-    metadata: Mapping[str, JSON] | None = None,
+    **options: Unpack[SendOptions],
 ) -> AgentReply:
     """Send a message and return the whole answer.
 
@@ -82,6 +83,6 @@ async def reply_to(
         RemoteAgentError: There is no answer.
         asyncio.CancelledError: The token was cancelled.
     """
-    sending = asyncio.ensure_future(conversation.send(parts, metadata=metadata))
+    sending = asyncio.ensure_future(conversation.send(parts, **options))
     token.link_future(sending)
     return await sending

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from autogen_core import CancellationToken, Component
 from autogen_core.tools import BaseTool
 from pydantic import BaseModel, Field
 
-from a2a_adapters import RemoteAgent, ReplyState, Text, ToolDescription, tool_answer
-from a2a_adapters_autogen.calling.client import dumpable
+from a2a_adapters import (
+    AgentOptions,
+    RemoteAgent,
+    ReplyState,
+    Text,
+    ToolDescription,
+    tool_answer,
+)
+from a2a_adapters_autogen.calling.client import RemoteConfig, remote_config
 from a2a_adapters_autogen.calling.events import reply_to
 
 if TYPE_CHECKING:
@@ -32,10 +39,9 @@ class A2AToolResult(BaseModel):
     context_id: str
 
 
-class A2AToolConfig(BaseModel):
+class A2AToolConfig(RemoteConfig):
     """What of the tool can be written down."""
 
-    url: str
     name: str
     description: str
     skill_id: str = ""
@@ -53,49 +59,61 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
         name: The tool's name.
         description: What a model is told about it.
         skill_id: Sent along as metadata `skill_id`, if the tool stands for one skill.
+        **options: Options for an agent given by its URL; see `AgentOptions`. What has `headers`
+            cannot be dumped, for they may be credentials.
     """
 
     component_config_schema = A2AToolConfig
     component_provider_override = "a2a_adapters_autogen.A2ATool"
 
     def __init__(
-        self, agent: RemoteAgent | str, name: str, description: str, *, skill_id: str = ""
+        self,
+        agent: RemoteAgent | str,
+        name: str,
+        description: str,
+        *,
+        skill_id: str = "",
+        **options: Unpack[AgentOptions],
     ) -> None:
         super().__init__(A2AToolArgs, A2AToolResult, name, description)
-        self._url = agent if isinstance(agent, str) else None
-        self._agent = RemoteAgent.of(agent)
+        self._given = agent, options
+        self._agent = RemoteAgent.of(agent, **options)
         self._skill_id = skill_id
         self._conversation = self._agent.conversation()
 
     @classmethod
-    def from_agent(cls, agent: RemoteAgent | str) -> Self:
+    def from_agent(cls, agent: RemoteAgent | str, **options: Unpack[AgentOptions]) -> Self:
         """Return a tool for an agent, named and described by its card.
 
         Raises:
             RemoteAgentError: The card cannot be had.
         """
-        return cls._of(agent, ToolDescription.of_agent(RemoteAgent.of(agent).describe_sync()))
+        about = RemoteAgent.of(agent, **options).describe_sync()
+        return cls._of(agent, ToolDescription.of_agent(about), options)
 
     @classmethod
-    async def afrom_agent(cls, agent: RemoteAgent | str) -> Self:
+    async def afrom_agent(cls, agent: RemoteAgent | str, **options: Unpack[AgentOptions]) -> Self:
         """`from_agent` in async code."""
-        return cls._of(agent, ToolDescription.of_agent(await RemoteAgent.of(agent).describe()))
+        about = await RemoteAgent.of(agent, **options).describe()
+        return cls._of(agent, ToolDescription.of_agent(about), options)
 
     @classmethod
-    def per_skill(cls, agent: RemoteAgent | str) -> list[Self]:
+    def per_skill(cls, agent: RemoteAgent | str, **options: Unpack[AgentOptions]) -> list[Self]:
         """Return a tool for each skill of an agent's card.
 
         Raises:
             RemoteAgentError: The card cannot be had.
         """
-        skills = RemoteAgent.of(agent).describe_sync().skills
-        return [cls._of(agent, ToolDescription.of_skill(skill)) for skill in skills]
+        skills = RemoteAgent.of(agent, **options).describe_sync().skills
+        return [cls._of(agent, ToolDescription.of_skill(skill), options) for skill in skills]
 
     @classmethod
-    async def aper_skill(cls, agent: RemoteAgent | str) -> list[Self]:
+    async def aper_skill(
+        cls, agent: RemoteAgent | str, **options: Unpack[AgentOptions]
+    ) -> list[Self]:
         """`per_skill` in async code."""
-        skills = (await RemoteAgent.of(agent).describe()).skills
-        return [cls._of(agent, ToolDescription.of_skill(skill)) for skill in skills]
+        skills = (await RemoteAgent.of(agent, **options).describe()).skills
+        return [cls._of(agent, ToolDescription.of_skill(skill), options) for skill in skills]
 
     async def run(self, args: A2AToolArgs, cancellation_token: CancellationToken) -> A2AToolResult:
         """Ask the agent.
@@ -105,7 +123,7 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
         """
         metadata = {"skill_id": self._skill_id} if self._skill_id else None
         parts = [Text(args.message)]
-        reply = await reply_to(self._conversation, parts, cancellation_token, metadata)
+        reply = await reply_to(self._conversation, parts, cancellation_token, metadata=metadata)
         return A2AToolResult(
             text=reply.whole_text,
             data=reply.data,
@@ -132,12 +150,12 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
         self._conversation.task_id = state["task_id"]
 
     @classmethod
-    def _of(cls, agent: RemoteAgent | str, tool: ToolDescription) -> Self:
-        return cls(agent, tool.name, tool.description, skill_id=tool.skill_id or "")
+    def _of(cls, agent: RemoteAgent | str, tool: ToolDescription, options: AgentOptions) -> Self:
+        return cls(agent, tool.name, tool.description, skill_id=tool.skill_id or "", **options)
 
     def _to_config(self) -> A2AToolConfig:
         return A2AToolConfig(
-            url=dumpable(self._url),
+            **remote_config(*self._given).model_dump(),
             name=self.name,
             description=self.description,
             skill_id=self._skill_id,
@@ -145,4 +163,10 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
 
     @classmethod
     def _from_config(cls, config: A2AToolConfig) -> Self:
-        return cls(config.url, config.name, config.description, skill_id=config.skill_id)
+        return cls(
+            config.url,
+            config.name,
+            config.description,
+            skill_id=config.skill_id,
+            **config.options(),
+        )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from crewai.agents.agent_builder.base_agent import BaseAgent
 from crewai.context import get_current_task_id
 from crewai.core.providers.human_input import get_provider
-from pydantic import PrivateAttr
+from pydantic import ConfigDict, PrivateAttr
 from typing_extensions import override
 
 from a2a_adapters import AgentReply, Conversation, Part, RemoteAgent
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from crewai import Task
     from crewai.tools import BaseTool
     from crewai.utilities.types import LLMMessage
+
+    from a2a_adapters import AgentOptions
 
 
 class A2AAgent(BaseAgent):
@@ -38,6 +40,8 @@ class A2AAgent(BaseAgent):
         agent: The agent, or its URL.
     """
 
+    model_config = ConfigDict(extra="forbid")
+
     agent: RemoteAgent
     backstory: str = ""
     # Crews read and set these two on every agent, though `BaseAgent` does not declare them.
@@ -49,14 +53,25 @@ class A2AAgent(BaseAgent):
 
     @classmethod
     def from_url(
-        cls, agent: str | RemoteAgent, *, role: str | None = None, goal: str | None = None
+        cls,
+        agent: str | RemoteAgent,
+        *,
+        role: str | None = None,
+        goal: str | None = None,
+        **options: Unpack[AgentOptions],
     ) -> Self:
         """Return an agent with the name and the description of its card as role and goal.
+
+        Args:
+            agent: The agent, or its URL.
+            role: Its role in place of the card's name.
+            goal: Its goal in place of the card's description.
+            **options: Options for an agent given by its URL; see `AgentOptions`.
 
         Raises:
             RemoteAgentError: The card cannot be had.
         """
-        remote = RemoteAgent.of(agent)
+        remote = RemoteAgent.of(agent, **options)
         about = remote.describe_sync()
         return cls(agent=remote, role=role or about.name, goal=goal or about.description)
 

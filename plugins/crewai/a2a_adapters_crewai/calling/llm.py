@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from crewai.events.types.llm_events import LLMCallType
 from crewai.llms.base_llm import BaseLLM, llm_call_context
 from pydantic import BaseModel, ValidationError
 from typing_extensions import override
 
-from a2a_adapters import JSON, AgentReply, Part, RemoteAgent, RemoteEvent, TextDelta
+from a2a_adapters import (
+    JSON,
+    AgentReply,
+    ConfigurationError,
+    Part,
+    RemoteAgent,
+    RemoteEvent,
+    TextDelta,
+)
 from a2a_adapters_crewai.calling.failures import made_once, send_nothing_twice
 from a2a_adapters_crewai.calling.messages import to_parts, usage_of
 
@@ -37,15 +45,48 @@ class A2ALLM(BaseLLM):
         agent: The agent, or its URL.
         message_metadata: Sent as the metadata of every message.
 
+    With the agent's URL, `timeout`, `max_retries` and `headers` may be given; see `AgentOptions`.
+    Other options of models, `temperature` for instance, are refused.
+
     Raises:
+        ConfigurationError: An option is of no use to an agent, or belongs to the `RemoteAgent`.
         RemoteAgentError: The agent does not answer, or its task ended without an answer.
     """
 
     agent: RemoteAgent
     message_metadata: dict[str, Any] | None = None
 
-    def __init__(self, agent: RemoteAgent | str, **fields: Any) -> None:
-        remote = RemoteAgent.of(agent)
+    _unused: ClassVar[frozenset[str]] = frozenset(
+        {
+            "additional_params",
+            "api_key",
+            "base_url",
+            "frequency_penalty",
+            "max_tokens",
+            "n",
+            "presence_penalty",
+            "seed",
+            "temperature",
+            "top_p",
+        }
+    )
+    """Fields of crewai's models that no agent can follow."""
+
+    def __init__(
+        self,
+        agent: RemoteAgent | str,
+        *,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        **fields: Any,
+    ) -> None:
+        # crewai keeps unknown fields without a word.
+        known = {*type(self).model_fields, "stop_sequences"} - self._unused
+        given = {name for name, value in fields.items() if value is not None}
+        if unknown := sorted(given - known):
+            raise ConfigurationError(f"{type(self).__name__} takes no {', '.join(unknown)}")
+        remote = RemoteAgent.of(agent, timeout=timeout, max_retries=max_retries, headers=headers)
         super().__init__(**{"model": f"a2a/{remote.name}", **fields, "agent": remote})
         send_nothing_twice()
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, Unpack
 
 from crewai.context import get_current_task_id
 from crewai.flow.flow_context import current_flow_id
 from crewai.tools import BaseTool
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from a2a_adapters import AgentReply, RemoteAgent, RemoteAgentError, ToolDescription, tool_answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from a2a_adapters import JSON, Conversation
+    from a2a_adapters import JSON, AgentOptions, Conversation
 
 
 class A2AToolInput(BaseModel):
@@ -42,29 +42,35 @@ class A2ATool(BaseTool):
         skill_id: Sent along as metadata `skill_id`, if the tool stands for one skill.
     """
 
+    model_config = ConfigDict(extra="forbid")
+
     agent: RemoteAgent
     skill_id: str | None = None
     args_schema: type[BaseModel] = A2AToolInput
     cache_function: Callable[..., bool] = _never
 
     @classmethod
-    def from_url(cls, agent: str | RemoteAgent) -> Self:
+    def from_url(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> Self:
         """Return a tool for an agent, named and described by its card.
+
+        Args:
+            agent: The agent, or its URL.
+            **options: Options for an agent given by its URL; see `AgentOptions`.
 
         Raises:
             RemoteAgentError: The card cannot be had.
         """
-        remote = RemoteAgent.of(agent)
+        remote = RemoteAgent.of(agent, **options)
         return cls._of(remote, ToolDescription.of_agent(remote.describe_sync()))
 
     @classmethod
-    def per_skill(cls, agent: str | RemoteAgent) -> list[Self]:
-        """Return a tool for each skill of an agent's card.
+    def per_skill(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> list[Self]:
+        """Return a tool for each skill of an agent's card; for the arguments see `from_url`.
 
         Raises:
             RemoteAgentError: The card cannot be had.
         """
-        remote = RemoteAgent.of(agent)
+        remote = RemoteAgent.of(agent, **options)
         skills = remote.describe_sync().skills
         return [cls._of(remote, ToolDescription.of_skill(skill)) for skill in skills]
 

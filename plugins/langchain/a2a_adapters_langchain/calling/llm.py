@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, Literal
 from langchain_core.language_models.llms import BaseLLM
 from langchain_core.outputs import Generation, GenerationChunk, LLMResult
 from langchain_core.runnables import Runnable
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from typing_extensions import override
 
 from a2a_adapters import AgentReply, RemoteAgent, TextDelta
-from a2a_adapters_langchain.calling.call import Call
+from a2a_adapters_langchain.calling.call import Call, send_options
 from a2a_adapters_langchain.calling.chunks import achunks, chunks
 from a2a_adapters_langchain.calling.messages import metadata_of
 from a2a_adapters_langchain.calling.stop import StopCutter, cut
 from a2a_adapters_langchain.calling.thread import THREAD, with_thread
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
     from langchain_core.callbacks import (
         AsyncCallbackManagerForLLMRun,
@@ -45,15 +45,33 @@ class A2ALLM(BaseLLM):
         agent: The agent, or its URL.
         context_id: The agent's own name of a conversation to go on with. A call may name it too,
             and the task that its prompt answers: `invoke(x, context_id=..., task_id=...)`.
-            `message_metadata` of a call is sent as the message's metadata.
+            `message_metadata` of a call is sent as the message's metadata; `timeout` and `headers`
+            are those of the call. Other options, `temperature` for instance, are refused.
+
+    With the agent's URL, `timeout`, `max_retries` and `headers` may be given; see `AgentOptions`.
 
     Raises:
+        ConfigurationError: An option is of no use to an agent, or belongs to the `RemoteAgent`.
         RemoteAgentError: The agent does not answer, or its task ended without an answer.
     """
+
+    model_config = ConfigDict(extra="forbid")
 
     agent: RemoteAgent
     context_id: str | None = None
     cache: Literal[False] = Field(default=False, exclude=True)
+
+    def __init__(
+        self,
+        *,
+        agent: RemoteAgent | str,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        **fields: Any,
+    ) -> None:
+        remote = RemoteAgent.of(agent, timeout=timeout, max_retries=max_retries, headers=headers)
+        super().__init__(**{**fields, "agent": remote})
 
     # Those of BaseLLM lose the config, and with it the thread.
     batch = Runnable.batch
@@ -167,7 +185,7 @@ class A2ALLM(BaseLLM):
             conversation=conversation,
             message=prompt,
             task_id=kwargs.get("task_id"),
-            metadata=kwargs.get("message_metadata"),
+            options=send_options(kwargs),
         )
 
     def _told(self, reply: AgentReply) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_messages
 from langchain_core.prompt_values import PromptValue
@@ -20,6 +20,8 @@ from a2a_adapters_langchain.calling.thread import thread_of
 if TYPE_CHECKING:
     from langchain_core.language_models import LanguageModelInput
     from langchain_core.runnables import RunnableConfig
+
+    from a2a_adapters import AgentOptions
 
 
 _MESSAGES = "messages"
@@ -41,13 +43,14 @@ class A2ARunnable(Runnable[Any, Any]):
 
     Args:
         agent: The agent, or its URL.
+        **options: For an agent that is given by its URL; see `AgentOptions`.
 
     Raises:
         RemoteAgentError: The agent does not answer, or its task ended without an answer.
     """
 
-    def __init__(self, agent: str | RemoteAgent) -> None:
-        remote = RemoteAgent.of(agent)
+    def __init__(self, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> None:
+        remote = RemoteAgent.of(agent, **options)
         self._model = A2AChatModel(agent=remote)
         self._node_model = NodeModel(agent=remote)
 

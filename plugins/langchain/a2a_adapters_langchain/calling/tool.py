@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from langchain_core.runnables import RunnableConfig  # noqa: TC002 - LangChain reads it
 from langchain_core.tools import BaseTool, ToolException
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from a2a_adapters import AgentReply, RemoteAgent, RemoteAgentError, ToolDescription, tool_answer
 from a2a_adapters_langchain.calling.step import answered_task
@@ -17,7 +17,7 @@ from a2a_adapters_langchain.serving.content import to_block
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from a2a_adapters import JSON, Conversation
+    from a2a_adapters import JSON, AgentOptions, Conversation
 
 
 class A2AToolInput(BaseModel):
@@ -41,6 +41,8 @@ class A2ATool(BaseTool):
         skill_id: Sent along as metadata `skill_id`, if the tool stands for one skill.
     """
 
+    model_config = ConfigDict(extra="forbid")
+
     agent: RemoteAgent
     skill_id: str | None = None
     args_schema: type[BaseModel] = A2AToolInput
@@ -49,36 +51,42 @@ class A2ATool(BaseTool):
     handle_validation_error: bool | str | None = True
 
     @classmethod
-    def from_agent(cls, agent: str | RemoteAgent) -> Self:
+    def from_agent(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> Self:
         """Return a tool for an agent, named and described by its card.
+
+        Args:
+            agent: The agent, or its URL.
+            **options: For an agent that is given by its URL; see `AgentOptions`.
 
         Raises:
             RemoteAgentError: The card cannot be had.
         """
-        remote = RemoteAgent.of(agent)
+        remote = RemoteAgent.of(agent, **options)
         return cls._of(remote, ToolDescription.of_agent(remote.describe_sync()))
 
     @classmethod
-    async def afrom_agent(cls, agent: str | RemoteAgent) -> Self:
+    async def afrom_agent(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> Self:
         """`from_agent` in async code."""
-        remote = RemoteAgent.of(agent)
+        remote = RemoteAgent.of(agent, **options)
         return cls._of(remote, ToolDescription.of_agent(await remote.describe()))
 
     @classmethod
-    def per_skill(cls, agent: str | RemoteAgent) -> list[Self]:
-        """Return a tool for each skill of an agent's card.
+    def per_skill(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> list[Self]:
+        """Return a tool for each skill of an agent's card; for the arguments see `from_agent`.
 
         Raises:
             RemoteAgentError: The card cannot be had.
         """
-        remote = RemoteAgent.of(agent)
+        remote = RemoteAgent.of(agent, **options)
         skills = remote.describe_sync().skills
         return [cls._of(remote, ToolDescription.of_skill(skill)) for skill in skills]
 
     @classmethod
-    async def aper_skill(cls, agent: str | RemoteAgent) -> list[Self]:
+    async def aper_skill(
+        cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]
+    ) -> list[Self]:
         """`per_skill` in async code."""
-        remote = RemoteAgent.of(agent)
+        remote = RemoteAgent.of(agent, **options)
         skills = (await remote.describe()).skills
         return [cls._of(remote, ToolDescription.of_skill(skill)) for skill in skills]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from itertools import count
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, Unpack
 
 from langchain_core.tools import BaseTool, BaseToolkit
 
@@ -13,7 +13,7 @@ from a2a_adapters_langchain.calling.tool import A2ATool
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from a2a_adapters import RemoteAgent
+    from a2a_adapters import AgentOptions, RemoteAgent
 
 _STEM_LENGTH = 60
 
@@ -27,18 +27,26 @@ class A2AToolkit(BaseToolkit):
     tools: list[A2ATool]
 
     @classmethod
-    def from_urls(cls, agents: Iterable[str | RemoteAgent]) -> Self:
+    def from_urls(
+        cls, agents: Iterable[str | RemoteAgent], **options: Unpack[AgentOptions]
+    ) -> Self:
         """Return a toolkit for agents, given by URL or as `RemoteAgent`.
+
+        Args:
+            agents: The agents.
+            **options: For all agents, if they are given by their URLs; see `AgentOptions`.
 
         Raises:
             RemoteAgentError: A card cannot be had.
         """
-        return cls(tools=_numbered([A2ATool.from_agent(agent) for agent in agents]))
+        return cls(tools=_numbered([A2ATool.from_agent(agent, **options) for agent in agents]))
 
     @classmethod
-    async def afrom_urls(cls, agents: Iterable[str | RemoteAgent]) -> Self:
+    async def afrom_urls(
+        cls, agents: Iterable[str | RemoteAgent], **options: Unpack[AgentOptions]
+    ) -> Self:
         """`from_urls` in async code; reads all cards at once."""
-        tools = await asyncio.gather(*(A2ATool.afrom_agent(agent) for agent in agents))
+        tools = await asyncio.gather(*(A2ATool.afrom_agent(agent, **options) for agent in agents))
         return cls(tools=_numbered(tools))
 
     def get_tools(self) -> list[BaseTool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from agents import Agent, Handoff, handoff
 from agents.extensions.handoff_filters import remove_all_tools
@@ -11,14 +11,16 @@ from a2a_adapters import RemoteAgent, ToolDescription
 from a2a_adapters_openai_agents.calling.model import A2AModel
 
 if TYPE_CHECKING:
-    from a2a_adapters import AgentDescription
+    from a2a_adapters import AgentDescription, AgentOptions
 
 _PREFIX = "transfer_to_"
 _NAME_LENGTH = 64
 
 
 def a2a_handoff(
-    agent: RemoteAgent | str, about: AgentDescription | None = None
+    agent: RemoteAgent | str,
+    about: AgentDescription | None = None,
+    **options: Unpack[AgentOptions],
 ) -> Handoff[Any, Agent[Any]]:
     """Return any A2A agent to hand over to: `Agent(handoffs=[a2a_handoff(url)])`.
 
@@ -30,12 +32,13 @@ def a2a_handoff(
         agent: The agent, or its URL.
         about: What the model is told of: the agent's description. Without it the agent's card is
             read now, by a blocking call; in async code give `await RemoteAgent(...).describe()`.
+        **options: Options for an agent given by its URL; see `AgentOptions`.
 
     Raises:
         ConfigurationError: The URL is none.
         RemoteAgentError: The card cannot be had.
     """
-    remote = RemoteAgent.of(agent)
+    remote = RemoteAgent.of(agent, **options)
     about = about or remote.describe_sync()
     target: Agent[Any] = Agent(
         name=about.name, handoff_description=about.description, model=A2AModel(remote)

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from agents import Model, ModelResponse, ModelTracing
 
-from a2a_adapters import AgentReply, ConfigurationError, RemoteAgent, Text, TextDelta
+from a2a_adapters import (
+    AgentReply,
+    ConfigurationError,
+    RemoteAgent,
+    SendOptions,
+    Text,
+    TextDelta,
+)
 from a2a_adapters_openai_agents.calling.items import as_parts
 from a2a_adapters_openai_agents.calling.place import new_to
 from a2a_adapters_openai_agents.calling.response import ResponseEvents, message, usage_of
@@ -27,10 +34,22 @@ if TYPE_CHECKING:
     )
     from openai.types.responses.response_prompt_param import ResponsePromptParam
 
-    from a2a_adapters import Part
+    from a2a_adapters import AgentOptions, Part
     from a2a_adapters_openai_agents.calling.place import Place
 
 _GO_ON = Text("Please go on.")
+
+_SAMPLING = (
+    "temperature",
+    "top_p",
+    "frequency_penalty",
+    "presence_penalty",
+    "max_tokens",
+    "top_logprobs",
+    "extra_query",
+    "extra_body",
+)
+"""Model settings that no remote agent can follow."""
 
 
 class A2AModel(Model):
@@ -44,37 +63,45 @@ class A2AModel(Model):
     The agent has its own tools and takes none. For an agent with an `output_type` its data is the
     answer, as JSON. Otherwise data and the names of files are given as text.
 
+    Of the model settings, `extra_headers` are sent as headers, `metadata` as the message's
+    metadata, and `extra_args={"timeout": 30}` limits one answer. Settings of sampling, for instance
+    `temperature`, are refused. Settings of tools, reasoning and storage have no effect.
+
     Args:
         agent: The agent, or its URL.
+        **options: Options for an agent given by its URL; see `AgentOptions`.
     """
 
-    def __init__(self, agent: RemoteAgent | str) -> None:
-        self._agent = RemoteAgent.of(agent)
+    def __init__(self, agent: RemoteAgent | str, **options: Unpack[AgentOptions]) -> None:
+        self._agent = RemoteAgent.of(agent, **options)
 
     async def get_response(  # noqa: PLR0913 - the SDK's arguments
         self,
         system_instructions: str | None,
         input: str | list[TResponseInputItem],  # noqa: A002 - the SDK's name
-        model_settings: ModelSettings,  # noqa: ARG002
+        model_settings: ModelSettings,
         tools: list[Tool],
         output_schema: AgentOutputSchemaBase | None,
         handoffs: list[Handoff[Any, Any]],
         tracing: ModelTracing,
         *,
-        previous_response_id: str | None,  # noqa: ARG002
-        conversation_id: str | None,  # noqa: ARG002
-        prompt: ResponsePromptParam | None,  # noqa: ARG002
+        previous_response_id: str | None,
+        conversation_id: str | None,
+        prompt: ResponsePromptParam | None,
     ) -> ModelResponse:
         """Return the agent's answer.
 
         Raises:
-            ConfigurationError: It is to have tools or to hand over.
+            ConfigurationError: The agent cannot have what was given: tools, handoffs, settings of
+                sampling, or a conversation or prompt that OpenAI keeps.
             RemoteAgentError: It does not answer.
         """
+        _refuse_kept_by_openai(previous_response_id, conversation_id, prompt)
+        options = _send_options(model_settings)
         place, parts = self._asked(system_instructions, input, [*tools, *handoffs])
         with call_span(self._agent, disabled=tracing.is_disabled()) as span:
             reply = await self._agent.send(
-                parts, context_id=place.context_id, task_id=place.task_id
+                parts, context_id=place.context_id, task_id=place.task_id, **options
             )
             span.take(reply)
         is_text = output_schema is None or output_schema.is_plain_text()
@@ -85,29 +112,34 @@ class A2AModel(Model):
         self,
         system_instructions: str | None,
         input: str | list[TResponseInputItem],  # noqa: A002
-        model_settings: ModelSettings,  # noqa: ARG002
+        model_settings: ModelSettings,
         tools: list[Tool],
         output_schema: AgentOutputSchemaBase | None,
         handoffs: list[Handoff[Any, Any]],
         tracing: ModelTracing,
         *,
-        previous_response_id: str | None,  # noqa: ARG002
-        conversation_id: str | None,  # noqa: ARG002
-        prompt: ResponsePromptParam | None,  # noqa: ARG002
+        previous_response_id: str | None,
+        conversation_id: str | None,
+        prompt: ResponsePromptParam | None,
     ) -> AsyncGenerator[TResponseStreamEvent]:
         """Yield the agent's answer as it comes.
 
         Raises:
-            ConfigurationError: It is to have tools or to hand over.
+            ConfigurationError: The agent cannot have what was given: tools, handoffs, settings of
+                sampling, or a conversation or prompt that OpenAI keeps.
             RemoteAgentError: It does not answer.
         """
+        _refuse_kept_by_openai(previous_response_id, conversation_id, prompt)
+        options = _send_options(model_settings)
         place, parts = self._asked(system_instructions, input, [*tools, *handoffs])
         is_text = output_schema is None or output_schema.is_plain_text()
         made = ResponseEvents(self._agent.name)
         for event in made.begin():
             yield event
         with call_span(self._agent, disabled=tracing.is_disabled()) as span:
-            stream = self._agent.stream(parts, context_id=place.context_id, task_id=place.task_id)
+            stream = self._agent.stream(
+                parts, context_id=place.context_id, task_id=place.task_id, **options
+            )
             said = ""
             async with aclosing(stream) as news:
                 async for each in news:
@@ -143,6 +175,36 @@ class A2AModel(Model):
         place, new = new_to(self._agent.name, cast("Sequence[Mapping[str, Any]]", items))
         parts = as_parts(new, None if place.context_id else instructions)
         return place, parts or [_GO_ON]
+
+
+def _send_options(settings: ModelSettings) -> SendOptions:
+    """Return the options of a message.
+
+    Raises:
+        ConfigurationError: A setting is one that no remote agent can follow.
+    """
+    # Older versions of the SDK have not all of them.
+    refused = [name for name in _SAMPLING if getattr(settings, name, None) is not None]
+    extra = dict(settings.extra_args or {})
+    timeout = extra.pop("timeout", None)
+    if refused := [*refused, *extra]:
+        raise ConfigurationError(
+            f"a remote agent takes no {', '.join(refused)}: leave them out of the model settings"
+        )
+    headers = settings.extra_headers or {}
+    return SendOptions(
+        metadata=settings.metadata,
+        timeout=timeout,
+        headers={name: value for name, value in headers.items() if isinstance(value, str)},
+    )
+
+
+def _refuse_kept_by_openai(*given: object) -> None:
+    if any(each is not None for each in given):
+        raise ConfigurationError(
+            "a remote agent knows no conversations, responses and prompts that OpenAI keeps: give "
+            "no conversation_id, previous_response_id or prompt; sessions work"
+        )
 
 
 def _whole(reply: AgentReply, *, is_text: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from agents import FunctionTool, RunContextWrapper
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -21,7 +21,7 @@ from a2a_adapters_openai_agents.calling.text import text_of
 if TYPE_CHECKING:
     from agents.tool_context import ToolContext
 
-    from a2a_adapters import AgentReply
+    from a2a_adapters import AgentOptions, AgentReply
 
 _SILENT = "(The agent answered nothing.)"
 _ASKS = "(It asks you. Call this tool again with the answer, and with these names.)"
@@ -47,6 +47,7 @@ def a2a_tool(
     about: AgentDescription | Skill | None = None,
     *,
     approve_answers: bool = False,
+    **options: Unpack[AgentOptions],
 ) -> FunctionTool:
     """Return any A2A agent as a tool: `Agent(tools=[a2a_tool("http://localhost:8000")])`.
 
@@ -62,12 +63,13 @@ def a2a_tool(
             a blocking call; in async code give `await RemoteAgent(...).describe()`.
         approve_answers: Whether a run is interrupted before the model answers a question of the
             agent, for a human to approve the answer or to reject it with a better one.
+        **options: Options for an agent given by its URL; see `AgentOptions`.
 
     Raises:
         ConfigurationError: The URL is none.
         RemoteAgentError: The card cannot be had.
     """
-    remote = RemoteAgent.of(agent)
+    remote = RemoteAgent.of(agent, **options)
     about = about or remote.describe_sync()
     if isinstance(about, Skill):
         named, metadata = ToolDescription.of_skill(about), {"skill_id": about.id}

@@ -4,7 +4,7 @@ import asyncio
 import sys
 
 import pytest
-from a2a_adapters_autogen import A2AChatCompletionClient
+from a2a_adapters_autogen import A2AAgent, A2AChatCompletionClient, A2ATool
 from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.messages import MultiModalMessage
 from autogen_core import CancellationToken, FunctionCall, Image
@@ -20,7 +20,14 @@ from autogen_core.models import (
 )
 from PIL import Image as Picture
 
-from a2a_adapters import RemoteAgent, RemoteTaskError, build_app, remote_llm
+from a2a_adapters import (
+    ConfigurationError,
+    RemoteAgent,
+    RemoteTaskError,
+    RemoteTimeoutError,
+    build_app,
+    remote_llm,
+)
 from a2a_adapters.testing import running
 from tests.plugins.autogen.calling.support import (
     Endless,
@@ -31,6 +38,7 @@ from tests.plugins.autogen.calling.support import (
     remembering,
     remote,
 )
+from tests.remote.servers.front import Recording
 
 
 def user(text):
@@ -216,6 +224,51 @@ async def test_it_can_be_dumped_and_loaded():
     assert result.content == "hi"
     with pytest.raises(ValueError, match="RemoteAgent"):
         A2AChatCompletionClient(RemoteAgent(url)).dump_component()
+
+
+async def test_a_client_has_options_and_a_call_its_own():
+    recording = Recording(build_app(remembering))
+    async with running(recording) as url:
+        client = A2AChatCompletionClient(url, timeout=60, headers={"X-Key": "k"})
+        own = {"timeout": 60, "headers": {"X-Tenant": "a"}}
+        await client.create([user("hi")], extra_create_args=own)
+        await client.close()
+    assert set(recording.header_values("x-key")) == {"k"}
+    assert "a" in recording.header_values("x-tenant")
+
+
+async def test_times_are_limits():
+    async def silent(text: str) -> str:
+        await asyncio.Event().wait()
+        return text
+
+    async with running(build_app(silent)) as url, RemoteAgent(url) as agent:
+        for client, own in (
+            (A2AChatCompletionClient(url, timeout=0.2), {}),
+            (A2AChatCompletionClient(agent), {"timeout": 0.2}),
+        ):
+            with pytest.raises(RemoteTimeoutError):
+                await client.create([user("hi")], extra_create_args=own)
+            await client.close()
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        A2AChatCompletionClient,
+        lambda url, **options: A2AAgent("a", url, **options),
+        lambda url, **options: A2ATool(url, "a", "d", **options),
+    ],
+)
+def test_options_are_dumped_except_headers(made):
+    dumped = made("http://127.0.0.1:9", timeout=3, max_retries=1).dump_component()
+    assert (dumped.config["timeout"], dumped.config["max_retries"]) == (3, 1)
+    loaded = type(made("http://127.0.0.1:9")).load_component(dumped)
+    assert loaded.dump_component().config == dumped.config
+    with pytest.raises(ValueError, match="headers"):
+        made("http://127.0.0.1:9", headers={"X-Key": "k"}).dump_component()
+    with pytest.raises(ConfigurationError, match="timeout"):
+        made(RemoteAgent("http://127.0.0.1:9"), timeout=3)
 
 
 def test_the_hook_makes_one():

@@ -6,9 +6,10 @@ import asyncio
 from contextlib import closing
 
 import pytest
-from a2a_adapters_openai_agents import A2AModel
+from a2a_adapters_openai_agents import A2AModel, a2a_handoff, a2a_tool
 from agents import (
     Agent,
+    ModelSettings,
     RunConfig,
     Runner,
     SQLiteSession,
@@ -18,7 +19,15 @@ from agents import (
 from openai.types.responses import ResponseTextDeltaEvent
 from pydantic import BaseModel
 
-from a2a_adapters import ConfigurationError, RemoteTaskError, TextDelta, remote_llm
+from a2a_adapters import (
+    ConfigurationError,
+    RemoteAgent,
+    RemoteTaskError,
+    TextDelta,
+    build_app,
+    remote_llm,
+)
+from a2a_adapters.testing import running
 from tests.plugins.openai_agents.calling.support import (
     booking,
     everything,
@@ -28,6 +37,7 @@ from tests.plugins.openai_agents.calling.support import (
     served,
 )
 from tests.plugins.openai_agents.test_tracing import Recorder
+from tests.remote.servers.front import Recording
 
 QUIET = RunConfig(tracing_disabled=True)
 
@@ -169,6 +179,44 @@ async def test_tools_and_handoffs_are_refused():
         for options in ({"tools": [look]}, {"handoffs": [Agent(name="other")]}):
             with pytest.raises(ConfigurationError, match="takes none"):
                 await run(local(remote, **options), "hi")
+
+
+@pytest.mark.parametrize("talk", [run, streamed])
+async def test_settings_are_options_of_a_message(talk):
+    recording = Recording(build_app(remembering))
+    settings = ModelSettings(
+        extra_headers={"X-Tenant": "a"}, metadata={"desk": "1"}, extra_args={"timeout": 60}
+    )
+    async with running(recording) as url:
+        model = A2AModel(url, timeout=60, headers={"X-Key": "k"})
+        await talk(Agent(name="local", model=model, model_settings=settings), "hi")
+        await model.close()
+    assert set(recording.header_values("x-key")) == {"k"}
+    assert "a" in recording.header_values("x-tenant")
+    assert recording.messages[0]["metadata"] == {"desk": "1"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "options", "complaint"),
+    [
+        ({"temperature": 0.5}, {}, "takes no temperature"),
+        ({"extra_args": {"seed": 1}}, {}, "takes no seed"),
+        ({"extra_args": {"timeout": 0}}, {}, "above 0"),
+        ({}, {"conversation_id": "c"}, "conversation_id"),
+        ({}, {"previous_response_id": "r"}, "previous_response_id"),
+    ],
+)
+@pytest.mark.parametrize("talk", [run, streamed])
+async def test_what_no_agent_takes_is_refused(talk, settings, options, complaint):
+    agent = local("http://127.0.0.1:9", model_settings=ModelSettings(**settings))
+    with pytest.raises(ConfigurationError, match=complaint):
+        await talk(agent, "hi", **options)
+
+
+@pytest.mark.parametrize("made", [A2AModel, a2a_tool, a2a_handoff])
+def test_a_remote_agent_has_its_own_options(made):
+    with pytest.raises(ConfigurationError, match="timeout"):
+        made(RemoteAgent("http://127.0.0.1:9"), timeout=1)
 
 
 async def test_a_stream_that_is_left_cancels_the_remote_task():

@@ -1,0 +1,64 @@
+"""Options of models, tools and runnables: honoured or refused."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from a2a_adapters_langchain import A2ALLM, A2AChatModel, A2ARunnable, A2ATool, A2AToolkit
+from pydantic import ValidationError
+
+from a2a_adapters import ConfigurationError, RemoteAgent, RemoteTimeoutError, build_app
+from tests.plugins.langchain.calling.support import words
+from tests.remote.servers.front import Recording
+
+NOWHERE = "http://127.0.0.1:9"
+
+
+async def silent(text: str) -> str:
+    await asyncio.Event().wait()
+    return text
+
+
+@pytest.mark.parametrize("kind", [A2AChatModel, A2ALLM])
+async def test_a_model_has_options_and_a_call_its_own(kind, serve_app):
+    quick, slow = Recording(build_app(words)), Recording(build_app(silent))
+    model = kind(agent=serve_app(quick), max_retries=0, headers={"X-Key": "k"})
+    await model.ainvoke("hello", timeout=60, headers={"X-Tenant": "a"})
+    assert set(quick.header_values("x-key")) == {"k"}
+    assert "a" in quick.header_values("x-tenant")
+    url = serve_app(slow)
+    with pytest.raises(RemoteTimeoutError):
+        await kind(agent=url, timeout=0.2).ainvoke("hello")
+    with pytest.raises(RemoteTimeoutError):
+        await kind(agent=url).ainvoke("hello", timeout=0.2)
+    with pytest.raises(RemoteTimeoutError):
+        await asyncio.to_thread(lambda: list(kind(agent=url).stream("hello", timeout=0.2)))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        A2ARunnable,
+        A2ATool.from_agent,
+        lambda url, **options: A2ATool.per_skill(url, **options)[0],
+        lambda url, **options: A2AToolkit.from_urls([url], **options).get_tools()[0],
+    ],
+)
+async def test_what_else_calls_agents_has_options(made, serve_app):
+    quick = Recording(build_app(words))
+    called = await asyncio.to_thread(made, serve_app(quick), timeout=60, headers={"X-Key": "k"})
+    await called.ainvoke("hello")
+    assert set(quick.header_values("x-key")) == {"k"}
+
+
+@pytest.mark.parametrize("kind", [A2AChatModel, A2ALLM])
+async def test_what_no_agent_takes_is_refused(kind):
+    with pytest.raises(ValidationError, match="temperature"):
+        kind(agent=NOWHERE, temperature=1)
+    with pytest.raises(ConfigurationError, match="max_retries"):
+        kind(agent=RemoteAgent(NOWHERE), max_retries=1)
+    with pytest.raises(ConfigurationError, match="no temperature"):
+        await kind(agent=NOWHERE).ainvoke("hello", temperature=1)
+    with pytest.raises(ConfigurationError, match="no temperature"):
+        await kind(agent=NOWHERE).bind(temperature=1).ainvoke("hello")
