@@ -31,8 +31,8 @@ def texts(*found):
 
 def call(mode, request_id, text):
     match mode:
-        case "echo" | "held" | "mute":
-            send(id=request_id, result={"content": texts(text)})
+        case "echo" | "held" | "mute" | "flagged":
+            send(id=request_id, result={"content": texts(text), "isError": mode == "flagged"})
         case "silent":
             send(id=request_id, result={"content": []})
         case "failing":

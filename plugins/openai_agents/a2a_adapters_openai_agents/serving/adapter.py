@@ -54,6 +54,7 @@ from a2a_adapters_openai_agents.serving.memory import (
     Remembered,
 )
 from a2a_adapters_openai_agents.serving.session import RunSession
+from a2a_adapters_openai_agents.serving.tools import mark_failures
 
 if TYPE_CHECKING:
     from agents import RunResultStreaming
@@ -291,6 +292,7 @@ class OpenAIAgentsAdapter(Adapter):
         return RunSession(ConversationKey(request.owner, request.context_id), items)
 
     async def _run(self, request: AgentRequest, begin: _Begin) -> _Events:
+        mark_failures(reachable(self._agent))
         result = Runner.run_streamed(
             begin.agent,
             begin.start,
@@ -303,6 +305,7 @@ class OpenAIAgentsAdapter(Adapter):
             result.current_agent,
             guarded=bool(self._run_config.output_guardrails),
             wants_progress=request.wants_progress,
+            items=begin.session.items,
         )
         events = cast("AsyncGenerator[StreamEvent]", result.stream_events())
         try:

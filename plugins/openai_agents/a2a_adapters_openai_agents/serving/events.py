@@ -12,6 +12,7 @@ from agents import (
     RawResponsesStreamEvent,
     RunItemStreamEvent,
     ToolCallItem,
+    ToolCallOutputItem,
 )
 from openai.types.responses import ResponseTextDeltaEvent
 
@@ -19,17 +20,17 @@ from a2a_adapters import AgentEvent, Output, TaskMetadata, TextDelta
 from a2a_adapters_openai_agents.serving.output import (
     about,
     final_data,
-    final_text,
     image_of,
     speaks_text,
 )
 from a2a_adapters_openai_agents.serving.progress import News
 from a2a_adapters_openai_agents.serving.speech import MessageName, Speech
+from a2a_adapters_openai_agents.serving.tools import TOOL_FAILED, has_failed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from agents import RunItem, RunResultStreaming, StreamEvent
+    from agents import RunItem, RunResultStreaming, StreamEvent, TResponseInputItem
 
 
 class Telling:
@@ -43,14 +44,23 @@ class Telling:
         agent: Where the run begins.
         guarded: Whether output guardrails guard all agents.
         wants_progress: Whether anybody follows the run.
+        items: The conversation before the run.
     """
 
-    def __init__(self, agent: Agent[Any], *, guarded: bool, wants_progress: bool) -> None:
+    def __init__(
+        self,
+        agent: Agent[Any],
+        *,
+        guarded: bool,
+        wants_progress: bool,
+        items: Iterable[TResponseInputItem] = (),
+    ) -> None:
         self._all_guarded = guarded
-        self._news = News() if wants_progress else None
+        self._news = News(items) if wants_progress else None
         self._speech = Speech()
         self._whole = ""
         self._ends_with_message = False
+        self._failures: list[str] = []
         self._turn_of(agent)
 
     def again(self, texts: Iterable[str]) -> Iterator[AgentEvent]:
@@ -79,9 +89,11 @@ class Telling:
         """Yield the rest of the answer of a run that has ended, and what is known of it."""
         final, agent = result.final_output, result.last_agent
         yield from self._unchecked
+        if not self._ends_with_message and str(final) in self._failures:
+            final = TOOL_FAILED
         is_text = isinstance(final, str) and (self._is_text or not self._ends_with_message)
         if is_text and final != self._whole:  # checked, a tool's result, or an error handler's
-            yield from _delta(self._speech.message(final_text(final)))
+            yield from _delta(self._speech.message(final))
         if not is_text and final is not None:
             yield final_data(final, agent, is_tools=not self._ends_with_message)
         yield self.pause(result)
@@ -104,6 +116,8 @@ class Telling:
                 self._unchecked.append(image)
             else:
                 yield image
+        if isinstance(item, ToolCallOutputItem) and has_failed(item):
+            self._failures.append(str(item.output))
         if self._news and (news := self._news.of(item)):
             yield news
 

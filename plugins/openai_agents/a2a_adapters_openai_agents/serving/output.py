@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from agents import AgentOutputSchemaBase, RunContextWrapper, default_tool_error_function
+from agents import AgentOutputSchemaBase
 from openai.types.responses.response_output_item import ImageGenerationCall
 from pydantic import TypeAdapter
 
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
     from a2a_adapters import JSON
 
-_TOOL_FAILED = "The tool failed."
-_FAILURE = default_tool_error_function(RunContextWrapper(None), Exception(""))
-"""What the SDK tells a model of a tool's exception, up to the exception's own text."""
-
 
 def speaks_text(agent: Agent[Any]) -> bool:
     """Whether an agent's answer is text, rather than JSON of which no part is to be read."""
@@ -30,16 +26,6 @@ def speaks_text(agent: Agent[Any]) -> bool:
     if isinstance(kind, AgentOutputSchemaBase):
         return kind.is_plain_text()
     return kind is None or kind is str
-
-
-def is_failure(output: object) -> bool:
-    """Whether a tool's output is what its exception says."""
-    return isinstance(output, str) and output.startswith(_FAILURE)
-
-
-def final_text(output: str) -> str:
-    """Return a run's final text; a tool may have made it, whose exception is nobody's business."""
-    return _TOOL_FAILED if is_failure(output) else output
 
 
 def final_data(output: object, agent: Agent[Any], *, is_tools: bool) -> Output:

@@ -7,19 +7,29 @@ from typing import TYPE_CHECKING
 from agents import HandoffOutputItem, ReasoningItem, ToolCallItem, ToolCallOutputItem
 
 from a2a_adapters import Progress, ToolCall, ToolResult, as_json, tool_arguments
-from a2a_adapters_openai_agents.serving.output import is_failure
+from a2a_adapters_openai_agents.serving.tools import has_failed
 
 if TYPE_CHECKING:
-    from agents import RunItem
+    from collections.abc import Iterable
+
+    from agents import RunItem, TResponseInputItem
 
     from a2a_adapters import ProgressEvent
 
 
 class News:
-    """Tells what happens in one run."""
+    """Tells what happens in one run.
 
-    def __init__(self) -> None:
-        self._names: dict[str, str] = {}
+    Args:
+        items: The conversation before the run, which names the calls that waited for approval.
+    """
+
+    def __init__(self, items: Iterable[TResponseInputItem] = ()) -> None:
+        self._names = {
+            _member(item, "call_id"): _member(item, "name")
+            for item in items
+            if item.get("type") == "function_call"
+        }
 
     def of(self, item: RunItem) -> ProgressEvent | None:
         """Return what an item tells: a tool's call or result, a handoff, a thought."""
@@ -45,7 +55,7 @@ class News:
 
     def _result(self, item: ToolCallOutputItem) -> ToolResult:
         call_id = item.call_id or ""
-        failed = is_failure(item.output)
+        failed = has_failed(item)
         result = None if failed else as_json(item.output)
         return ToolResult(call_id, self._names.get(call_id, ""), result, failed)
 

@@ -1,0 +1,56 @@
+"""Failures of tools: how they are recognised, and what is told of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from agents import RunContextWrapper, ToolCallOutputItem, default_tool_error_function
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agents import Agent
+    from agents.mcp import MCPToolCustomDataContext
+    from agents.mcp.util import MCPToolCustomDataExtractor
+
+TOOL_FAILED = "The tool failed."
+_FAILURE = default_tool_error_function(RunContextWrapper(None), Exception(""))
+"""What the SDK tells a model about a tool's exception, up to the exception's own text."""
+_MCP_FAILED = "a2a_adapters_mcp_tool_failed"
+
+
+def has_failed(item: ToolCallOutputItem) -> bool:
+    """Whether a tool call ended with an exception or, for a tool of MCP, with `isError`."""
+    if isinstance(item.output, str) and item.output.startswith(_FAILURE):
+        return True
+    return bool(item.custom_data and item.custom_data.get(_MCP_FAILED))
+
+
+def mark_failures(agents: Iterable[Agent[Any]]) -> None:
+    """Have the agents' MCP servers mark the outputs of failed calls.
+
+    The SDK drops MCP's `isError`: only a server's `custom_data_extractor` sees it. What one
+    returns is neither shown to models nor callers.
+    """
+    for agent in agents:
+        for server in agent.mcp_servers:
+            extractor = server.custom_data_extractor
+            if not isinstance(extractor, _Marking):
+                server.custom_data_extractor = _Marking(extractor)
+
+
+class _Marking:
+    """Adds the mark of a failure to what a server's own extractor returns."""
+
+    def __init__(self, own: MCPToolCustomDataExtractor | None) -> None:
+        self._own = own
+
+    async def __call__(self, context: MCPToolCustomDataContext) -> Mapping[str, Any] | None:
+        found = self._own(context) if self._own else None
+        if inspect.isawaitable(found):
+            found = await found
+        if not context.is_error or not isinstance(found, Mapping | None):
+            return found
+        return {**(found or {}), _MCP_FAILED: True}
