@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from contextlib import suppress
 
 import pytest
 
@@ -94,3 +95,13 @@ def test_what_a_script_starts_begins_as_fast(tmp_path):
     command = warm("-W", "error", "parent.py")
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "of a script True\nfresh\n"
+
+
+def test_scripts_that_are_killed_as_they_begin_do_no_harm_to_others(script):
+    for delay in range(40):
+        process = script("wait")
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(delay / 400)  # before, while and after its process is forked
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+    assert script("end").communicate("said", timeout=PATIENCE)[0].endswith("yes said\n")

@@ -91,7 +91,8 @@ def wait_for_command(listener):
                 return command
             for file in (*files, running):
                 os.close(file)
-            relay.sendall(f"{pid}\n".encode())
+            with suppress(ConnectionError):  # a relay that is gone is noticed below
+                relay.sendall(f"{pid}\n".encode())
             selector.register(ended, selectors.EVENT_READ, (pid, ended, relay))
             selector.register(relay, selectors.EVENT_READ, (pid, ended, relay))
         else:
@@ -108,7 +109,7 @@ def attend(selector, key):
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     with suppress(KeyError):  # it was gone before
         selector.unregister(relay)
-    with suppress(BrokenPipeError):
+    with suppress(ConnectionError):
         relay.sendall(f"{code}\n".encode())
     relay.close()
     os.close(ended)
@@ -117,6 +118,8 @@ def attend(selector, key):
 def received(relay):
     """Return the command of a relay, and its files."""
     size, files, _, _ = socket.recv_fds(relay, 8, 3)
+    if len(size) < 8:
+        raise ConnectionError("the relay was ended")
     body = b""
     while len(body) < int.from_bytes(size):
         if not (more := relay.recv(1 << 16)):
