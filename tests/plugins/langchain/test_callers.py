@@ -55,15 +55,19 @@ async def test_a_graph_learns_who_calls_and_in_which_task():
     assert {"task_id": "t", "context_id": "c", "owner": "alice"}.items() <= seen["about"].items()
 
 
-async def test_nobody_in_particular_is_no_user():
-    seen = {}
+async def test_notes_of_anonymous_callers_stay_in_their_conversations():
+    def node(state, config: RunnableConfig, store: BaseStore):
+        ids = config["configurable"]
+        assert ids.get("langgraph_auth_user_id", "anonymous") == ids["user_id"].partition("-")[0]
+        notes = ("notes", ids["user_id"])
+        store.put(notes, state["messages"][-1].text, {})
+        return says(",".join(sorted(note.key for note in store.search(notes))))
 
-    def node(_state, config: RunnableConfig):
-        seen.update(config["configurable"])
-        return says("ok")
-
-    await ask(adapt(graph_of(node).compile()), "hello")
-    assert "user_id" not in seen
+    served = adapt(graph_of(node).compile(store=InMemoryStore()))
+    assert answer(await ask(served, "one", context_id="alice")) == "one"
+    assert answer(await ask(served, "two", context_id="alice")) == "one,two"
+    assert answer(await ask(served, "three", context_id="bob")) == "three"
+    assert answer(await ask(served, "four", context_id="c", owner="alice")) == "four"
 
 
 async def test_a_runnable_gets_the_ids_of_its_task():

@@ -132,10 +132,15 @@ async def test_of_several_questions_text_answers_the_one_in_the_prompt():
     assert len(first.parts) == len(first.metadata["interrupts"]) == 2
     second = (await run(adapter, reply(first, "A")))[-1]
     assert isinstance(second, InputRequired)
-    assert {first.prompt, second.prompt} == {"Where?", "When?"}
+    lines = first.prompt.splitlines()
+    assert [line[:3] for line in lines[:2]] == ["1. ", "2. "]
+    assert lines[2:] == ["", "A text reply answers question 1; 1 more remains."]
+    asked_first, asked_second = (line[3:] for line in lines[:2])
+    assert {asked_first, asked_second} == {"Where?", "When?"}
+    assert second.prompt == asked_second
     assert len(second.parts) == 1
     events = await run(adapter, reply(second, "B"))
-    first_key, second_key = (q.prompt.strip("?").lower() for q in (first, second))
+    first_key, second_key = (each.strip("?").lower() for each in (asked_first, asked_second))
     assert answer(events) == ""
     made = only(events, Output).parts[0].value
     assert made["city"] == ", ".join(sorted([f"{first_key}=A", f"{second_key}=B"]))

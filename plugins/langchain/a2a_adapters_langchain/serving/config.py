@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from langchain_core.runnables.config import merge_configs
 
+from a2a_adapters_langchain.serving.keys import conversation_uuid
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -38,9 +40,14 @@ def run_config(
 
 
 def caller(request: AgentRequest) -> dict[str, Any]:
-    """Return the caller as LangGraph's server puts them into a run's `configurable`."""
+    """Return the caller as LangGraph's server puts them into a run's `configurable`.
+
+    An anonymous caller is authenticated as nobody, but has a `user_id` for each conversation:
+    notes kept under it stay apart from those of other conversations and of users. It is a digest,
+    so that no choice of a context id makes it another's.
+    """
     if not request.owner:
-        return {}
+        return {"user_id": f"anonymous-{conversation_uuid(request)}"}
     user = {"identity": request.owner, "display_name": request.owner, "is_authenticated": True}
     return {
         "user_id": request.owner,

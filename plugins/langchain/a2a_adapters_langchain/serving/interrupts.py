@@ -1,9 +1,9 @@
 """Questions of a graph to its caller, and the replies to them.
 
-Every pending interrupt is a data part of the question; its text is that of the first one.
-Text, or a data part that names no interrupt, answers that first one, and the others are asked
-again. A data part that maps interrupt ids to values answers all it names. A graph that stops
-before or after a node (`interrupt_before`) goes on after a plain yes and ends after a no.
+Every pending interrupt is a data part of the question, whose text lists them. Text, or a data part
+that names no interrupt, answers the first one, and the others are asked again. A data part that
+maps interrupt ids to values answers all it names. A graph that stops before or after a node
+(`interrupt_before`) goes on after a plain yes and ends after a no.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def question(
     `position` where the graph has come to.
     """
     interrupts = _open(state)
-    prompt = _prompt(interrupts[0]) if interrupts else f"Go on with {', '.join(state.next)}?"
+    prompt = _prompts(interrupts) if interrupts else f"Go on with {', '.join(state.next)}?"
     parts = [Data(_payload(item)) for item in interrupts] or [Data(_stopped_at(state))]
     metadata: dict[str, Any] = {_IDS: [item.id for item in interrupts]}
     if usage:
@@ -122,6 +122,14 @@ def _value(interrupt: Interrupt, data: Sequence[object], text: str) -> object:
     if not text.strip():
         raise UnclearReplyError("Please reply with text or data.")
     return approval_of_text(interrupt.value, _schema(interrupt), text) if approval else text
+
+
+def _prompts(interrupts: Sequence[Interrupt]) -> str:
+    if (more := len(interrupts) - 1) == 0:
+        return _prompt(interrupts[0])
+    lines = [f"{number}. {_prompt(each)}" for number, each in enumerate(interrupts, 1)]
+    remain = "1 more remains" if more == 1 else f"{more} more remain"
+    return "\n".join([*lines, "", f"A text reply answers question 1; {remain}."])
 
 
 def _prompt(interrupt: Interrupt) -> str:
