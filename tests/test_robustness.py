@@ -21,7 +21,6 @@ from a2a.types import (
     TaskStatus,
 )
 from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
-from a2a_adapters_functions import FunctionAdapter
 
 from a2a_adapters import (
     AgentRequest,
@@ -29,7 +28,6 @@ from a2a_adapters import (
     Limits,
     Output,
     ServerOptions,
-    TargetError,
     Text,
     as_executor,
     build_app,
@@ -313,12 +311,12 @@ async def test_busy_conversations_do_not_keep_the_others():
     await waiting
 
 
-def test_functions_without_a_positional_argument_are_refused():
+async def test_an_argument_that_is_passed_by_name_is_sent_by_name():
     def keyword(*, text):
         return text
 
-    with pytest.raises(TargetError, match="by position"):
-        FunctionAdapter(keyword)
+    task = await runtime_of(keyword).on_message_send(user_message('{"text": "hi"}'), CALLER)
+    assert answer_of(task) == "hi"
 
 
 async def test_a_wrapper_around_an_async_function_is_awaited():
