@@ -6,6 +6,7 @@ never handles protocol types. `a2a_adapters.protocol.conversion` turns them into
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -27,12 +28,15 @@ class Text:
     metadata: Mapping[str, JSON] = field(default_factory=dict, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, init=False)
 class File:
     """A file, by its bytes (`content`) or by its address (`url`): exactly one of the two.
 
+    Its name is its `filename`, as in A2A; the `name` of an `Output` is that of the artifact.
+    `name` is taken for it too, with a `DeprecationWarning`.
+
     Raises:
-        ValueError: If both or neither are given.
+        ValueError: Both or neither are given.
     """
 
     content: bytes | None = None
@@ -41,9 +45,32 @@ class File:
     filename: str = ""
     metadata: Mapping[str, JSON] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        if (self.content is None) == (self.url is None):
+    def __init__(
+        self,
+        *,
+        content: bytes | None = None,
+        url: str | None = None,
+        media_type: str = "",
+        filename: str = "",
+        metadata: Mapping[str, JSON] | None = None,
+        name: str | None = None,
+    ) -> None:
+        if (content is None) == (url is None):
             raise ValueError("a File has either content or a url")
+        if name is not None:
+            _deprecate_name()
+        set_field = object.__setattr__  # the class is frozen
+        set_field(self, "content", content)
+        set_field(self, "url", url)
+        set_field(self, "media_type", media_type)
+        set_field(self, "filename", filename or name or "")
+        set_field(self, "metadata", {} if metadata is None else metadata)
+
+    @property
+    def name(self) -> str:
+        """The `filename`; deprecated."""
+        _deprecate_name()
+        return self.filename
 
     def received(self) -> bytes:
         """Return the bytes that the caller sent: what frameworks and models are given.
@@ -57,6 +84,10 @@ class File:
         if self.content is None:
             raise InvalidInputError("this agent takes files by their bytes, not by their address")
         return self.content
+
+
+def _deprecate_name() -> None:
+    warnings.warn("the name of a File is its filename", DeprecationWarning, stacklevel=3)
 
 
 @dataclass(frozen=True, slots=True)

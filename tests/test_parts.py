@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import math
 
 import pytest
@@ -63,3 +65,13 @@ def test_a_file_is_one_of_two():
     for wrong in ({}, {"content": b"", "url": "x"}):
         with pytest.raises(ValueError, match="either"):
             File(**wrong)
+
+
+def test_the_name_of_a_file_is_its_filename():
+    with pytest.warns(DeprecationWarning, match="filename") as caught:
+        file = File(content=b"x", name="a.png")
+    assert caught[0].filename == __file__
+    assert file == File(content=b"x", filename="a.png") == copy.deepcopy(file)
+    assert dataclasses.replace(file, content=b"y").filename == "a.png"
+    with pytest.warns(DeprecationWarning, match="filename"):
+        assert file.name == "a.png"
