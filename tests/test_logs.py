@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
@@ -11,6 +12,8 @@ import subprocess
 import sys
 import threading
 import warnings
+from logging.handlers import QueueHandler
+from queue import SimpleQueue
 from urllib.parse import quote
 
 import httpx
@@ -18,9 +21,10 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from a2a_adapters import ListenError, aserve, build_app
+from a2a_adapters import ListenError, RemoteAgent, aserve, build_app
 from a2a_adapters.observability.failures import log_failure
 from a2a_adapters.observability.logs import JsonFormatter, TextFormatter
+from a2a_adapters.testing import running
 from tests.processes import launched
 from tests.warm import warm
 
@@ -308,3 +312,23 @@ async def test_what_a_database_was_given_is_not_logged(caplog):
     for shown in (caplog.text, plain):
         assert "no such table" in shown
         assert SECRET not in shown
+
+
+async def test_what_blocks_the_event_loop_is_named():
+    records, log = SimpleQueue(), logging.getLogger("a2a_adapters.observability.loop")
+    handler = QueueHandler(records)
+    log.addHandler(handler)
+    said = []
+
+    async def impolite(text: str) -> str:
+        said.append(records.get(timeout=60).getMessage())  # blocks as time.sleep does
+        return text
+
+    try:
+        async with running(build_app(impolite)) as url, RemoteAgent(url) as agent:
+            await agent.send("x")
+            last = await asyncio.to_thread(records.get, timeout=60)
+    finally:
+        log.removeHandler(handler)
+    assert re.search(r"impolite \(.*\) blocks the event loop, .* more than 1 s", said[0])
+    assert re.search(r"impolite \(.*\) blocked the event loop for [0-9.]+ s", last.getMessage())

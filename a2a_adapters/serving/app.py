@@ -18,6 +18,7 @@ from a2a_adapters.concurrency.outliving import outliving_calls
 from a2a_adapters.concurrency.threads import use_threads
 from a2a_adapters.console import ConsoleAgent, console_routes
 from a2a_adapters.errors import MissingExtraError
+from a2a_adapters.observability.loop import watched_loop
 from a2a_adapters.security.browsers import BrowserGuard
 from a2a_adapters.security.gate import AuthenticationGate
 from a2a_adapters.security.refusals import Refusal, refuse
@@ -111,7 +112,7 @@ def build_app(
             await agents.start()
             trimming = asyncio.create_task(give_back_memory())
             try:
-                with settled():
+                with settled(), watched_loop():
                     yield
             finally:
                 trimming.cancel()
