@@ -25,7 +25,9 @@ from a2a_adapters.concurrency.threads import ThreadPool, run_in_thread
 from a2a_adapters.errors import (
     A2AAdaptersError,
     AccessDeniedError,
+    AgentFailedError,
     ConfigurationError,
+    ErrorCategory,
     ForbiddenError,
     ForbiddenUrlError,
     InvalidInputError,
@@ -62,6 +64,7 @@ from a2a_adapters.events import (
     ToolResult,
 )
 from a2a_adapters.factory import Factory, adapt_made
+from a2a_adapters.failing import model_failure
 from a2a_adapters.hookspecs import hookimpl
 from a2a_adapters.lazy import lazy_names
 from a2a_adapters.limits import Limits
@@ -117,6 +120,7 @@ __all__ = [
     "AdapterExecutor",
     "AgentDescription",
     "AgentEvent",
+    "AgentFailedError",
     "AgentOptions",
     "AgentReply",
     "AgentRequest",
@@ -131,6 +135,7 @@ __all__ = [
     "ConfigurationError",
     "Conversation",
     "Data",
+    "ErrorCategory",
     "Exchange",
     "Extension",
     "Factory",
@@ -204,6 +209,7 @@ __all__ = [
     "hookimpl",
     "installed_plugins",
     "lazy_names",
+    "model_failure",
     "remote_llm",
     "remote_tool",
     "run_in_thread",

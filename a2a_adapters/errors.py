@@ -9,6 +9,8 @@
     │   └── ListenError (OSError)         the port is taken, or the host is not this machine's
     ├── ForbiddenUrlError (ValueError)    this process must not connect to that URL
     ├── InvalidInputError (ValueError)    the caller's message cannot be used; told to the caller
+    ├── AgentFailedError                  a run failed for a known reason; told to the caller
+    │   └── ResumeError                   a run that was cut off cannot go on
     ├── AccessDeniedError                 an `Authenticator` refuses the caller; told to the caller
     │   ├── UnauthenticatedError          there are no credentials, or wrong ones
     │   └── ForbiddenError                the user is known, but may not use the agent
@@ -20,14 +22,14 @@
         ├── RemoteAnswerError (ValueError)   what it answered is not A2A, or is too large
         └── RemoteTaskError               the task failed, was rejected or was cancelled
 
-Messages of `ConfigurationError` are for the developer's terminal. Those of `InvalidInputError`
-and `AccessDeniedError` are sent to the remote caller, so they must hold nothing private. What a
+Messages of `ConfigurationError` are for the developer's terminal. Those marked "told to the
+caller" are sent to the remote caller, so they must hold nothing private. What a
 `RemoteAgentError` quotes was written by the remote agent: trust it no more than its answers.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from typing import Self
@@ -39,7 +41,9 @@ if TYPE_CHECKING:
 __all__ = [
     "A2AAdaptersError",
     "AccessDeniedError",
+    "AgentFailedError",
     "ConfigurationError",
+    "ErrorCategory",
     "ForbiddenError",
     "ForbiddenUrlError",
     "InvalidInputError",
@@ -117,8 +121,49 @@ def violations(error: ValidationError) -> list[tuple[str, str]]:
     return [(".".join(map(str, each["loc"])), each["msg"]) for each in found]
 
 
-class ResumeError(A2AAdaptersError):
-    """A run that was cut off cannot be gone on with. Its task fails with this text."""
+ErrorCategory: TypeAlias = Literal[
+    "model_unavailable", "model_refused", "limit", "tool", "internal"
+]
+"""Why an agent failed, as its caller is told.
+
+| category            | what happened                                                              |
+|---------------------|----------------------------------------------------------------------------|
+| `model_unavailable` | the model is overloaded or cannot be reached; the same call may work later |
+| `model_refused`     | the model's provider refused the call: a wrong key, an unknown model, ...  |
+| `limit`             | a limit was reached: of time, of steps, of model calls, ...                |
+| `tool`              | a tool failed                                                              |
+| `internal`          | anything else, such as a bug                                               |
+"""
+
+_FAILURES: dict[ErrorCategory, str] = {
+    "model_unavailable": "The agent's model is unavailable; please try again later.",
+    "model_refused": "The agent's model refused the call.",
+    "limit": "The agent reached a limit.",
+    "tool": "A tool of the agent failed.",
+    "internal": "The agent failed.",
+}
+
+
+class AgentFailedError(A2AAdaptersError):
+    """A run failed for a known reason: its task fails with this category and text.
+
+    Raise it `from` what happened, which is logged and never sent.
+
+    Args:
+        category: Why it failed; in the task's metadata.
+        message: What the caller is told; by default a sentence for the category.
+    """
+
+    def __init__(self, category: ErrorCategory = "internal", message: str = "") -> None:
+        super().__init__(message or _FAILURES[category])
+        self.category = category
+
+
+class ResumeError(AgentFailedError):
+    """A run that was cut off cannot go on. Its task fails with this text."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("internal", message)
 
 
 class AccessDeniedError(A2AAdaptersError):

@@ -20,6 +20,7 @@ CONTRACT = {
     "parts",
     "errors",
     "factory",
+    "failing",
     "lazy",
     "reasoning",
     "limits",

@@ -6,6 +6,8 @@ import asyncio
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Self
 
+from a2a_adapters.errors import AgentFailedError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
@@ -13,8 +15,11 @@ if TYPE_CHECKING:
     from a2a_adapters.limits import Limits
 
 
-class TimeLimitError(Exception):
+class TimeLimitError(AgentFailedError):
     """A run was stopped by its clock. The text is for the caller."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("limit", message)
 
 
 class RunClocks:

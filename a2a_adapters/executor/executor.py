@@ -17,7 +17,7 @@ from a2a_adapters.concurrency import in_background
 from a2a_adapters.concurrency.background import let_fail, runs_now
 from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
 from a2a_adapters.concurrency.outliving import CURRENT, TaskCalls
-from a2a_adapters.errors import InvalidInputError, ResumeError
+from a2a_adapters.errors import InvalidInputError
 from a2a_adapters.events import (
     PROGRESS_EXTENSION,
     AgentEvent,
@@ -39,9 +39,10 @@ from a2a_adapters.executor.files import FileFetcher
 from a2a_adapters.executor.history import MemoryHistory, StoredHistory
 from a2a_adapters.executor.interrupted import NO_LONGER_WAITING, Earlier, cut_off, is_too_late
 from a2a_adapters.executor.parked import ParkedRuns
-from a2a_adapters.executor.queue import AnswersTooLargeError, TextQueue
+from a2a_adapters.executor.queue import TextQueue
 from a2a_adapters.executor.run import AdapterEvents, Run
 from a2a_adapters.executor.writer import TaskWriter, question_parts
+from a2a_adapters.failing import failure_of
 from a2a_adapters.limits import Limits
 from a2a_adapters.observability.failures import log_failure
 from a2a_adapters.protocol import states
@@ -133,14 +134,12 @@ class AdapterExecutor(AgentExecutor):
         except ConcurrentTaskModificationError:
             run.leave()
             raise
-        except (TimeLimitError, ResumeError, AnswersTooLargeError) as error:
-            await self._fail(run, error, str(error))
         except BaseException as error:  # nothing may reach the wire, nor sys.exit() end the server
             is_closed = not runs_now(run.task)  # this coroutine itself
             if is_closed or isinstance(error, asyncio.CancelledError):
                 run.request.cancelled.set()
                 raise
-            await self._fail(run, error, "The agent failed.")
+            await self._fail(run, error)
         finally:
             await self._end(run)
 
@@ -382,17 +381,20 @@ class AdapterExecutor(AgentExecutor):
         what = "task %s was stopped, but its agent goes on; what it says is dropped"
         logger.warning(what, run.request.task_id)
         if reason:
-            failing = self._fail(run, TimeLimitError(reason), reason)
+            failing = self._fail(run, TimeLimitError(reason))
             in_background(failing).add_done_callback(let_fail)
 
-    async def _fail(self, run: Run, error: BaseException, reason: str) -> None:
+    async def _fail(self, run: Run, error: BaseException) -> None:
         if run.has_failed:
             return
         run.has_failed = True
         if run.parked:
             self._parked.drop(run.request.task_id)
         run.request.cancelled.set()  # threads of this run have no one to work for any more
-        error_id = log_failure(f"task {run.request.task_id} failed", error)
+        failure = failure_of(error)
+        cause = failure.__cause__ if error is failure else None
+        error_id = log_failure(f"task {run.request.task_id} failed", cause or error)
         if not run.announced:
             await self._announce(run, states.WORKING)
-        await run.writer.finish(states.FAILED, f"{reason} Error id: {error_id}")
+        run.writer.add_metadata({"error": {"category": failure.category, "id": error_id}})
+        await run.writer.finish(states.FAILED, f"{failure} Error id: {error_id}")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 
+from a2a_adapters.errors import AgentFailedError
 from a2a_adapters.protocol.ids import new_id
+
+_SUMMARY_LENGTH = 300
 
 logger = logging.getLogger(__name__)
 
 
-class LimitReachedError(Exception):
+class LimitReachedError(AgentFailedError):
     """A limit of this server has ended something: no code has failed. The text is for the caller.
 
     Attributes:
@@ -17,22 +20,39 @@ class LimitReachedError(Exception):
     """
 
     def __init__(self, text: str, detail: str) -> None:
-        super().__init__(text)
+        super().__init__("limit", text)
         self.detail = detail
 
 
 def log_failure(what: str, error: BaseException) -> str:
-    """Log an error with its traceback, and return the error id: all that callers are told.
+    """Log an error with its type and message in one line, and return the id that callers are told.
 
-    A limit that was reached is logged in one line.
+    The traceback follows, except for a limit of this server.
     """
     error_id = new_id()
     if isinstance(error, LimitReachedError):
         logger.error("%s, error id %s: %s", what, error_id, error.detail)
         return error_id
     hide_parameters(error)
-    logger.error("%s, error id %s", what, error_id, exc_info=error)
+    logger.error("%s, error id %s: %s", what, error_id, _summary(error), exc_info=error)
     return error_id
+
+
+def _summary(error: BaseException) -> str:
+    """Return an error's type and the beginning of its message, in one line."""
+    kind = type(error)
+    name = (
+        kind.__qualname__
+        if kind.__module__ == "builtins"
+        else f"{kind.__module__}.{kind.__qualname__}"
+    )
+    try:
+        message = " ".join(str(error).split())
+    except Exception:  # of the error's own code
+        message = ""
+    if len(message) > _SUMMARY_LENGTH:
+        message = f"{message[:_SUMMARY_LENGTH]}..."
+    return f"{name}: {message}" if message else name
 
 
 def hide_parameters(error: BaseException | None) -> None:

@@ -19,17 +19,19 @@ from a2a.utils.errors import InvalidAgentResponseError
 
 from a2a_adapters.events import PROGRESS_EXTENSION
 from a2a_adapters.protocol import states
+from a2a_adapters.protocol.conversion import agent_struct
 from a2a_adapters.protocol.messages import ANSWER, status_event
 from a2a_adapters.runtime.artifacts import Artifacts
 from a2a_adapters.runtime.updates import AnyUpdate, TextStream, Update
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from a2a.auth.user import User
     from a2a.server.events import Event
     from a2a.types import TaskPushNotificationConfig
 
+    from a2a_adapters.parts import JSON
     from a2a_adapters.runtime.journal import Page
     from a2a_adapters.runtime.subscriber import Subscriber
     from a2a_adapters.storage.interface import State
@@ -158,9 +160,14 @@ class LiveTask:
             self._retire_status_message(self._task)
             self._task.history.append(message)
 
-    async def set_state(self, state: TaskState, text: str = "") -> None:
+    async def set_state(
+        self, state: TaskState, text: str = "", metadata: Mapping[str, JSON] | None = None
+    ) -> None:
         """Change the state, with `text` as the agent's message if there is any."""
-        await self.apply(status_event(self.task_id, self.context_id, state, text))
+        event = status_event(self.task_id, self.context_id, state, text)
+        if metadata:
+            event.metadata.CopyFrom(agent_struct(metadata))
+        await self.apply(event)
 
     async def apply(self, event: Event, kept: Collection[State] = ()) -> None:
         """Fold an event into the task, save it and publish it.

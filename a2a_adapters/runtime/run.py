@@ -327,7 +327,8 @@ class Run(TextQueue):
         await self._prepare(None)
         if not self.live.is_over:
             text = f"The agent failed. Error id: {error_id}"
-            await self.live.set_state(states.FAILED, text)
+            about = {"error": {"category": "internal", "id": error_id}}
+            await self.live.set_state(states.FAILED, text, about)
 
 
 class CancelQueue(TextQueue):

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 from uuid import uuid4
 
 from a2a.types import CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest, TaskState
@@ -23,6 +23,7 @@ from a2a.utils.errors import (
 )
 from google.protobuf.json_format import MessageToDict
 
+from a2a_adapters.errors import ErrorCategory
 from a2a_adapters.limits import Limits
 from a2a_adapters.serving.app import build_app
 from a2a_adapters.serving.options import ServerOptions
@@ -185,7 +186,10 @@ class AdapterContract(_Served, ABC):
         async with self.client(self.failing()) as client:
             events = await stream(client, user_message("hello"))
             assert events[-1].status_update.status.state == TaskState.TASK_STATE_FAILED
-            assert "Error id" in str(events[-1])
+            last = events[-1].status_update
+            error = MessageToDict(last.metadata)["error"]
+            assert error["id"] in last.status.message.parts[0].text
+            assert error["category"] in get_args(ErrorCategory)
             assert self.secret not in str(events)
 
     async def test_a_failure_midway_keeps_what_was_said(self) -> None:

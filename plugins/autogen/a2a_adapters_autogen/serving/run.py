@@ -18,7 +18,7 @@ from autogen_agentchat.base import TaskResult, Team
 from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage
 from autogen_core import CancellationToken
 
-from a2a_adapters import AgentRequest, InvalidInputError
+from a2a_adapters import AgentRequest, InvalidInputError, model_failure
 from a2a_adapters_autogen.serving.input import answer_text
 from a2a_adapters_autogen.serving.questions import current_ask
 from a2a_adapters_autogen.serving.runners import Runner, running_tasks, state_of
@@ -98,8 +98,17 @@ class Run:
         if event is None:
             if self._work.cancelled():
                 raise RuntimeError("the run was cancelled by its own code")
-            self._work.result()
+            self._result()
         return event
+
+    def _result(self) -> None:
+        try:
+            self._work.result()
+        except RuntimeError as error:
+            # A team raises the text of what was raised, which begins with its class.
+            if failure := model_failure(str(error).partition(":")[0]):
+                raise failure from error
+            raise
 
     async def stop(self) -> None:
         """End the run now if it has not ended."""

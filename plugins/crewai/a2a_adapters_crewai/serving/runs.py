@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
-from a2a_adapters import AgentEvent, AgentRequest
+from a2a_adapters import AgentEvent, AgentFailedError, AgentRequest
 from a2a_adapters_crewai.serving.loop import SharedLoop
 from a2a_adapters_crewai.serving.questions import install
 from a2a_adapters_crewai.serving.run import Ended, Question, Run
@@ -56,7 +56,7 @@ class Runs:
             run.cancel()
             slot.leave()
         if item.error is not None:
-            raise item.error
+            _raise(item.error)
         for event in finish(item.result):
             yield event
 
@@ -76,6 +76,14 @@ class _Slot:
         if self._is_taken:
             self._is_taken = False
             self._slots.release()
+
+
+def _raise(error: BaseException) -> NoReturn:
+    """Raise what ended a run: crewai's errors with their category, others as they are."""
+    # crewai raises the same class for an agent's `max_execution_time` and for a slow model.
+    if isinstance(error, TimeoutError) and "execution timed out after" in str(error):
+        raise AgentFailedError("limit", "The agent reached its time limit.") from error
+    raise error
 
 
 def _answered(reply: AgentRequest | None) -> AgentRequest:

@@ -210,9 +210,10 @@ class GraphAdapter(Adapter):
             run = GraphRun(begin, Speech(self._may_speak or _nobody, said), news, cut_off)
             if begin is not FINISHED:
                 steps = self._run(run, begin, thread, context, request.cancelled)
-                async with aclosing(steps) as events:
-                    async for event in events:
-                        yield event
+                with watch.explaining():
+                    async with aclosing(steps) as events:
+                        async for event in events:
+                            yield event
             for event in (*run.rest(), *watch.metadata(), *await self._end(run, thread, watch)):
                 yield event
 

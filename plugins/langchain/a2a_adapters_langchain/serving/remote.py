@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from langchain_core.messages import AIMessageChunk, convert_to_messages
 from langgraph.constants import END
+from langgraph.pregel.remote import RemoteException
 from langgraph.types import Interrupt, PregelTask, StateSnapshot
 from langgraph_sdk.errors import NotFoundError
 
@@ -16,11 +17,13 @@ from a2a_adapters import (
     Adapter,
     AgentDescription,
     AgentEvent,
+    AgentFailedError,
     AgentRequest,
     InputRequired,
     Rejected,
     TargetError,
     TextDelta,
+    model_failure,
 )
 from a2a_adapters_langchain.serving.approval import UnclearReplyError
 from a2a_adapters_langchain.serving.card import describe_named
@@ -34,6 +37,7 @@ from a2a_adapters_langchain.serving.interrupts import (
     waits,
 )
 from a2a_adapters_langchain.serving.keys import conversation_uuid
+from a2a_adapters_langchain.serving.limits import limit_failure
 from a2a_adapters_langchain.serving.progress import GraphNews
 from a2a_adapters_langchain.serving.result import GraphResult
 from a2a_adapters_langchain.serving.run import GraphRun
@@ -123,8 +127,13 @@ class RemoteGraphAdapter(Adapter):
         speech = Speech(lambda task: not speaking.isdisjoint(names_of(task)))
         run = GraphRun(begin, speech, news)
         async with aclosing(self._run(run, begin, config, request)) as events:
-            async for event in events:
-                yield event
+            try:
+                async for event in events:
+                    yield event
+            except RemoteException as error:
+                if failure := _failure(error):
+                    raise failure from error
+                raise
         for event in run.rest():
             yield event
         state = await self._state(thread) if run.is_paused else None
@@ -209,6 +218,13 @@ class RemoteGraphAdapter(Adapter):
         config: RunnableConfig = {"configurable": {"thread_id": thread_id}}
         values = _restored(state["values"])
         return StateSnapshot(values, tuple(state["next"]), config, None, None, None, tasks, ())
+
+
+def _failure(error: RemoteException) -> AgentFailedError | None:
+    """Return why a run failed on its server, which tells the name of an exception's class."""
+    told = error.args[0] if error.args else None
+    name = str(told.get("error")) if isinstance(told, Mapping) else ""
+    return limit_failure(error, name) or model_failure(name)
 
 
 def _chunk(message: Mapping[str, Any]) -> object:

@@ -125,17 +125,19 @@ class RunnableAdapter(Adapter):
     ) -> _Events:
         answer = Answer()
         chunks = cast("AsyncGenerator[object]", chain.astream(value, config))
-        async with aclosing(chunks):
-            async for chunk in chunks:
-                if text := answer.add(chunk):
-                    yield TextDelta(text)
+        with watch.explaining():
+            async with aclosing(chunks):
+                async for chunk in chunks:
+                    if text := answer.add(chunk):
+                        yield TextDelta(text)
         for event in (*answer.rest(self._schema), *watch.metadata()):
             yield event
 
     async def _run_whole(
         self, chain: AnyRunnable, value: object, config: RunnableConfig, watch: RunWatch
     ) -> _Events:
-        result = await chain.ainvoke(value, config)
+        with watch.explaining():
+            result = await chain.ainvoke(value, config)
         for event in (*self._whole(result), *watch.metadata()):
             yield event
 
@@ -150,18 +152,19 @@ class RunnableAdapter(Adapter):
             "AsyncGenerator[StreamEvent]",
             chain.astream_events(value, config, version="v2"),
         )
-        async with aclosing(events):
-            async for event in events:
-                root = root or event["run_id"]
-                for news in runnable_news(event):
-                    yield news
-                if event["run_id"] != root:
-                    continue
-                if event["event"].endswith("_end"):
-                    result = event["data"].get("output")
-                chunk = event["data"].get("chunk")
-                if chunk is not None and not self._is_whole and (text := answer.add(chunk)):
-                    yield TextDelta(text)
+        with watch.explaining():
+            async with aclosing(events):
+                async for event in events:
+                    root = root or event["run_id"]
+                    for news in runnable_news(event):
+                        yield news
+                    if event["run_id"] != root:
+                        continue
+                    if event["event"].endswith("_end"):
+                        result = event["data"].get("output")
+                    chunk = event["data"].get("chunk")
+                    if chunk is not None and not self._is_whole and (text := answer.add(chunk)):
+                        yield TextDelta(text)
         rest = self._whole(result) if self._is_whole else answer.rest(self._schema)
         for last in (*rest, *watch.metadata()):
             yield last

@@ -1,18 +1,28 @@
-"""Watches a run: adds up its token usage and stops its threads after a cancel."""
+"""Watches a run: adds up its token usage, notes who raises, stops its threads after a cancel."""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages.ai import UsageMetadata, add_usage
 from langchain_core.outputs import ChatGeneration
 
-from a2a_adapters import JSON, AgentEvent, CancelFlag, TaskMetadata
+from a2a_adapters import (
+    JSON,
+    A2AAdaptersError,
+    AgentEvent,
+    AgentFailedError,
+    CancelFlag,
+    TaskMetadata,
+    model_failure,
+)
+from a2a_adapters_langchain.serving.limits import limit_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from langchain_core.outputs import LLMResult
 
@@ -28,6 +38,8 @@ class RunWatch(BaseCallbackHandler):
 
     def __init__(self, cancelled: CancelFlag, usage: Mapping[str, JSON] | None = None) -> None:
         self._cancelled = cancelled
+        self._of_models: list[BaseException] = []
+        self._of_tools: list[BaseException] = []
         # Threads append, which is atomic; the sum is made by whoever asks.
         self._usages = [cast("UsageMetadata", dict(usage))] if usage else []
 
@@ -46,6 +58,36 @@ class RunWatch(BaseCallbackHandler):
     def metadata(self) -> list[AgentEvent]:
         """Return the usage as an event, if there is any."""
         return [TaskMetadata({"usage": cast("JSON", usage)})] if (usage := self.usage) else []
+
+    @contextmanager
+    def explaining(self) -> Iterator[None]:
+        """Give errors of the run their category; others leave as they are.
+
+        Raises:
+            AgentFailedError: From the run's error.
+        """
+        try:
+            yield
+        except Exception as error:
+            if failure := self._failure(error):
+                raise failure from error
+            raise
+
+    def _failure(self, error: Exception) -> AgentFailedError | None:
+        of_model = any(error is each for each in self._of_models)
+        found = limit_failure(error) or model_failure(error, of_model=of_model)
+        if found or isinstance(error, A2AAdaptersError):
+            return found
+        of_tool = any(error is each for each in self._of_tools)
+        return AgentFailedError("tool") if of_tool else None
+
+    def on_llm_error(self, error: BaseException, **_: Any) -> None:
+        """Note what a model has raised."""
+        self._of_models.append(error)
+
+    def on_tool_error(self, error: BaseException, **_: Any) -> None:
+        """Note what a tool has raised."""
+        self._of_tools.append(error)
 
     def on_llm_new_token(self, *_: Any, **__: Any) -> None:
         """Stop a model that streams in a thread."""

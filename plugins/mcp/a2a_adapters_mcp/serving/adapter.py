@@ -10,6 +10,7 @@ from a2a_adapters import (
     Adapter,
     AgentDescription,
     AgentEvent,
+    AgentFailedError,
     AgentRequest,
     Progress,
     Rejected,
@@ -17,7 +18,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.dialects import quote
 from a2a_adapters_mcp.serving.calls import Call, CallReader, example, prompt_example
-from a2a_adapters_mcp.serving.connection import NotBegunError
+from a2a_adapters_mcp.serving.connection import NotBegunError, ServerGoneError
 from a2a_adapters_mcp.serving.questions import give, question
 from a2a_adapters_mcp.serving.shown import ABOUT_LENGTH, NAME_LENGTH, text_of
 from a2a_adapters_mcp.serving.work import Work
@@ -121,13 +122,13 @@ class McpAdapter(Adapter):
                             answer = yield question(news.params, hint)
                             hint = give(news, answer)
                     result = work.result()
-            except NotBegunError:
+            except NotBegunError as error:
                 if not may_repeat:
-                    raise
+                    raise AgentFailedError("tool") from error
                 may_repeat = False
-            except McpError as error:
-                if error.error.code not in call.refusals:
-                    raise
+            except (ServerGoneError, McpError) as error:
+                if not isinstance(error, McpError) or error.error.code not in call.refusals:
+                    raise AgentFailedError("tool") from error
                 yield Rejected(text_of(error.error.message))
                 return
         for event in result:

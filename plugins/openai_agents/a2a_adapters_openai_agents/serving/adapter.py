@@ -11,6 +11,7 @@ from agents import (
     Agent,
     AgentUpdatedStreamEvent,
     MaxTurnsExceeded,
+    ModelRefusalError,
     RunConfig,
     RunContextWrapper,
     Runner,
@@ -24,12 +25,14 @@ from a2a_adapters import (
     Adapter,
     AgentDescription,
     AgentEvent,
+    AgentFailedError,
     AgentRequest,
     InvalidInputError,
     Limits,
     Rejected,
     ResumeError,
     TargetError,
+    TaskMetadata,
 )
 from a2a_adapters_openai_agents.serving.approvals import decide, question
 from a2a_adapters_openai_agents.serving.card import describe_agent
@@ -42,7 +45,7 @@ from a2a_adapters_openai_agents.serving.checkpoints import (
 )
 from a2a_adapters_openai_agents.serving.endings import restored, stored
 from a2a_adapters_openai_agents.serving.events import Telling
-from a2a_adapters_openai_agents.serving.failures import rejection
+from a2a_adapters_openai_agents.serving.failures import failed, rejection
 from a2a_adapters_openai_agents.serving.input import as_message
 from a2a_adapters_openai_agents.serving.memory import (
     Conversation,
@@ -189,10 +192,15 @@ class OpenAIAgentsAdapter(Adapter):
                     yield event
         except MaxTurnsExceeded as error:
             turns = f"{self._max_turns} calls of its model"
-            raise ResumeError(f"The agent came to no end within {turns}.") from error
+            told = f"The agent came to no end within {turns}."
+            raise AgentFailedError("limit", told) from error
         except Exception as error:
+            if failure := failed(error):
+                raise failure from error
             if (rejected := rejection(error)) is None:
                 raise
+            if isinstance(error, ModelRefusalError):
+                yield TaskMetadata({"error": {"category": "model_refused"}})
             yield rejected
 
     async def _begin(

@@ -8,9 +8,11 @@ from agents import (
     OutputGuardrailTripwireTriggered,
     ToolInputGuardrailTripwireTriggered,
     ToolOutputGuardrailTripwireTriggered,
+    ToolTimeoutError,
+    UserError,
 )
 
-from a2a_adapters import Rejected
+from a2a_adapters import AgentFailedError, Rejected, model_failure
 
 # What guardrails say of a message is for the agent's owner: their code may put anything into it.
 _TRIPWIRES: dict[type[Exception], Rejected] = {
@@ -26,3 +28,12 @@ def rejection(error: Exception) -> Rejected | None:
     if isinstance(error, ModelRefusalError):
         return Rejected(error.refusal)
     return _TRIPWIRES.get(type(error))
+
+
+def failed(error: Exception) -> AgentFailedError | None:
+    """Return why a run failed, if it is its model or one of its tools."""
+    if failure := model_failure(error):
+        return failure
+    # The SDK raises nothing else `from` what a tool raised.
+    is_tools = isinstance(error, UserError) and error.__cause__ is not None
+    return AgentFailedError("tool") if is_tools or isinstance(error, ToolTimeoutError) else None

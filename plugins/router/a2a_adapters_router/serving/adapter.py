@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from a2a_adapters import (
     Adapter,
     AgentDescription,
+    AgentFailedError,
     Data,
     Output,
     Rejected,
@@ -99,11 +100,11 @@ class RouterAdapter(Adapter):
             async with aclosing(attempts.answer()) as news:
                 async for each in news:
                     yield TextDelta(each.text) if isinstance(each, Chunk) else Output(each.parts)
-        except NobodyError:
+        except NobodyError as error:
             metadata = attempts.metadata()
             if not attempts.trace.is_declined:
                 yield TaskMetadata({**metadata, "error_code": NO_PROVIDER})
-                raise
+                raise AgentFailedError("model_unavailable") from error
             code = {} if attempts.trace.allowed else {"error_code": OVER_BUDGET}
             yield TaskMetadata({**metadata, **code})
             yield Rejected(attempts.trace.refusal)
