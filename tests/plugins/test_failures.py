@@ -9,6 +9,7 @@ import httpx
 import openai
 import pytest
 from a2a.types import TaskState
+from a2a_adapters_langchain import adapt as langchain_adapt
 from agents import Agent, OpenAIChatCompletionsModel, function_tool
 from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.teams import RoundRobinGroupChat
@@ -18,6 +19,7 @@ from langchain.agents.middleware import ModelCallLimitMiddleware
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
+from langgraph.graph import START, MessagesState, StateGraph
 
 from a2a_adapters import AgentFailedError, Limits, RemoteAgent, ServerOptions, build_app
 from a2a_adapters.testing import connect, running, send, user_message
@@ -237,3 +239,40 @@ async def test_a_bug_is_internal_and_the_log_has_it_in_one_line(caplog):
     assert f"error id {text.split()[-1]}: KeyError: " in line
     assert "\n" not in line
     assert record.exc_info[0] is KeyError
+
+
+def looping(limit=None):
+    def step(state):
+        return {"messages": [("ai", "on and on")]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("step", step)
+    builder.add_edge(START, "step")
+    builder.add_edge("step", "step")
+    graph = builder.compile()
+    return graph.with_config({"recursion_limit": limit}) if limit else graph
+
+
+def looping_agent():
+    return create_agent(Scripted(script=[calling(call("go"))]), [go])
+
+
+@pytest.mark.parametrize(
+    ("make", "steps"),
+    [
+        (looping, 100),
+        (looping_agent, 100),
+        (lambda: looping(7), 7),
+        (lambda: langchain_adapt(looping(7), config=lambda _: {"recursion_limit": 9}), 9),
+    ],
+)
+async def test_a_graph_that_does_not_end(make, steps):
+    category, text = await failed(make())
+    assert category == "limit"
+    assert text.startswith(f"The agent did not finish within {steps} steps. ")
+
+
+async def test_the_step_limit_of_all_graphs_of_a_process(monkeypatch):
+    monkeypatch.setenv("LANGGRAPH_DEFAULT_RECURSION_LIMIT", "12")
+    _, text = await failed(looping_agent())
+    assert "12 steps" in text

@@ -45,6 +45,7 @@ from a2a_adapters_langchain.serving.interrupts import (
     resumption,
     waits,
 )
+from a2a_adapters_langchain.serving.limits import step_limit
 from a2a_adapters_langchain.serving.mapping import graph_input
 from a2a_adapters_langchain.serving.progress import GraphNews
 from a2a_adapters_langchain.serving.repair import repair_thread
@@ -137,7 +138,7 @@ class GraphAdapter(Adapter):
         graph = self._graph
         if self._make:
             graph = self._threads.remembering(self._make(config))
-        return _Thread(graph, config)
+        return _Thread(graph, {**step_limit(graph), **config})
 
     def describe(self) -> AgentDescription:
         """Describe the graph by its name, its tools and what it takes."""
