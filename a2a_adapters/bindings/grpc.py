@@ -62,6 +62,9 @@ if TYPE_CHECKING:
 _SHOWN_CHARACTERS = 500
 """How much of an error is told: its text and details travel in headers, which are small."""
 
+KEEPALIVE_SECONDS = 15.0
+"""Silence on a connection with open calls before the server pings it, so that proxies keep it."""
+
 _CLOSE_SECONDS = 1.0
 """How long calls may take to end when the server stops, after their tasks have."""
 
@@ -107,6 +110,12 @@ class GrpcServer:
             ("grpc.max_receive_message_length", limits.body_bytes),
             ("grpc.max_metadata_size", limits.header_bytes),
             ("grpc.absolute_max_metadata_size", limits.header_bytes),
+            ("grpc.keepalive_time_ms", round(1000 * KEEPALIVE_SECONDS)),
+            ("grpc.keepalive_timeout_ms", round(4000 * KEEPALIVE_SECONDS)),
+            ("grpc.http2.max_pings_without_data", 0),
+            # Lets clients ping up to three times as often: by default, gRPC closes connections that
+            # are pinged more than once in five minutes.
+            ("grpc.http2.min_ping_interval_without_data_ms", round(333 * KEEPALIVE_SECONDS)),
         ]
         self.port = port
 

@@ -16,7 +16,7 @@ from a2a_adapters.calling.card import agent_url, describe
 from a2a_adapters.calling.catalog import read_catalog
 from a2a_adapters.calling.connection import Connections
 from a2a_adapters.calling.conversation import Conversation, Conversations
-from a2a_adapters.calling.failure import translate
+from a2a_adapters.calling.failure import reraise, translate
 from a2a_adapters.calling.messenger import MessageInput, Messenger
 from a2a_adapters.calling.options import RemoteOptions, checked_timeout
 from a2a_adapters.calling.parsing import made
@@ -246,7 +246,7 @@ class RemoteAgent:
                 lambda: connection.transport.get_task(GetTaskRequest(id=task_id)), self._retries
             )
         except Exception as error:
-            raise translate(error, connection.card) from error
+            reraise(error, translate(error, connection.card))
         return await made(task.ByteSize(), _as_reply, task)
 
     async def cancel(self, task_id: str) -> AgentReply:
@@ -259,7 +259,7 @@ class RemoteAgent:
         try:
             task = await connection.transport.cancel_task(CancelTaskRequest(id=task_id))
         except Exception as error:
-            raise translate(error, connection.card) from error
+            reraise(error, translate(error, connection.card))
         return await made(task.ByteSize(), _as_reply, task)
 
     def conversation(self, key: str | None = None, *, context_id: str = "") -> Conversation:

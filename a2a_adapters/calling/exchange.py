@@ -19,7 +19,7 @@ from a2a.types import (
 from a2a_adapters.calling import again
 from a2a_adapters.calling.answer import Answer
 from a2a_adapters.calling.auth import call_headers
-from a2a_adapters.calling.failure import may_have_begun, translate
+from a2a_adapters.calling.failure import may_have_begun, reraise, translate
 from a2a_adapters.calling.http import back_off
 from a2a_adapters.calling.parsing import made
 from a2a_adapters.concurrency import in_background, within
@@ -166,7 +166,7 @@ class Exchange:
         except Exception as error:
             failure = translate(error, self._card)
             if not answer.task_id or not _has_only_broken_off(failure):
-                raise failure from error
+                reraise(error, failure)
         if not answer.is_settled and not answer.task_id:
             raise RemoteAnswerError(_nothing(answer))
         async for response in self._go_on():
@@ -232,7 +232,7 @@ class Exchange:
                 failures += 1
                 may_pass = isinstance(failure, RemoteConnectionError)
                 if not may_pass or failures > self._options.retries:
-                    raise failure from error
+                    reraise(error, failure)
             if not self._answer.is_settled:
                 await asyncio.sleep(delay)
                 delay = min(2 * delay, _LONGEST_DELAY)
@@ -260,7 +260,7 @@ class Exchange:
             )
         except Exception as error:
             if isinstance(failure := translate(error, self._card), RemoteConnectionError):
-                raise failure from error
+                reraise(error, failure)
             return  # some agents keep no tasks for reading
         self._answer.ignore(task)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import httpx
 from a2a.client.errors import A2AClientError
@@ -55,6 +55,13 @@ def translate(error: Exception, card: AgentCard) -> RemoteAgentError:
         return failure
     wanted = wanted_credentials(card)
     return RemoteAuthError(f"{failure}; its card asks for {wanted}" if wanted else str(failure))
+
+
+def reraise(error: Exception, failure: RemoteAgentError) -> NoReturn:
+    """Raise the translation of an error, with the error as its cause unless they are the same."""
+    if failure is error:
+        raise error
+    raise failure from error
 
 
 def may_have_begun(error: Exception) -> bool:

@@ -7,6 +7,7 @@ limits of time and size, another try where nothing was begun, and typed errors.
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, cast
 
@@ -75,6 +76,12 @@ _LOST = frozenset(
         grpc.StatusCode.DEADLINE_EXCEEDED,
     }
 )
+
+_BROKEN = frozenset({grpc.StatusCode.UNKNOWN, grpc.StatusCode.INTERNAL})
+"""The statuses of calls that a proxy cut, and of errors of the agent's."""
+
+_CUT = re.compile("RST_STREAM|GOAWAY|stream removed", re.IGNORECASE)
+"""Matches gRPC's details of a call that a proxy cut."""
 
 
 class GrpcTransport(ClientTransport):
@@ -311,7 +318,8 @@ def _failure(error: A2AClientError) -> Exception:
         return UnauthorizedError(
             f"the agent wants credentials, or other ones ({code.name}): {text}"
         )
-    if code in _LOST:
+    is_cut = code in _BROKEN and not reason and _CUT.search(text)
+    if code in _LOST or is_cut or reason == "READER_BEHIND":
         return RemoteConnectionError(f"the connection failed ({code.name}): {text}")
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
         return RemoteAnswerError(f"something is too large, or there is too much of it: {text}")

@@ -12,7 +12,7 @@ from google.protobuf.message import Error as ProtocolBufferError
 from a2a_adapters.calling import again
 from a2a_adapters.calling.auth import call_headers
 from a2a_adapters.calling.exchange import Exchange
-from a2a_adapters.calling.failure import translate
+from a2a_adapters.calling.failure import reraise, translate
 from a2a_adapters.calling.options import checked_timeout
 from a2a_adapters.errors import InvalidInputError, RemoteConnectionError, RemoteTimeoutError
 from a2a_adapters.parts import JSON, Data, File, Part, Text
@@ -113,7 +113,7 @@ class Messenger:
             ) from error
         except Exception as error:
             if isinstance(failure := translate(error, connection.card), RemoteConnectionError):
-                raise failure from error
+                reraise(error, failure)
             return ""  # many agents list no tasks
         finally:
             call_headers.reset(sent_with)

@@ -17,7 +17,7 @@ from a2a.types import AgentCard, GetTaskRequest
 from a2a_adapters.calling import again
 from a2a_adapters.calling.card import parse_card
 from a2a_adapters.calling.connection import Connections
-from a2a_adapters.calling.failure import translate
+from a2a_adapters.calling.failure import reraise, translate
 from a2a_adapters.calling.options import RemoteOptions
 from a2a_adapters.cli.client.credentials import Credentials
 from a2a_adapters.cli.client.reference import find_card
@@ -64,7 +64,7 @@ class Agent:
         try:
             return await operation()
         except Exception as error:
-            raise translate(error, self.card) from error
+            reraise(error, translate(error, self.card))
 
     async def task(self, task_id: str, history: int | None = None) -> Task:
         """Return a task as it is now.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from a2a.types import StreamResponse, SubscribeToTaskRequest, Task, TaskStatus
 
-from a2a_adapters.calling.failure import translate
+from a2a_adapters.calling.failure import reraise, translate
 from a2a_adapters.errors import (
     RemoteAgentError,
     RemoteConnectionError,
@@ -67,7 +67,7 @@ class Following:
         except Exception as error:
             failure = translate(error, self._agent.card)
             if self._last is None or not self.task_id or not _has_broken_off(failure):
-                raise failure from error
+                reraise(error, failure)
         if not self.is_settled and not only_first:
             async for response in self.rest():
                 yield response
@@ -127,7 +127,7 @@ class Following:
             async for response in self._noted(responses):
                 yield response
         except Exception as error:
-            raise translate(error, self._agent.card) from error
+            reraise(error, translate(error, self._agent.card))
 
     async def asked(self) -> StreamResponse | None:
         """Return the task, None if it is as it was when it was last asked for."""
