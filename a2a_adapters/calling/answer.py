@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from a2a.types import Role, TaskState
 
 from a2a_adapters.calling.artifact import GrowingArtifact, text_of
-from a2a_adapters.calling.reply import AgentReply, Question, ReplyState
+from a2a_adapters.calling.reply import AgentReply, Question, RemoteArtifact, ReplyState
 from a2a_adapters.events import (
     PROGRESS_EXTENSION,
     Progress,
@@ -23,6 +23,7 @@ from a2a_adapters.events import (
     ToolResult,
 )
 from a2a_adapters.parts import JSON, Data, Part, Text, join_text
+from a2a_adapters.plain import as_text
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import from_protocol, message_parts, struct_to_dict
 
@@ -191,7 +192,7 @@ class Answer:
     def finish(self) -> tuple[list[NewEvent], AgentReply]:
         """Return what had not been said yet, and the whole answer."""
         artifacts = [a for growing in self._artifacts.values() if (a := growing.news())]
-        parts = [part for artifact in artifacts for part in artifact.parts]
+        parts = [part for artifact in artifacts for part in self._results(artifact)]
         text = "\n".join(said for a in artifacts if (said := text_of(a.parts)))
         rest = self._rest(parts, has_text=bool(text))
         late = join_text(rest)
@@ -209,6 +210,15 @@ class Answer:
             return [], reply
         return self._say("status", late, Question if reply.is_question else TextDelta), reply
 
+    def _results(self, artifact: RemoteArtifact) -> Sequence[Part]:
+        """Return the parts of an artifact, but ask what the interrupts of a graph ask."""
+        asked = _interrupts(artifact) if self._state in states.INTERRUPTED else ()
+        if not asked:
+            return artifact.parts
+        said = () if _says_nothing(self._status_parts) else self._status_parts
+        self._status_parts = (*said, *(part for part in asked if part not in said))
+        return ()
+
     def _rest(self, parts: Sequence[Part], *, has_text: bool) -> Sequence[Part]:
         """Return what belongs to the answer beside the artifacts."""
         if self._message is not None:
@@ -225,6 +235,26 @@ class Answer:
         if rest or parts or not self.is_settled:
             return rest
         return self._last_said or [Text(text) for text in _unrepeated(self._working_texts)]
+
+
+def _interrupts(artifact: RemoteArtifact) -> Sequence[Part]:
+    """Return the questions in an artifact, each with the schema of its answer if it has one.
+
+    langgraph-api 0.16 sends what `interrupt()` was given as data, `{"id": ..., "value": ...}`, in
+    an artifact of this name. The message of the status is what the graph has said before.
+    """
+    if artifact.name != "Interrupt":
+        return ()
+    asked: list[Part] = []
+    for part in artifact.parts:
+        match part:
+            case Data(value={"id": _, "value": value, **more}):
+                asked.append(Text(value if isinstance(value, str) else as_text([Data(value)])))
+                if schema := more.get("response_schema"):
+                    asked.append(Data(schema))
+            case _:
+                return ()
+    return asked
 
 
 def _says_nothing(parts: Sequence[Part]) -> bool:

@@ -89,6 +89,47 @@ async def test_a_question_keeps_its_text():
     assert reply.is_question
 
 
+def interrupt(*interrupts):
+    """The artifact by which langgraph-api 0.16 tells what a graph asks."""
+    parts = [{"kind": "data", "data": {"id": "i1", **each}} for each in interrupts]
+    return {"artifactId": "a2", "name": "Interrupt", "parts": parts}
+
+
+SCHEMA = {"type": "string", "enum": ["left", "right"]}
+
+
+@pytest.mark.parametrize(
+    ("interrupts", "said", "question"),
+    [
+        ([{"value": "Which one?"}], None, "Which one?"),
+        ([{"value": "Which one?"}], "Task completed successfully", "Which one?"),
+        ([{"value": "Which one?"}], "I found two.", "I found two.\nWhich one?"),
+        ([{"value": "Which one?"}], "Which one?", "Which one?"),
+        ([{"value": "Which?"}, {"value": "Why?"}], None, "Which?\nWhy?"),
+        ([{"value": {"delete": ["a", "b"]}}], None, '{"delete":["a","b"]}'),
+        ([{"value": "Which?", "response_schema": SCHEMA}], None, "Which?"),
+    ],
+)
+async def test_interrupts_of_a_langgraph_server_are_questions(interrupts, said, question):
+    message = {"message": {**QUESTION, "parts": [{"text": said}]}} if said else {}
+    artifact = {**IDS, "kind": "artifact-update", "artifact": interrupt(*interrupts)}
+    asks = status("TASK_STATE_INPUT_REQUIRED", **message)
+    streamed, reply = await collect(
+        streaming({"task": task("TASK_STATE_SUBMITTED")}, artifact, asks)
+    )
+    assert streamed == reply.text == reply.question == question
+    schemas = [each["response_schema"] for each in interrupts if "response_schema" in each]
+    assert reply.data == [p.value for p in reply.status_parts if isinstance(p, Data)] == schemas
+    assert len(reply.artifacts[0].parts) == len(interrupts)
+
+
+async def test_data_of_other_artifacts_is_no_question():
+    found = artifact({"kind": "data", "data": {"id": 1, "value": "7"}})
+    asks = status("TASK_STATE_INPUT_REQUIRED", message=QUESTION)
+    _, reply = await collect(streaming({"task": task("TASK_STATE_SUBMITTED")}, found, asks))
+    assert (reply.question, reply.data) == ("Which city?", [{"id": 1, "value": "7"}])
+
+
 async def test_states_and_roles_of_0_3_are_understood():
     message = {**QUESTION, "role": "agent"}
     _, reply = await collect(streaming(task("working"), status("input-required", message=message)))
