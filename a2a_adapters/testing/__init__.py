@@ -18,6 +18,7 @@ from a2a_adapters.testing.contract import (
     InputRequiredContract,
     OnSqlite,
     OnStorage,
+    ToolContract,
 )
 from a2a_adapters.testing.local import (
     answer_of,
@@ -36,6 +37,7 @@ __all__ = [
     "OnSqlite",
     "OnStorage",
     "ResumeContract",
+    "ToolContract",
     "answer_of",
     "as_user",
     "connect",

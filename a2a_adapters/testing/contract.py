@@ -24,6 +24,7 @@ from a2a.utils.errors import (
 from google.protobuf.json_format import MessageToDict
 
 from a2a_adapters.errors import ErrorCategory
+from a2a_adapters.events import PROGRESS_EXTENSION
 from a2a_adapters.limits import Limits
 from a2a_adapters.serving.app import build_app
 from a2a_adapters.serving.options import ServerOptions
@@ -247,6 +248,42 @@ class InputRequiredContract(_Served, ABC):
             assert waiting.status.state == TaskState.TASK_STATE_INPUT_REQUIRED
             done = await send(client, user_message("Rome", task_id=waiting.id))
         assert "Rome" in answer_of(done)
+
+
+class ToolContract(_Served, ABC):
+    """What adapters must do whose targets call tools."""
+
+    secret = "hunter2"
+    """The text that the failing tool puts into its exception."""
+
+    @abstractmethod
+    def using_tools(self) -> object:
+        """Return a target that calls the tools `look` and `breaks`, and then answers.
+
+        `breaks` raises an exception holding `secret`, after which the target goes on.
+        """
+
+    async def test_every_tool_call_gets_its_result(self) -> None:
+        extensions = (PROGRESS_EXTENSION,)
+        async with (
+            running(self.app(self.using_tools())) as url,
+            connect(url, extensions=extensions) as client,
+        ):
+            events = await stream(client, user_message("hello"))
+        news = [
+            MessageToDict(event.status_update.status.message.parts[-1].data)
+            for event in events
+            if PROGRESS_EXTENSION in event.status_update.status.message.extensions
+        ]
+        calls = [item for item in news if item["type"] == "tool_call"]
+        results = [item for item in news if item["type"] == "tool_result"]
+        assert {"look", "breaks"} <= {call["name"] for call in calls}
+        pairs = [sorted((item["id"], item["name"]) for item in kind) for kind in (calls, results)]
+        assert pairs[0] == pairs[1], "one result for each call, of the same id and name"
+        failed = [result for result in results if result["is_error"]]
+        assert [(result["name"], result["result"]) for result in failed] == [("breaks", None)]
+        assert self.secret not in str(results)
+        assert events[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
 
 
 class OnStorage(_Served, ABC):

@@ -15,12 +15,13 @@ from a2a_adapters.testing import (
     AdapterContract,
     InputRequiredContract,
     OnSqlite,
+    ToolContract,
     answer_of,
     send,
     user_message,
 )
 from tests.contract.test_functions import OnTheSdk
-from tests.plugins.autogen.support import Custom, model, round_robin
+from tests.plugins.autogen.support import Custom, agent, calling, model, round_robin
 from tests.storage.contracts import OnPostgresql
 
 pytestmark = pytest.mark.timeout(5 * 60)
@@ -109,6 +110,23 @@ class Proxies(InputRequiredContract):
             return round_robin(
                 Custom(lambda _: "which city?", "asker"), UserProxyAgent("human"), Custom(last)
             )
+
+        return make
+
+
+class TestWithTools(ToolContract):
+    def using_tools(self):
+        def look() -> str:
+            """Look around."""
+            return "rain"
+
+        def breaks() -> str:
+            """Fail."""
+            raise RuntimeError(self.secret)
+
+        def make():
+            lines = calling("look"), calling("breaks", "c2"), "done"
+            return agent(*lines, tools=[look, breaks], max_tool_iterations=3)
 
         return make
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from typing import Annotated
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.runnables import RunnableGenerator, RunnableLambda
+from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.types import interrupt
+from langgraph.prebuilt import ToolNode, tools_condition
+from langgraph.types import Command, interrupt
 
-from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite
-from tests.plugins.langchain.support import Scripted
+from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite, ToolContract
+from tests.plugins.langchain.support import Scripted, call, calling
 from tests.storage.contracts import OnPostgresql
 
 
@@ -85,6 +89,77 @@ class TestGraphs(AdapterContract, InputRequiredContract):
 
     def asking(self):
         return graph(lambda state: {"messages": [AIMessage(interrupt("which city?"))]})
+
+
+@tool
+def breaks() -> str:
+    """Fail."""
+    raise RuntimeError(ToolContract.secret)
+
+
+@tool
+def glance() -> str:
+    """Look quickly."""
+    return "rain"
+
+
+@tool
+async def look() -> str:
+    """Look around."""
+    return "rain"
+
+
+class TestRunnablesWithTools(ToolContract):
+    def using_tools(self):
+        async def use(text):
+            with suppress(RuntimeError):
+                await breaks.ainvoke({})
+            return await look.ainvoke({})
+
+        return RunnableLambda(use)
+
+
+def looping(tools, *script):
+    model = Scripted(script=list(script))
+
+    async def think(state):
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("model", think)
+    builder.add_node("tools", ToolNode(tools, handle_tool_errors=True))
+    builder.add_edge(START, "model")
+    builder.add_conditional_edges("model", tools_condition)
+    builder.add_edge("tools", "model")
+    return builder.compile()
+
+
+class TestGraphsWithTools(ToolContract):
+    def using_tools(self):
+        return looping([look, breaks], calling(call("look"), call("breaks", "c2")), "done")
+
+
+class TestGraphsWithAgentsAsTools(ToolContract):
+    """Tools that run an agent themselves, such as the `task` of deepagents."""
+
+    def using_tools(self):
+        inner = looping([glance], calling(call("glance", "inner")), "rain")
+
+        @tool
+        async def look(tool_call_id: Annotated[str, InjectedToolCallId]) -> Command:
+            """Have an agent look."""
+            found = await inner.ainvoke({"messages": ["look"]})
+            answer = ToolMessage(found["messages"][-1].text, tool_call_id=tool_call_id)
+            return Command(update={"messages": [answer]})
+
+        @tool
+        async def breaks() -> str:
+            """Have an agent look, and fail."""
+            await inner.ainvoke({"messages": ["look"]})
+            raise RuntimeError(self.secret)
+
+        both = calling(call("look"), call("breaks", "c2"))
+        return graph(looping([look, breaks], both, "done"))
 
 
 class TestRunnablesOnSqlite(OnSqlite, TestRunnables):

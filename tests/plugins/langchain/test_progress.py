@@ -5,7 +5,7 @@ from a2a_adapters_langchain import adapt
 from langchain.agents import create_agent
 from langchain_core.callbacks import adispatch_custom_event
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
@@ -13,7 +13,8 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.prebuilt import ToolNode
+from langgraph.prebuilt import ToolNode, ToolRuntime
+from langgraph.types import Command
 
 from a2a_adapters import Data, Output, Progress, TaskMetadata, ToolCall, ToolResult
 from tests.plugins.langchain.support import Scripted, answer, ask, call, calling, deltas, only
@@ -77,6 +78,25 @@ async def test_a_subgraph_tells_its_tool_calls_once():
     assert [event.id for event in events if isinstance(event, ToolCall)] == ["c1"]
     assert [event.id for event in events if isinstance(event, ToolResult)] == ["c1"]
     assert Progress("finished: team/model") in events
+
+
+async def test_a_tool_that_hands_over_to_another_agent_is_told():
+    @tool
+    def hand_over(runtime: ToolRuntime) -> Command:
+        """Hand over."""
+        done = ToolMessage("over to team", tool_call_id=runtime.tool_call_id)
+        messages = [*runtime.state["messages"], done]
+        return Command(graph=Command.PARENT, goto="team", update={"messages": messages})
+
+    builder = StateGraph(MessagesState)
+    first = Scripted(script=[calling(call("hand_over", "c0"))])
+    builder.add_node("first", create_agent(first, tools=[hand_over]), destinations=("team",))
+    builder.add_node("team", agent())
+    builder.add_edge(START, "first")
+    events = news(await ask(adapt(builder.compile()), "1+2", wants_progress=True))
+    assert [event.id for event in events if isinstance(event, ToolCall)] == ["c0", "c1"]
+    results = [(event.id, event.result) for event in events if isinstance(event, ToolResult)]
+    assert results == [("c0", "over to team"), ("c1", "3")]
 
 
 async def test_a_second_turn_does_not_tell_the_first_ones_tool_calls():

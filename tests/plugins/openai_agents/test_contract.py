@@ -6,9 +6,9 @@ import asyncio
 
 from agents import Agent, function_tool
 
-from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite
+from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite, ToolContract
 from tests.contract.test_functions import OnTheSdk
-from tests.plugins.openai_agents.support import Fake, calling, delta, said
+from tests.plugins.openai_agents.support import Fake, agent, calling, delta, said
 from tests.storage.contracts import OnPostgresql
 
 
@@ -131,6 +131,20 @@ class TestTools(Tools):
 
 class TestAsking(Asking):
     pass
+
+
+class TestWithTools(ToolContract):
+    def using_tools(self):
+        @function_tool
+        def look() -> str:
+            return "rain"
+
+        @function_tool
+        def breaks() -> str:
+            raise RuntimeError(self.secret)
+
+        calls = [calling("look"), calling("breaks", call_id="c2")]
+        return agent(calls, "done", tools=[look, breaks])
 
 
 class TestAskingOnTheSdk(OnTheSdk, Asking):

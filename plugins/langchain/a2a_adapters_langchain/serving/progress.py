@@ -38,7 +38,8 @@ class GraphNews:
     """What one run of a graph tells, each tool call and result once."""
 
     def __init__(self) -> None:
-        self._seen: set[tuple[type[ProgressEvent], str]] = set()
+        self._names: dict[str, str] = {}
+        self._answered: set[str] = set()
         self._parents: set[Namespace] = set()
 
     def custom(self, news: object) -> Progress:
@@ -51,29 +52,49 @@ class GraphNews:
         for node, update in updates.items():
             path = (*_names(namespace), node)
             yield Progress(f"finished: {'/'.join(path)}")
-            if path not in self._parents:  # a graph repeats what its inner graphs have told
-                for message in _messages(update):
-                    yield from self._news(message)
+            messages = list(_messages(update))
+            if path in self._parents:
+                messages = self._not_repeated(messages)
+            for message in messages:
+                yield from self._news(message)
+
+    def _not_repeated(self, messages: list[BaseMessage]) -> list[BaseMessage]:
+        """Return the results of tools that ran a graph themselves.
+
+        Other messages of a node that runs a graph are that graph's: it has told those of this
+        turn, and those of earlier turns are no news.
+        """
+        calls = {
+            call["id"]
+            for message in messages
+            if isinstance(message, AIMessage)
+            for call in message.tool_calls
+        }
+        repeated = calls - self._names.keys()
+        return [
+            message
+            for message in messages
+            if isinstance(message, ToolMessage) and message.tool_call_id not in repeated
+        ]
 
     def _news(self, message: BaseMessage) -> Iterator[ProgressEvent]:
-        events: list[ToolCall | ToolResult] = []
         if isinstance(message, AIMessage):
-            calls = message.tool_calls
-            events += [
-                ToolCall(call["id"] or "", call["name"], as_json(call["args"])) for call in calls
-            ]
-        elif isinstance(message, ToolMessage):
-            events.append(_result(message.tool_call_id, message.name or "", message))
-        for event in events:
-            if (key := (type(event), event.id)) not in self._seen:
-                self._seen.add(key)
-                yield event
+            for call in message.tool_calls:
+                call_id = call["id"] or ""
+                if call_id not in self._names:
+                    self._names[call_id] = call["name"]
+                    yield ToolCall(call_id, call["name"], as_json(call["args"]))
+        elif isinstance(message, ToolMessage) and message.tool_call_id not in self._answered:
+            self._answered.add(message.tool_call_id)
+            name = message.name or self._names.get(message.tool_call_id, "")
+            yield _result(message.tool_call_id, name, message)
 
 
 def _result(call_id: str, name: str, output: object) -> ToolResult:
     if isinstance(output, ToolMessage):
-        is_error = output.status == "error"
-        return ToolResult(call_id, name, as_json(output.content), is_error)
+        if output.status == "error":  # its text is mostly an exception's
+            return ToolResult(call_id, name, is_error=True)
+        return ToolResult(call_id, name, as_json(output.content))
     return ToolResult(call_id, name, as_json(output))
 
 
