@@ -240,7 +240,10 @@ async def test_an_agent_names_the_code_it_fails_by(code, status):
     async with serving(dear) as http:
         response = await http.post("/a2a", json=asking("x"))
     assert response.status_code == status
-    assert response.json()["error"] == {"code": code, "message": "0.5 > 0.1"}
+    error = response.json()["error"]
+    assert (error["code"], error["message"]) == (code, "0.5 > 0.1")
+    assert error["data"]["task"]["state"] == "failed"
+    assert error["data"]["metadata"]["error_code"] == code
 
 
 async def test_a_finished_task_has_no_timer_of_its_own():

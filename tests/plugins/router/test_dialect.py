@@ -84,6 +84,22 @@ async def test_a_swarm_asks_for_quota_and_falls_back_to_what_is_free():
     assert reply.cost_envelope["actual"] == 0
 
 
+async def test_the_described_swarm_reads_the_verdict_and_takes_a_free_combo():
+    async with Gateway() as gateway, httpx.AsyncClient(timeout=60) as http:
+
+        async def send(**metadata):
+            messages = [{"role": "user", "content": "Write."}]
+            params = {"skill": "smart-routing", "messages": messages, "metadata": metadata}
+            body = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": params}
+            return (await http.post(f"{gateway.url}/a2a", json=body)).json()["result"]
+
+        refused = await send(budget=1e-9)
+        assert refused["metadata"]["policy_verdict"]["allowed"] is False
+        assert refused["task"]["state"] == "failed"
+        answer = await send(budget=1e-9, combo="free")
+    assert answer["artifacts"][0]["content"] == ANSWER
+
+
 async def test_no_provider_has_its_own_code():
     async with Gateway(good=Provider(status=500), free=Provider()) as gateway:
         with pytest.raises(OmniRouteProviderError) as caught:
@@ -93,7 +109,9 @@ async def test_no_provider_has_its_own_code():
         body = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": call}
         async with httpx.AsyncClient(timeout=60) as http:
             answer = await http.post(f"{gateway.url}/a2a", json=body)
-    assert answer.json()["error"]["code"] == -32005
+    error = answer.json()["error"]
+    assert error["code"] == -32005
+    assert error["data"]["metadata"]["resilience_trace"]
 
 
 async def test_a_dashboard_reads_the_stream():

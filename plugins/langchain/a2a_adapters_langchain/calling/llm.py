@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from langchain_core.language_models.llms import BaseLLM
 from langchain_core.outputs import Generation, GenerationChunk, LLMResult
@@ -36,7 +36,7 @@ class A2ALLM(BaseLLM):
     Within a thread (`config["configurable"]["thread_id"]`), or with a `context_id`, the agent
     remembers what it was asked before. The ids, the state and the agent's metadata are in each
     generation's `generation_info`. Data without text is returned as JSON text; for files take
-    `A2AChatModel`.
+    `A2AChatModel`. `llm("text")` is the same as `llm.invoke("text")`.
 
     Answers are not cached, not even where a cache is set for all models: an agent may act, and
     what it answers depends on what it was told before.
@@ -86,6 +86,21 @@ class A2ALLM(BaseLLM):
     @override
     def _identifying_params(self) -> dict[str, Any]:
         return {"agent": self.agent.name, "context_id": self.context_id}
+
+    def __call__(self, prompt: str, stop: list[str] | None = None, **kwargs: Any) -> str:
+        """Return the answer to a prompt, as `invoke` does.
+
+        Args:
+            prompt: What is asked.
+            stop: Where the answer ends.
+            kwargs: Options of the call; `callbacks`, `tags` and `metadata` are those of the config.
+
+        Raises:
+            RemoteAgentError: The agent does not answer, or its task ended without an answer.
+        """
+        about = ("callbacks", "tags", "metadata")
+        config = cast("RunnableConfig", {key: kwargs.pop(key) for key in about if key in kwargs})
+        return self.invoke(prompt, config, stop=stop, **kwargs)
 
     @override
     def invoke(

@@ -20,6 +20,9 @@ class OmniRouteDialect:
         task_bytes: How much memory what they were asked and have answered may take; that of one
             authenticated caller half of it. A question for which there is no room is left out.
         heartbeat_seconds: How long a stream may be silent.
+        verdict_as_result: Whether `message/send` answers a failed task, not an error, if the
+            agent's `policy_verdict` does not allow the call. Clients of the description read the
+            verdict there.
     """
 
     run_seconds: float = 300
@@ -27,3 +30,4 @@ class OmniRouteDialect:
     tasks: int = 10_000
     task_bytes: int = 64 * 1024 * 1024
     heartbeat_seconds: float = 15
+    verdict_as_result: bool = True

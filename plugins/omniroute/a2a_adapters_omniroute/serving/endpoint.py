@@ -78,7 +78,7 @@ class OmniRouteEndpoint:
             case "message/send":
                 task = self._begin(call, request)
                 await task.finished()
-                return _result(call, _sent(task))
+                return _result(call, _sent(task, self._dialect))
             case "message/stream":
                 task = self._begin(call, request, is_read=True)
                 headers = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
@@ -154,15 +154,20 @@ async def _read(request: Request) -> object:
         raise RefusedError(PARSE_ERROR, "Parse error: invalid JSON") from error
 
 
-def _sent(task: DialectTask) -> dict[str, Any]:
+def _sent(task: DialectTask, dialect: OmniRouteDialect) -> dict[str, Any]:
     """Return the result of a task that has ended.
 
     Raises:
         RefusedError: It has failed.
     """
     if task.state == "failed":
+        ended = {"task": task.brief(), "metadata": {**task.told, "error": task.error}}
+        verdict = task.told.get("policy_verdict")
+        is_refused = isinstance(verdict, dict) and verdict.get("allowed") is False
+        if is_refused and dialect.verdict_as_result:
+            return {**ended, "artifacts": []}
         beginning = "Skill execution failed: " if task.code == FAILED else ""
-        raise RefusedError(task.code, beginning + task.error)
+        raise RefusedError(task.code, beginning + task.error, ended if task.told else None)
     return {"task": task.brief(), "artifacts": task.artifacts, "metadata": task.told}
 
 

@@ -6,7 +6,10 @@ that sends the code at all.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -51,12 +54,14 @@ class RefusedError(Exception):
     Args:
         code: The JSON-RPC code.
         message: What the caller is told.
+        data: What else is known, for programs.
     """
 
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: int, message: str, data: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
+        self.data = data
 
     @property
     def status(self) -> int:
@@ -65,5 +70,7 @@ class RefusedError(Exception):
 
     def body(self, call_id: object) -> dict[str, Any]:
         """Return the answer."""
-        error = {"code": self.code, "message": self.message}
+        error: dict[str, Any] = {"code": self.code, "message": self.message}
+        if self.data is not None:
+            error["data"] = self.data
         return {"jsonrpc": "2.0", "id": call_id, "error": error}

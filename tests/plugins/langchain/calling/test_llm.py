@@ -20,6 +20,7 @@ from tests.remote.servers.states import fails
 async def test_every_way_of_calling(serve):
     llm = A2ALLM(agent=serve(words))
     assert [llm.invoke("one two"), await llm.ainvoke("one two")] == ["one two"] * 2
+    assert llm("one two") == "one two"
     assert llm.batch(["a b", "c"]) == await llm.abatch(["a b", "c"]) == ["a b", "c"]
     assert [text for text in llm.stream("one two") if text] == ["one", " two"]
     assert [text async for text in llm.astream("one two") if text] == ["one", " two"]
