@@ -42,7 +42,14 @@ __all__ = [
 
 
 class OmniRouteError(RemoteAgentError):
-    """A gateway did not do what it was asked."""
+    """A gateway did not do what it was asked.
+
+    Attributes:
+        reply: What the gateway says of the task, its verdict and trace for instance; None if it
+            says nothing.
+    """
+
+    reply: OmniRouteReply | None = None
 
 
 class OmniRouteNotEnabledError(OmniRouteError):
@@ -72,13 +79,8 @@ class OmniRouteUnknownSkillError(OmniRouteRefusedError):
 class OmniRouteBudgetError(OmniRouteError):
     """The call is over its budget.
 
-    Attributes:
-        reply: The answer, if the gateway found out only after the call, which is paid for then.
+    If the gateway found out only after the call, which is paid for then, `reply` holds the answer.
     """
-
-    def __init__(self, message: str, reply: OmniRouteReply | None = None) -> None:
-        super().__init__(message, task_id=reply.task_id if reply else "")
-        self.reply = reply
 
 
 class OmniRouteProviderError(OmniRouteError):

@@ -208,6 +208,27 @@ async def test_a2a_that_is_switched_off_is_told_what_to_do(kind):
         await asyncio.to_thread(client.close)
 
 
+@pytest.mark.parametrize(
+    ("code", "type_"),
+    [(-32004, omni.OmniRouteBudgetError), (-32005, omni.OmniRouteProviderError)],
+)
+@pytest.mark.parametrize("data", [{"task": {"id": "t9", "state": "failed"}}, {"task": 3}, "x"])
+async def test_an_error_holds_what_its_data_says(code, type_, data):
+    trace = [{"event": "primary_selected"}]
+    if is_known := data == {"task": {"id": "t9", "state": "failed"}}:
+        data = {**data, "metadata": {"resilience_trace": trace}}
+    error = {"code": code, "message": "no", "data": data}
+    async with (
+        running(answering({"id": "1", "error": error})) as url,
+        OmniRouteClient(url) as client,
+    ):
+        with pytest.raises(type_) as caught:
+            await client.send("smart-routing", "hi")
+    assert caught.value.task_id == ("t9" if is_known else "")
+    assert (caught.value.reply is not None) == is_known
+    assert not is_known or caught.value.reply.resilience_trace == trace
+
+
 @pytest.mark.parametrize("ending", ["", "/", "/a2a", "/a2a/"])
 async def test_the_address_may_end_in_any_way(ending):
     n = NAMES.index("send full")

@@ -9,6 +9,7 @@ import pytest
 from a2a_adapters_omniroute import (
     OmniRouteBudgetError,
     OmniRouteClient,
+    OmniRouteDialect,
     OmniRouteProviderError,
     Routing,
 )
@@ -25,7 +26,8 @@ PRICES = {"good": {"input": 100, "output": 200}, "free": {"input": 0}}
 class Gateway:
     """A router behind OmniRoute's dialect, and its client."""
 
-    def __init__(self, **providers):
+    def __init__(self, dialect="omniroute", **providers):
+        self.dialect = dialect
         self.providers = providers or {"good": Provider(), "free": Provider()}
 
     async def __aenter__(self):
@@ -37,7 +39,7 @@ class Gateway:
             active="best",
             roles={"coding": "best", "review": "best"},
         )
-        self._running = running(build_app(Router(config), dialects=["omniroute"]))
+        self._running = running(build_app(Router(config), dialects=[self.dialect]))
         self.url = await self._running.__aenter__()
         self.client = OmniRouteClient(self.url)
         return self
@@ -100,11 +102,21 @@ async def test_the_described_swarm_reads_the_verdict_and_takes_a_free_combo():
     assert answer["artifacts"][0]["content"] == ANSWER
 
 
+async def test_an_error_can_carry_the_verdict():
+    async with Gateway(OmniRouteDialect(verdict_as_result=False)) as gateway:
+        with pytest.raises(OmniRouteBudgetError) as caught:
+            await gateway.client.send("smart-routing", "Write.", Routing(budget=1e-9).metadata())
+        task = await gateway.client.get_task(caught.value.task_id)
+    assert caught.value.reply.policy_verdict["allowed"] is False
+    assert task.state == "failed"
+
+
 async def test_no_provider_has_its_own_code():
     async with Gateway(good=Provider(status=500), free=Provider()) as gateway:
         with pytest.raises(OmniRouteProviderError) as caught:
             await gateway.client.send("smart-routing", "Write.", {})
         assert caught.value.retryable
+        assert caught.value.reply.resilience_trace
         call = {"skill": "smart-routing", "messages": [{"role": "user", "content": "x"}]}
         body = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": call}
         async with httpx.AsyncClient(timeout=60) as http:

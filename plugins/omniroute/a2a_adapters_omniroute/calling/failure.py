@@ -44,13 +44,11 @@ def refusal(code: int, message: str) -> OmniRouteError:
     return OmniRouteRefusedError(f"the gateway refused: {quote(message)}", code=code)
 
 
-def failure(message: str, task_id: str = "", *, retryable: bool = False) -> OmniRouteError:
+def failure(message: str, *, retryable: bool = False) -> OmniRouteError:
     """Return the error for what a gateway says why a task, or cancelling it, failed."""
     for pattern, make in _FAILURES:
         if pattern.match(message):
-            error = make(quote(message))
-            error.task_id = task_id
-            return error
+            return make(quote(message))
     found = _UPSTREAM_STATUS.search(message)
     status = int(found[1]) if found else 0
     is_timeout = not found and _TIMED_OUT.search(message)
@@ -60,7 +58,6 @@ def failure(message: str, task_id: str = "", *, retryable: bool = False) -> Omni
         f"no provider answered; {hint} ({quote(message)})",
         status=status,
         retryable=may_pass,
-        task_id=task_id,
     )
 
 

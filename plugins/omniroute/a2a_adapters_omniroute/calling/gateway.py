@@ -9,6 +9,7 @@ from pydantic_core import from_json, to_json
 
 from a2a_adapters.dialects import event_data, rpc_call
 from a2a_adapters_omniroute.calling.failure import cancelled, refusal, unauthorized
+from a2a_adapters_omniroute.calling.reading import read_error
 from a2a_adapters_omniroute.errors import OmniRouteAnswerError
 
 if TYPE_CHECKING:
@@ -113,7 +114,9 @@ def _checked(body: object, response: httpx.Response) -> dict[str, Any]:
     if isinstance(body, dict):
         if isinstance(error := body.get("error"), dict):
             code = error.get("code")
-            raise refusal(code if isinstance(code, int) else 0, str(error.get("message", "")))
+            message = str(error.get("message", ""))
+            raised = refusal(code if isinstance(code, int) else 0, message)
+            raise read_error(raised, error.get("data"))
         found = body.get("result", body.get("params"))
         if isinstance(found, dict):
             return found

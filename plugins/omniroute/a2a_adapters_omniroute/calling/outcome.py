@@ -10,6 +10,7 @@ from a2a_adapters_omniroute.errors import (
     OmniRouteAnswerError,
     OmniRouteBudgetError,
     OmniRouteCancelledError,
+    OmniRouteError,
 )
 
 if TYPE_CHECKING:
@@ -22,19 +23,28 @@ def checked(reply: OmniRouteReply) -> OmniRouteReply:
     Raises:
         OmniRouteError: It is none; the subclass says why.
     """
+    if error := _error(reply):
+        raise with_reply(error, reply)
+    return reply
+
+
+def with_reply(error: OmniRouteError, reply: OmniRouteReply) -> OmniRouteError:
+    """Return the error, with what the gateway says of its task."""
+    error.reply, error.task_id = reply, reply.task_id
+    return error
+
+
+def _error(reply: OmniRouteReply) -> OmniRouteError | None:
     if reply.state == "canceled":
-        raise OmniRouteCancelledError("the task was cancelled", task_id=reply.task_id)
-    if reply.state == "failed" and reply.policy_verdict.get("allowed") is not False:
-        retryable = reply.metadata.get("error_code") == NO_PROVIDER
-        said = [part.text for part in reply.status_parts if isinstance(part, Text)]
-        raise failure("\n".join(said) or "it gave no reason", reply.task_id, retryable=retryable)
+        return OmniRouteCancelledError("the task was cancelled")
     if reply.policy_verdict.get("allowed") is False:
         reason = reply.policy_verdict.get("reason", "it gives no reason")
-        raise OmniRouteBudgetError(
+        return OmniRouteBudgetError(
             f"the gateway's policy refuses the call: {reason}; allow a larger budget, or take a "
-            "cheaper model or combo",
-            reply,
+            "cheaper model or combo"
         )
-    if not reply.parts:
-        raise OmniRouteAnswerError("the gateway's answer holds nothing", task_id=reply.task_id)
-    return reply
+    if reply.state == "failed":
+        retryable = reply.metadata.get("error_code") == NO_PROVIDER
+        said = [part.text for part in reply.status_parts if isinstance(part, Text)]
+        return failure("\n".join(said) or "it gave no reason", retryable=retryable)
+    return None if reply.parts else OmniRouteAnswerError("the gateway's answer holds nothing")

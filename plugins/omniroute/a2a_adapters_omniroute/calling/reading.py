@@ -16,9 +16,9 @@ from a2a_adapters.dialects import (
     to_protocol,
     to_struct,
 )
-from a2a_adapters_omniroute.calling.outcome import checked
+from a2a_adapters_omniroute.calling.outcome import checked, with_reply
 from a2a_adapters_omniroute.calling.reply import OmniRouteReply
-from a2a_adapters_omniroute.errors import OmniRouteAnswerError
+from a2a_adapters_omniroute.errors import OmniRouteAnswerError, OmniRouteError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,6 +74,14 @@ def read_answer(result: Mapping[str, Any]) -> Task:
     return task
 
 
+def read_error(error: OmniRouteError, data: object) -> OmniRouteError:
+    """Return an error with what its `data` says of the task; a gateway may leave that out."""
+    try:
+        return with_reply(error, _reply(read_task(_mapping(data))))
+    except OmniRouteAnswerError:
+        return error
+
+
 class StreamReader:
     """Turns the events of one stream into those of A2A."""
 
@@ -118,9 +126,13 @@ class StreamReader:
 
 def _check(task: Task) -> None:
     """Raise what a task that has ended without an answer stands for."""
+    checked(_reply(task))
+
+
+def _reply(task: Task) -> OmniRouteReply:
     answer = Answer()
     answer.fold_task(task)
-    checked(OmniRouteReply.of(answer.finish()[1]))
+    return OmniRouteReply.of(answer.finish()[1])
 
 
 def _artifact(number: int, part: Part) -> Artifact:
