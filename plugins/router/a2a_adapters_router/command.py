@@ -1,20 +1,73 @@
-"""`a2a-adapters router check`: what is wrong with a router's file, and what its models cost."""
+"""`a2a-adapters router`: check a router's file, and query its history."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from a2a_adapters import ConfigurationError
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from a2a_adapters_router.config import Price
+
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def router(
-    action: Annotated[Literal["check"], typer.Argument(help="What to do.")],  # noqa: ARG001
-    file: Annotated[str, typer.Argument(help="The router's YAML file.")],
+    action: Annotated[
+        Literal["check", "spend", "history"],
+        typer.Argument(
+            help="check: faults of the file by line, else what each deployment costs; "
+            "spend: the sums of all calls; history: every routing decision."
+        ),
+    ],
+    file: Annotated[str, typer.Argument(help="The router's YAML file.")] = "router.yaml",
+    by: Annotated[
+        str, typer.Option(help="For spend: owner, team, model, provider, outcome or day.")
+    ] = "model",
+    since: Annotated[
+        str, typer.Option(help="Only what is younger, as 30m, 12h, 7d, 4w, or since a date (UTC).")
+    ] = "30d",
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
 ) -> None:
-    """Say what is wrong with a router's file, line by line; else what each deployment costs."""
+    """Check a router's file, and query what it spent and decided."""
+    if action == "check":
+        _check(file)
+        return
+    from a2a_adapters_router.history import History  # noqa: PLC0415 - only if wanted
+    from a2a_adapters_router.reading import read_config  # noqa: PLC0415 - only if wanted
+    from a2a_adapters_router.spend import sums  # noqa: PLC0415 - only if wanted
+
+    config = read_config(file)
+    if config.history is None:
+        raise ConfigurationError(f"{file} has no `history`: add `history: {{folder: history}}`")
+    begin = _time(since)
+    decisions = History(config.history).read(begin)
+    if action == "history":
+        for each in decisions:
+            typer.echo(json.dumps(each, ensure_ascii=not as_json) if as_json else _line(each))
+        return
+    keys = [key.strip() for key in by.split(",")]
+    try:
+        rows = sums(decisions, keys, config.teams)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--by") from None
+    if as_json:
+        for row in rows:
+            typer.echo(json.dumps(row))
+    elif rows:
+        _print_table(rows)
+    else:
+        typer.echo(f"no calls since {begin:%Y-%m-%d %H:%M} UTC")
+
+
+def _check(file: str) -> None:
     from a2a_adapters_router.router import Router  # noqa: PLC0415 - takes seconds
 
     found = Router.from_file(file)
@@ -32,3 +85,42 @@ def _costs(price: Price) -> str:
         return "free"
     tokens = f"${price.input:g} in and ${price.output:g} out per million tokens"
     return f"{tokens}, ${price.request:g} per request" if price.request else tokens
+
+
+def _time(since: str) -> datetime:
+    """Return the time that an age or a date stands for.
+
+    Raises:
+        typer.BadParameter: It is neither.
+    """
+    try:
+        if age := re.fullmatch(r"(\d+)([mhdw])", since):
+            return datetime.now(UTC) - timedelta(**{_UNITS[age[2]]: int(age[1])})
+        found = datetime.fromisoformat(since)
+    except (ValueError, OverflowError):
+        reason = f"{since!r} is neither an age, as in 7d or 12h, nor a date, as in 2026-01-31"
+        raise typer.BadParameter(reason, param_hint="--since") from None
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _line(decision: dict[str, Any]) -> str:
+    names = (decision["time"], decision["outcome"], decision["owner"] or "anonymous")
+    return _one_line("  ".join((*names, decision["explanation"])))
+
+
+def _print_table(rows: Sequence[dict[str, Any]]) -> None:
+    cells = [list(rows[0]), *([_cell(row[key]) for key in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for line in cells:
+        typer.echo("  ".join(map(str.ljust, line, widths)).rstrip())
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.6f}"
+    return _one_line(f"{value:,}" if isinstance(value, int) else value or "-")
+
+
+def _one_line(text: Iterable[str]) -> str:
+    """Return text without characters that would control a terminal."""
+    return "".join(each if each.isprintable() else " " for each in text)

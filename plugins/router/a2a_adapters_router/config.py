@@ -187,6 +187,19 @@ class Quota(_Strict):
         return self
 
 
+class HistoryConfig(_Strict):
+    """Where decisions and their costs are logged.
+
+    Attributes:
+        folder: Its files are named by their day (UTC). A relative path in a router's file begins
+            at the folder of that file.
+        days: How many days they are kept.
+    """
+
+    folder: str = Field(min_length=1)
+    days: PositiveInt = 90
+
+
 class Combo(_Strict):
     """A route; one that is a list in the file has the router's strategy.
 
@@ -219,6 +232,8 @@ class RouterConfig(_Strict):
         roles: The combo of each role.
         prices: By deployment, group or litellm's model: what litellm's price list does not know.
         quotas: What may be used.
+        teams: The owners of each team.
+        history: Where decisions and their costs are logged; None for nowhere.
         strategy: In which order the deployments of a route are tried. Those of one group share
             its calls by their weights, unless something else decides between them.
         min_tokens: The shortest answer worth its price: a call that budgets and quotas would cut
@@ -241,6 +256,8 @@ class RouterConfig(_Strict):
     roles: dict[str, str] = {}
     prices: dict[str, Price] = {}
     quotas: list[Quota] = []
+    teams: dict[str, Names] = {}
+    history: HistoryConfig | None = None
     strategy: Strategy = "order"
     min_tokens: PositiveInt = 16
     retries: Retries = 0

@@ -42,10 +42,15 @@ def read_config(path: str | Path) -> RouterConfig:
         begins = "`deployments:` or `model_list:`"
         raise ConfigurationError(f"{file} holds no settings: it begins with {begins}")
     try:
-        return RouterConfig.model_validate(content)
+        config = RouterConfig.model_validate(content)
     except ValidationError as error:
         lines = [_explained(file, node, wrong) for wrong in error.errors(include_url=False)]
         raise ConfigurationError("\n".join(lines)) from None  # its text shows values
+    if config.history is None:
+        return config
+    folder = str(file.absolute().parent / config.history.folder)
+    history = config.history.model_copy(update={"folder": folder})
+    return config.model_copy(update={"history": history})
 
 
 def _explained(file: Path, node: yaml.Node | None, wrong: ErrorDetails) -> str:

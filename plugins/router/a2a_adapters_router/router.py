@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from a2a_adapters_router.agents import Agent
+from a2a_adapters_router.history import History
 from a2a_adapters_router.ledger import Ledger
 from a2a_adapters_router.models import Model
 from a2a_adapters_router.pace import Pace
@@ -44,6 +45,7 @@ class Router:
             for each in config.deployments
         }
         self.ledger = Ledger(config.limits, config.lease_seconds)
+        self.history = History(config.history) if config.history else None
         self.pace = Pace()
         self.routes = Routes(config, self.tariffs, self.ledger, self.pace)
 

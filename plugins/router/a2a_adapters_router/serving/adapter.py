@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from a2a_adapters import AgentEvent, AgentRequest, StateStorage
+    from a2a_adapters_router.history import History
     from a2a_adapters_router.router import Router
 
 
@@ -85,7 +87,26 @@ class RouterAdapter(Adapter):
             return self._report(request)
         prompt = prompt_of(request, choice)
         route = self._router.routes.find(choice)
-        return self._route(Attempts(self._router, route, choice, request.owner, prompt))
+        attempts = Attempts(self._router, route, choice, request.owner, prompt)
+        if self._router.history is None:
+            return self._route(attempts)
+        return self._logged(self._route(attempts), attempts, request, self._router.history)
+
+    async def _logged(
+        self,
+        events: AsyncGenerator[AgentEvent, AgentRequest | None],
+        attempts: Attempts,
+        request: AgentRequest,
+        history: History,
+    ) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
+        """Pass events on, and log the decision once they end, for whatever reason."""
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    yield event
+        finally:
+            decision = {"task": request.task_id, "owner": request.owner, **attempts.decision()}
+            await asyncio.to_thread(history.add, decision)
 
     async def _report(
         self, request: AgentRequest

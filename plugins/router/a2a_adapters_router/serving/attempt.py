@@ -73,6 +73,7 @@ class Attempts:
         trace: What was done, and why.
         usage: What they used, all together.
         used: Who answered, once somebody has.
+        calls: Each call's model, provider, outcome, seconds, tokens and USD, for the history.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class Attempts:
         self.trace = Trace(route.rule)
         self.usage = Usage()
         self.used: Deployment | None = None
+        self.calls: list[dict[str, JSON]] = []
 
     async def answer(self) -> AsyncGenerator[Chunk | Others]:
         """Yield the answer, whoever gives it: nothing if all who were asked have said nothing.
@@ -125,6 +127,24 @@ class Attempts:
     def metadata(self) -> dict[str, JSON]:
         """Return what the task's metadata says of the call."""
         return self.trace.metadata(self.used, self.usage)
+
+    def decision(self) -> dict[str, JSON]:
+        """Return what the history keeps: nothing of what was said."""
+        metadata = self.metadata()
+        is_refused = self.used is None and self.trace.is_declined
+        answered = "answered" if self.used else "refused" if is_refused else "failed"
+        asked = self._choice.model_dump(
+            include={"model", "combo", "role", "tags", "budget"}, exclude_defaults=True
+        )
+        is_left = bool(self.calls) and self.calls[-1]["outcome"] == "left"
+        return {
+            "outcome": "left" if is_left else answered,
+            "asked": asked,
+            "model": self.used.id if self.used else None,
+            "explanation": metadata["routing_explanation"],
+            "calls": list(self.calls),
+            "trace": metadata["resilience_trace"],
+        }
 
     async def _admit(self, deployment: Deployment, *, is_retry: bool) -> _Admitted | None:
         """Reserve what a call costs at worst; None if it is not made, with the reason noted."""
@@ -229,9 +249,20 @@ class Attempts:
         finally:
             cost = self._router.tariffs[deployment.id].cost(usage) if usage else 0.0
             self.trace.actual += cost
-            self.usage = self.usage + (usage or Usage())
-            tokens = usage.total if usage else 0
-            amount = Amount(requests=1, tokens=tokens, usd=cost)
+            used = usage or Usage()
+            self.usage = self.usage + used
+            self.calls.append(
+                {
+                    "model": deployment.id,
+                    "provider": deployment.paid_to,
+                    "outcome": call.end,
+                    "seconds": round(call.seconds, 3),
+                    "input_tokens": used.input,
+                    "output_tokens": used.output,
+                    "usd": round(cost, 9),
+                }
+            )
+            amount = Amount(requests=1, tokens=used.total, usd=cost)
             await self._router.ledger.settle(admitted.reservation, amount)
 
     async def _used(self, deployment: Deployment, admitted: _Admitted, call: _Call) -> Usage | None:
