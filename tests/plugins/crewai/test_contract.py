@@ -9,11 +9,12 @@ import pytest
 from a2a_adapters_crewai import adapt
 from crewai import Crew
 from crewai.flow import Flow, human_feedback, listen, start
+from crewai.tools import tool
 from pydantic import BaseModel
 
-from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite
+from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite, ToolContract
 from tests.contract.test_functions import OnTheSdk
-from tests.plugins.crewai.support import Scripted, agent, crew, task
+from tests.plugins.crewai.support import Scripted, agent, crew, task, tool_call
 from tests.storage.contracts import OnPostgresql
 
 _GATE = threading.Event()
@@ -128,6 +129,25 @@ class Flows(AdapterContract, InputRequiredContract):
                 return f"booked {result.feedback}"
 
         return Asking
+
+
+@tool("look")
+def look() -> str:
+    """Look around."""
+    return "rain"
+
+
+@tool("breaks")
+def breaks() -> str:
+    """Fail."""
+    raise RuntimeError(ToolContract.secret)
+
+
+class TestCrewsWithTools(ToolContract):
+    def using_tools(self):
+        script = tool_call("look", "{}"), tool_call("breaks", "{}"), "Final Answer: done"
+        writer = agent(Scripted(*script), tools=[look, breaks])
+        return Crew(agents=[writer], tasks=[task(writer)])
 
 
 class TestCrews(Crews):
