@@ -14,6 +14,7 @@ from a2a.types import Role, TaskState
 
 from a2a_adapters.calling.artifact import GrowingArtifact, text_of
 from a2a_adapters.calling.reply import AgentReply, Question, RemoteArtifact, ReplyState
+from a2a_adapters.calling.working import WorkingText
 from a2a_adapters.events import (
     PROGRESS_EXTENSION,
     Progress,
@@ -61,9 +62,13 @@ _STATES: dict[TaskState, ReplyState] = {
 
 
 class Answer:
-    """Folds the events of one answer."""
+    """Folds the events of one answer.
 
-    def __init__(self) -> None:
+    Args:
+        status_text: Whether messages of a working status are text of the answer.
+    """
+
+    def __init__(self, *, status_text: bool = False) -> None:
         self.task_id = ""
         self.context_id = ""
         self.is_settled = False
@@ -77,6 +82,7 @@ class Answer:
         self._status_parts: Sequence[Part] = ()
         self._status_ids: set[str] = set()
         self._working_texts: list[str] = []
+        self._working = WorkingText() if status_text else None
         self._last_said: Sequence[Part] = ()
         self._speaker = ""
 
@@ -148,8 +154,11 @@ class Answer:
         if PROGRESS_EXTENSION in message.extensions:
             return [_progress(parts)]
         text = join_text(parts)
-        self._working_texts.append(text)
         data = next((part.value for part in parts if isinstance(part, Data)), None)
+        if self._working is not None and text:
+            news = self._say("", self._working.add(text))
+            return news if data is None else [*news, Progress("", data)]  # type: ignore[arg-type]
+        self._working_texts.append(text)
         return [Progress(text, data)]  # type: ignore[arg-type]
 
     def _fold_message(self, message: Message) -> list[NewEvent]:
@@ -164,7 +173,8 @@ class Answer:
         artifact_id = artifact.artifact_id
         growing = self._artifacts.get(artifact_id)
         if growing is None:
-            growing = GrowingArtifact(artifact_id, self._known.get(artifact_id, ()))
+            said = self._working.text if self._working and not self._speaker else ""
+            growing = GrowingArtifact(artifact_id, self._known.get(artifact_id, ()), said)
             self._artifacts[artifact_id] = growing
         growing.name = artifact.name or growing.name
         growing.description = artifact.description or growing.description
@@ -208,7 +218,10 @@ class Answer:
         )
         if self._message is not None:
             return [], reply
-        return self._say("status", late, Question if reply.is_question else TextDelta), reply
+        kind = Question if reply.is_question else TextDelta
+        if self._working is not None and self._working.text and not self._speaker:
+            return self._say("", self._working.rest(late), kind), reply
+        return self._say("status", late, kind), reply
 
     def _results(self, artifact: RemoteArtifact) -> Sequence[Part]:
         """Return the parts of an artifact, but ask what the interrupts of a graph ask."""
@@ -234,6 +247,8 @@ class Answer:
         ]
         if rest or parts or not self.is_settled:
             return rest
+        if self._working is not None and self._working.text:
+            return [Text(self._working.whole)]
         return self._last_said or [Text(text) for text in _unrepeated(self._working_texts)]
 
 

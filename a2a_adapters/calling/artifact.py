@@ -19,9 +19,10 @@ class GrowingArtifact:
     Args:
         artifact_id: Its id.
         known: What it held before the message that is being answered.
+        said: Text with which the answer began before there was an artifact.
     """
 
-    def __init__(self, artifact_id: str, known: Sequence[Part] = ()) -> None:
+    def __init__(self, artifact_id: str, known: Sequence[Part] = (), said: str = "") -> None:
         self.id = artifact_id
         self.name = ""
         self.description = ""
@@ -30,8 +31,9 @@ class GrowingArtifact:
         self._known = known
         self._parts = list(known)
         self._run: list[str] = []
-        self._known_text = self._shown = text_of(known)
-        self._is_shown = True
+        self._known_text = text_of(known)
+        self._shown = said or self._known_text
+        self._is_shown = not said
         """Whether all text so far has been returned as new; `_shown` is out of date then."""
 
     def append_text(self, text: str) -> str:

@@ -93,7 +93,7 @@ class Exchange:
         self._options = options
         self._may_resend = _may_resend(connection, options)
         self._context = _call_context(connection, options)
-        self._answer = Answer()
+        self._answer = Answer(status_text=options.status_text)
         self._may_look_settled = bool(request.message.task_id)
         self.is_cancelled = False
         """Whether the task was left to be cancelled."""

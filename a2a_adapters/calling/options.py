@@ -41,6 +41,8 @@ class RemoteOptions:
         trusted_hosts: Servers other than that of the agent's card that get its credentials, and
             to which `outbound` does not apply: `host:port`, or `host` for all of its ports.
         progress: Whether steps and tool calls of the agent are asked for, if it offers them.
+        status_text: Whether messages of a working status are the answer's text as it grows, as
+            google-adk, strands and langgraph-api stream it, rather than `Progress`.
         accepted_output_modes: Media types the answer may have; empty for any.
         conversations: How many conversations are remembered.
         extensions: URIs of extensions to activate where the agent has them.
@@ -62,6 +64,7 @@ class RemoteOptions:
     outbound: OutboundPolicy = field(default_factory=OutboundPolicy)
     trusted_hosts: Collection[str] = ()
     progress: bool = False
+    status_text: bool = False
     accepted_output_modes: Sequence[str] = ()
     conversations: int = 10_000
     extensions: Sequence[str] = ()

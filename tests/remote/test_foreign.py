@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from a2a_adapters import TextDelta
-from a2a_adapters.calling import AgentReply, RemoteAgent
+from a2a_adapters.calling import AgentReply, RemoteAgent, RemoteOptions
 from a2a_adapters.testing import running
 from tests.remote.servers import FOREIGN_AGENTS
 
@@ -28,3 +28,15 @@ async def test_the_stream_says_the_same(agent):
     assert isinstance(events[-1], AgentReply)
     assert events[-1].text == "pong: ping"
     assert sum(isinstance(event, AgentReply) for event in events) == 1
+
+
+@pytest.mark.parametrize("name", ["status_deltas", "status_deltas_then_whole", "status_snapshots"])
+async def test_text_of_statuses_comes_at_once_if_it_is_wanted(name):
+    options = RemoteOptions(status_text=True)
+    async with (
+        running(FOREIGN_AGENTS[name]()) as url,
+        RemoteAgent(url, options=options) as agent,
+    ):
+        *events, reply = [event async for event in agent.stream("ping")]
+    assert [event.text for event in events] == ["pong", ": pi", "ng"]
+    assert reply.text == "pong: ping"

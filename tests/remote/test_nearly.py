@@ -8,7 +8,7 @@ import logging
 import pytest
 from starlette.responses import JSONResponse
 
-from a2a_adapters import Data, File, RemoteAgent, RemoteAnswerError, TextDelta
+from a2a_adapters import Data, File, RemoteAgent, RemoteAnswerError, RemoteOptions, TextDelta
 from a2a_adapters.testing import running
 from tests.remote.servers.wire import rpc_app, sse
 
@@ -58,8 +58,9 @@ def streaming(*results):
     return rpc_app(answer)
 
 
-async def collect(app):
-    async with running(app) as url, RemoteAgent(url) as agent:
+async def collect(app, **options):
+    remote = RemoteOptions(**options)
+    async with running(app) as url, RemoteAgent(url, options=remote) as agent:
         events = [event async for event in agent.stream("hello")]
     return "".join(e.text for e in events if isinstance(e, TextDelta)), events[-1]
 
@@ -128,6 +129,41 @@ async def test_data_of_other_artifacts_is_no_question():
     asks = status("TASK_STATE_INPUT_REQUIRED", message=QUESTION)
     _, reply = await collect(streaming({"task": task("TASK_STATE_SUBMITTED")}, found, asks))
     assert (reply.question, reply.data) == ("Which city?", [{"id": 1, "value": "7"}])
+
+
+def working(text, number):
+    parts = [{"kind": "text", "text": text}]
+    message = {**QUESTION, "parts": parts, "messageId": f"w{number}"}
+    return {**status("TASK_STATE_WORKING", message=message), "final": False}
+
+
+@pytest.mark.parametrize(
+    ("texts", "final", "said"),
+    [
+        (["po", "ng"], None, "pong"),
+        (["po", "ng", "pong"], "pong", "pong"),
+        (["po", "pong", "pong"], "pong", "pong"),
+        (["po", "ng"], "pong!", "pong!"),
+        (["po", "ng"], "ping", "pong\nping"),
+        (["I ", "look", "I look", "po", "ng", "pong"], "pong", "I look\npong"),
+        (["I ", "I look", "I look", "po", "pong"], "pong", "I look\npong"),
+        (["I ", "I look", "I look", "po", "pong"], None, "I look\npong"),
+    ],
+)
+async def test_texts_of_working_statuses_are_the_answer_as_it_grows(texts, final, said):
+    sent = [working(text, number) for number, text in enumerate(texts)]
+    ends = [artifact({"kind": "text", "text": final})] if final else []
+    results = [{"task": task("TASK_STATE_SUBMITTED")}, *sent, *ends]
+    app = streaming(*results, status("TASK_STATE_COMPLETED"))
+    streamed, reply = await collect(app, status_text=True)
+    assert (streamed, reply.text) == (said, final or said)
+
+
+async def test_a_question_that_was_streamed_comes_once():
+    begun = [{"task": task("TASK_STATE_SUBMITTED")}, working("Which", 1), working(" city?", 2)]
+    asks = status("TASK_STATE_INPUT_REQUIRED", message=QUESTION)
+    said, reply = await collect(streaming(*begun, asks), status_text=True)
+    assert said == reply.text == reply.question == "Which city?"
 
 
 async def test_states_and_roles_of_0_3_are_understood():
