@@ -5,12 +5,14 @@ from dataclasses import dataclass
 import pytest
 from a2a_adapters_langchain import adapt
 from langchain.agents import create_agent
+from langchain.agents.structured_output import ProviderStrategy, StructuredOutputValidationError
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import JsonOutputParser, PydanticOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
+from langchain_core.tools import tool
 from langgraph.func import entrypoint
 from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import BaseModel
@@ -27,6 +29,7 @@ from tests.plugins.langchain.support import (
     calling,
     deltas,
     only,
+    request,
 )
 
 
@@ -87,6 +90,44 @@ async def test_structured_response_of_an_agent():
     events = await ask(adapter, "1+2")
     assert answer(events) == ""
     assert only(events, Output).parts == (Data(Total(total=3), schema=TOTAL_SCHEMA),)
+
+
+class Native(Scripted):
+    """A model whose provider makes structured output."""
+
+    def bind_tools(self, tools, **kwargs):
+        return self.bind(**kwargs)
+
+
+@tool
+def count() -> str:
+    """Count."""
+    return "3"
+
+
+def native_agent(*script):
+    strategy = ProviderStrategy(Total)
+    return create_agent(Native(script=[*script]), tools=[count], response_format=strategy)
+
+
+async def test_structured_output_of_a_provider_is_sent_once_as_data():
+    agent = native_agent(calling(call("count"), text="Let me count."), '{"total": 3}')
+    events = await ask(adapt(agent), "1+2")
+    assert answer(events) == "Let me count."
+    assert only(events, Output).parts == (Data(Total(total=3), schema=TOTAL_SCHEMA),)
+
+
+async def test_invalid_structured_output_is_never_sent():
+    events = adapt(native_agent('{"total": "many"}')).stream(request("1+2"))
+    with pytest.raises(StructuredOutputValidationError):
+        await anext(events)
+
+
+async def test_structured_output_of_an_inner_agent_is_sent_once():
+    builder = StateGraph(MessagesState)
+    builder.add_node("agent", native_agent('{"total": 3}'))
+    builder.add_edge(START, "agent")
+    assert answer(await ask(adapt(builder.compile()), "1+2")) == '{"total": 3}'
 
 
 @pytest.mark.parametrize(

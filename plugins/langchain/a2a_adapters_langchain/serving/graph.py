@@ -208,7 +208,8 @@ class GraphAdapter(Adapter):
                 yield begin
                 return
             news = GraphNews() if request.wants_progress else None
-            run = GraphRun(begin, Speech(self._may_speak or _nobody, said), news, cut_off)
+            speech = Speech(self._may_speak or _nobody, said, watch.is_structured)
+            run = GraphRun(begin, speech, news, cut_off)
             if begin is not FINISHED:
                 steps = self._run(run, begin, thread, context, request.cancelled)
                 with watch.explaining():

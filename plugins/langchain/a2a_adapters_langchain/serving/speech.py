@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
     from langchain_core.messages import AIMessageChunk
 
-_TASK = "langgraph_checkpoint_ns"
+TASK = "langgraph_checkpoint_ns"
+"""Key in the metadata of a model call: the path of its task."""
+
 BETWEEN = "\n\n"
 
 
@@ -24,10 +26,19 @@ class Speech:
     Args:
         may_speak: Whether the tokens of a task, given by its path, are part of the answer.
         said: The messages that were said already.
+        is_structured: Whether a task's text is structured output. That is held back, since it may
+            prove invalid; the graph's result has it.
     """
 
-    def __init__(self, may_speak: Callable[[str], bool], said: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        may_speak: Callable[[str], bool],
+        said: Iterable[str] = (),
+        is_structured: Callable[[str], bool] = lambda _: False,
+    ) -> None:
         self._may_speak = may_speak
+        self._is_structured = is_structured
+        self._held: dict[str, list[str]] = {}
         self._is_heard: dict[str, bool] = {}
         self._floor = ""
         self._reasoning = ReasoningFilter()
@@ -38,9 +49,11 @@ class Speech:
 
     def add(self, chunk: AIMessageChunk, metadata: Mapping[str, Any]) -> str:
         """Take a chunk and return what is to be sent now."""
-        task = metadata[_TASK]
+        task = metadata[TASK]
         content = chunk.content
         text = content if type(content) is str else str(chunk.text)
+        if self._is_structured(task):
+            text = self._hold(task, text, chunk)
         if task != self._floor:
             if not self._hears(task):
                 return ""
@@ -69,6 +82,15 @@ class Speech:
 
     def __bool__(self) -> bool:
         return bool(self._said)
+
+    def _hold(self, task: str, text: str, chunk: AIMessageChunk) -> str:
+        """Hold text back until its message calls a tool, which structured output never does."""
+        held = self._held.setdefault(task, [])
+        held.append(text)
+        text = "".join(held) if chunk.tool_call_chunks else ""
+        if text or chunk.chunk_position:
+            held.clear()
+        return text
 
     def _hears(self, task: str) -> bool:
         if task not in self._is_heard:

@@ -20,11 +20,15 @@ from a2a_adapters import (
     model_failure,
 )
 from a2a_adapters_langchain.serving.limits import limit_failure
+from a2a_adapters_langchain.serving.speech import TASK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from langchain_core.outputs import LLMResult
+
+_SCHEMAS = ("response_format", "output_format", "response_json_schema", "response_schema", "format")
+"""Parameters by which model providers take the schema of an answer."""
 
 
 class RunWatch(BaseCallbackHandler):
@@ -38,6 +42,7 @@ class RunWatch(BaseCallbackHandler):
 
     def __init__(self, cancelled: CancelFlag, usage: Mapping[str, JSON] | None = None) -> None:
         self._cancelled = cancelled
+        self._structured: set[str | None] = set()
         self._of_models: list[BaseException] = []
         self._of_tools: list[BaseException] = []
         # Threads append, which is atomic; the sum is made by whoever asks.
@@ -106,9 +111,24 @@ class RunWatch(BaseCallbackHandler):
         """Stop before the next step."""
         self._stop_if_cancelled()
 
-    def on_chat_model_start(self, *_: Any, **__: Any) -> None:
-        """Stop before the next model call."""
+    def on_chat_model_start(
+        self,
+        *_: Any,
+        metadata: Mapping[str, Any] | None = None,
+        invocation_params: Mapping[str, Any] | None = None,
+        **__: Any,
+    ) -> None:
+        """Stop before the next model call; note whether its text follows a schema."""
         self._stop_if_cancelled()
+        task = (metadata or {}).get(TASK)
+        if _has_schema(invocation_params or {}):
+            self._structured.add(task)
+        else:
+            self._structured.discard(task)
+
+    def is_structured(self, task: str) -> bool:
+        """Whether the text of a graph's task, given by its path, is structured output."""
+        return task in self._structured
 
     def on_tool_start(self, *_: Any, **__: Any) -> None:
         """Stop before the next tool."""
@@ -117,3 +137,15 @@ class RunWatch(BaseCallbackHandler):
     def _stop_if_cancelled(self) -> None:
         if self._cancelled:
             raise asyncio.CancelledError
+
+
+def _has_schema(parameters: Mapping[str, Any]) -> bool:
+    asked = [parameters.get(name) for name in _SCHEMAS]
+    asked.append((parameters.get("output_config") or {}).get("format"))  # of Anthropic
+    return any(map(_is_schema, asked))
+
+
+def _is_schema(value: object) -> bool:
+    if isinstance(value, dict):
+        return value.get("type") not in ("text", "json_object")
+    return isinstance(value, type)
