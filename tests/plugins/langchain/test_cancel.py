@@ -14,7 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
-from a2a_adapters import InputRequired, TextDelta
+from a2a_adapters import AgentFailedError, InputRequired, TextDelta
 from tests.plugins.langchain.support import (
     Scripted,
     answer,
@@ -114,7 +114,7 @@ async def test_a_tool_that_fails_leaves_the_conversation_usable():
 
     model = Scripted(script=[calling(call("broken", n=1)), kinds])
     adapter = adapt(create_agent(model, tools=[broken]))
-    with pytest.raises(RuntimeError):
+    with pytest.raises(AgentFailedError, match="A tool"):
         await ask(adapter, "hi")
     assert answer(await ask(adapter, "again")) == "human,ai,tool,human"
 

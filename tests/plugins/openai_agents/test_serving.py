@@ -24,6 +24,7 @@ from openai.types.responses.response_reasoning_item import Summary
 from pydantic import BaseModel
 
 from a2a_adapters import (
+    AgentFailedError,
     Data,
     File,
     InputRequired,
@@ -31,7 +32,6 @@ from a2a_adapters import (
     Output,
     Progress,
     Rejected,
-    ResumeError,
     TargetError,
     TaskMetadata,
     Text,
@@ -326,7 +326,7 @@ async def test_a_run_that_comes_to_no_end_says_so():
         model=Fake(lambda items: calling("look_up", call_id=f"c{len(items)}", city="Rome")),
         tools=[look_up],
     )
-    with pytest.raises(ResumeError, match="no end within 3 calls of its model"):
+    with pytest.raises(AgentFailedError, match="no end within 3 calls of its model"):
         await ask(adapt(made, max_turns=3), "hi")
 
 
