@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator, model_validator
 
@@ -23,6 +23,9 @@ Names = Annotated[list[str], Field(min_length=1)]
 Strategy: TypeAlias = Literal[
     "order", "weighted", "least-busy", "cheapest", "fastest", "most-quota", "quality"
 ]
+
+Scope: TypeAlias = Literal["owner", "team", "provider", "deployment", "total"]
+_SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
 class _Strict(BaseModel):
@@ -156,32 +159,32 @@ class Deployment(_Strict):
 
 
 class Quota(_Strict):
-    """How much may go to a provider or deployment, or be used by a caller, in some time.
+    """How much may go to a provider or deployment, or be used by a caller or a team, in some time.
 
-    Exactly one of `provider`, `deployment` and `owner` is given; "*" means each one for itself.
-    At least one of `requests`, `tokens` and `usd` is.
+    Exactly one of `provider`, `deployment`, `owner`, `team` and `total` is given; "*" means each
+    one for itself, `total: true` all calls together. At least one of `requests`, `tokens` and
+    `usd` is.
     """
 
     provider: str | None = None
     deployment: str | None = None
     owner: str | None = None
+    team: str | None = None
+    total: Literal[True] | None = None
     per: Literal["minute", "day", "month"]
     requests: PositiveInt | None = None
     tokens: PositiveInt | None = None
     usd: More | None = None
 
     @property
-    def scope(self) -> Literal["owner", "provider", "deployment"]:
+    def scope(self) -> Scope:
         """What kind of thing it is about."""
-        if self.owner is not None:
-            return "owner"
-        return "provider" if self.provider is not None else "deployment"
+        return next(scope for scope in _SCOPES if getattr(self, scope) is not None)
 
     @model_validator(mode="after")
     def _is_about_one(self) -> Self:
-        about = [self.provider, self.deployment, self.owner]
-        if sum(each is not None for each in about) != 1:
-            raise ValueError("give one of provider, deployment and owner")
+        if sum(getattr(self, scope) is not None for scope in _SCOPES) != 1:
+            raise ValueError("give one of provider, deployment, owner, team and total")
         if self.requests is None and self.tokens is None and self.usd is None:
             raise ValueError("give requests, tokens or usd")
         return self
@@ -232,7 +235,7 @@ class RouterConfig(_Strict):
         roles: The combo of each role.
         prices: By deployment, group or litellm's model: what litellm's price list does not know.
         quotas: What may be used.
-        teams: The owners of each team.
+        teams: The owners of each team; an owner may be in several.
         history: Where decisions and their costs are logged; None for nowhere.
         strategy: In which order the deployments of a route are tried. Those of one group share
             its calls by their weights, unless something else decides between them.
@@ -351,3 +354,6 @@ class RouterConfig(_Strict):
             if quota.provider is not None and quota.provider not in providers:
                 reason = f"a quota names {quota.provider!r}, whom nobody pays"
                 raise SettingError(reason, "quotas", at, "provider")
+            if quota.team is not None and quota.team not in {_EVERY, *self.teams}:
+                reason = f"a quota names {quota.team!r}, which is not one of the teams"
+                raise SettingError(reason, "quotas", at, "team")

@@ -16,7 +16,7 @@ from a2a_adapters_router.book import Book, Here, Hold, Refusal, Stored
 from a2a_adapters_router.page import Amount, Term, key_of, times
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from a2a_adapters import StateStorage
@@ -37,7 +37,7 @@ class Left:
 
     Attributes:
         quota: The quota.
-        about: The provider, deployment or owner.
+        about: The provider, deployment, owner or team; "*" for the total.
         used: What is held for calls included.
         resets_at: When its time begins anew.
         key: Under which it is kept.
@@ -80,7 +80,8 @@ class Left:
             for name, limit in limits.items()
             if limit is not None
         ]
-        who = "the caller" if quota.scope == "owner" else f"{quota.scope} {self.about}"
+        names = {"owner": "the caller", "total": "all callers together"}
+        who = names.get(quota.scope, f"{quota.scope} {self.about}")
         resets = f"resets {self.resets_at:%Y-%m-%d %H:%M} UTC"
         return f"quota per {quota.per} of {who}: {', '.join(said)}, {resets}"
 
@@ -130,9 +131,16 @@ class Ledger:
     Args:
         quotas: What may be used.
         lease_seconds: How long what a process holds is held after it has died.
+        teams: The owners of each team.
     """
 
-    def __init__(self, quotas: Sequence[Quota], lease_seconds: float) -> None:
+    def __init__(
+        self,
+        quotas: Sequence[Quota],
+        lease_seconds: float,
+        teams: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        self._teams = teams or {}
         self._of_owners = [quota for quota in quotas if quota.scope == "owner"]
         self._of_others = [quota for quota in quotas if quota.scope != "owner"]
         self._lease = lease_seconds
@@ -167,17 +175,18 @@ class Ledger:
     def left(self, deployment: Deployment, owner: str) -> list[Left]:
         """Return what is left of each quota that a call by `owner` to a deployment uses."""
         return [
-            *self._left_for(deployment, self._shared.page),
+            *self._left_for(deployment, owner, self._shared.page),
             *(self._left_of(owner, self._of(owner).page) if self._of_owners else ()),
         ]
 
-    def _left_for(self, deployment: Deployment, page: Page) -> list[Left]:
+    def _left_for(self, deployment: Deployment, owner: str, page: Page) -> list[Left]:
+        teams = [name for name, members in self._teams.items() if owner in members]
+        scopes = {"provider": [deployment.paid_to], "deployment": [deployment.id], "team": teams}
         found = []
         for quota in self._of_others:
-            is_of_provider = quota.scope == "provider"
-            about = deployment.paid_to if is_of_provider else deployment.id
-            if (quota.provider if is_of_provider else quota.deployment) in (_EVERY, about):
-                found.append(_left(quota, about, page))
+            named = getattr(quota, quota.scope)
+            abouts = scopes.get(quota.scope, [_EVERY])
+            found += [_left(quota, each, page) for each in abouts if named in (_EVERY, each, True)]
         return found
 
     def _left_of(self, owner: str, page: Page) -> list[Left]:
@@ -197,7 +206,9 @@ class Ledger:
             cooling = page.cooldowns.get(deployment.id)
             if cooling and (wait := cooling.left(time.time())):
                 return Refusal(wait=wait)
-            return _held(self._left_for(deployment, page), fit, first.amount if first else None)
+            return _held(
+                self._left_for(deployment, owner, page), fit, first.amount if first else None
+            )
 
         first: Hold | None = None
         if not self._of_owners:

@@ -44,7 +44,7 @@ class Router:
             )
             for each in config.deployments
         }
-        self.ledger = Ledger(config.limits, config.lease_seconds)
+        self.ledger = Ledger(config.limits, config.lease_seconds, config.teams)
         self.history = History(config.history) if config.history else None
         self.pace = Pace()
         self.routes = Routes(config, self.tariffs, self.ledger, self.pace)

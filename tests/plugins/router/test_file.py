@@ -63,6 +63,7 @@ WRONG = [
         r"router.yaml:13: roles.review: .*'x', which does",
     ),
     ("usd: 5", "usd: much", r"router.yaml:18: quotas.0.usd: Input should be a valid number"),
+    ("provider: openai", "team: x", r"router.yaml:18: quotas.0.team: .*'x', which is not one of"),
     ("per: day", "per: week", r"router.yaml:18: quotas.0.per: .*'minute', 'day' or 'month'"),
     ("usd: 5", "eur: 5", r"router.yaml:18: quotas.0.eur: Extra inputs are not permitted"),
     ("agent: https://agent.example", "token: x", r"router.yaml:10: deployments.2.*os.environ/NAME"),

@@ -18,10 +18,13 @@ from tests.storage.conftest import new_url, storage_at
 
 ONE = Deployment(**deployment("one", "http://127.0.0.1:1"), id="one")
 ENGINES = ["memory", "sqlite", "postgresql"]
+TEAMS = {"research": ["ann", "cid"], "sales": ["bob"]}
 BUDGETS = [
     [Quota(provider="openai", per="month", usd=4)],
     [Quota(deployment="*", per="month", tokens=4000)],
     [Quota(owner="*", per="month", usd=4)],
+    [Quota(total=True, per="month", usd=4)],
+    [Quota(team="*", per="month", usd=5), Quota(team="research", per="month", usd=4)],
     [Quota(owner="ann", per="month", requests=40), Quota(provider="*", per="month", requests=50)],
 ]
 
@@ -40,7 +43,7 @@ async def ledgers(url, number, quotas):
             storage = storage_at(url)
             await storage.start()
             stack.push_async_callback(storage.aclose, 5)
-            ledger = Ledger(quotas, 60)
+            ledger = Ledger(quotas, 60, TEAMS)
             await ledger.open(storage.of("router"))
             stack.push_async_callback(ledger.aclose)
             found.append(ledger)
@@ -109,6 +112,17 @@ async def test_what_is_left_decides_how_much_a_call_may_use():
     assert isinstance(ann[2], Refusal)
     bob = await ledger.reserve(ONE, "bob", fit)
     assert bob.amount.tokens == 30
+
+
+async def test_members_share_their_team_s_quota_and_all_share_the_total():
+    quotas = [Quota(team="*", per="day", requests=2), Quota(total=True, per="day", requests=4)]
+    ledger = Ledger(quotas, 60, TEAMS)
+    names = ["ann", "cid", "ann", "bob", "bob", "bob", "dan", "eve"]
+    answers = [await ask(ledger, name) for name in names]
+    short = [each.short[0][0] if isinstance(each, Refusal) else "" for each in answers]
+    assert [not each for each in short] == [True, True, False, True, True, False, False, False]
+    assert "quota per day of team research: 0 requests of 2 requests left" in short[2]
+    assert "quota per day of all callers together" in short[6]
 
 
 class Slow(StateStorage):

@@ -35,7 +35,7 @@ SCHEMA: dict[str, JSON] = {
                 "items": {
                     "type": "object",
                     "properties": {
-                        "of": {"enum": ["provider", "deployment", "owner"]},
+                        "of": {"enum": ["provider", "deployment", "owner", "team", "total"]},
                         "per": {"enum": ["minute", "day", "month"]},
                         "used": {"type": "object"},
                         "left": {"type": "object"},
