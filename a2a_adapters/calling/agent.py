@@ -46,7 +46,8 @@ class RemoteAgent:
     conversations at once.
 
     Args:
-        agent: The agent's URL, its card's URL, or its card. Hosts that a given card names are
+        agent: The agent's URL, its card's URL, its card, or `HOST#NAME` for the agent of that name
+            in the host's catalog. Hosts that a given card names are
             trusted as if they had been typed; those of a fetched card pass
             `RemoteOptions.outbound` unless they are the agent's own.
         auth: Credentials: `BearerAuth`, `ApiKeyAuth`, or any other `httpx.Auth`.

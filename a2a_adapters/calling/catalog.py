@@ -95,6 +95,34 @@ async def read_catalog(
         raise RemoteTimeoutError(f"{url} did not send its catalog in time") from error
 
 
+async def named_agent(
+    host: str, name: str, auth: httpx.Auth | None, options: RemoteOptions
+) -> httpx.URL:
+    """Return the address of the agent that a host lists under a name.
+
+    Raises:
+        RemoteAnswerError: The host has no catalog, or no agent of that name.
+        RemoteAgentError: The catalog cannot be read.
+    """
+    agents = await read_catalog(host, auth, options)
+    if agents is None:
+        raise RemoteAnswerError(f"{host} has no catalog of agents")
+    for each in agents:
+        if each.name == name:
+            return agent_url(each.address)
+    known = ", ".join(sorted(quote(each.name) for each in agents)) or "none"
+    raise RemoteAnswerError(f"{host} lists no agent {name!r}; it lists {known}")
+
+
+async def listed_names(host: str, auth: httpx.Auth | None, options: RemoteOptions) -> list[str]:
+    """Return the names of a host's agents; none if its catalog cannot be read."""
+    try:
+        agents = await read_catalog(host, auth, options)
+    except A2AAdaptersError:
+        return []
+    return [quote(each.name) for each in agents or ()]
+
+
 class _Reader:
     """Reads a catalog and those it lists, each of them once."""
 

@@ -13,11 +13,12 @@ from a2a.compat.v0_3.versions import is_legacy_version
 from a2a.utils.constants import PROTOCOL_VERSION_CURRENT, VERSION_HEADER
 
 from a2a_adapters.calling.card import fetch_card
+from a2a_adapters.calling.catalog import listed_names, named_agent
 from a2a_adapters.calling.clients import HttpClients
 from a2a_adapters.calling.interfaces import GRPC, HTTP_JSON, chosen
 from a2a_adapters.calling.jsonrpc import JsonRpcTransport
 from a2a_adapters.calling.rest import RestTransport
-from a2a_adapters.errors import MissingExtraError
+from a2a_adapters.errors import MissingExtraError, RemoteAnswerError
 from a2a_adapters.plugins import installed_plugins
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class Connections:
     """A connection per event loop, each with the HTTP client of that loop.
 
     Args:
-        url: The agent's address; None if its card was given.
+        url: The agent's address, or its host's with its name there as the fragment; None if its
+            card was given.
         card: Its card, if that was given.
         auth: The credentials.
         options: Limits and choices.
@@ -68,6 +70,7 @@ class Connections:
     ) -> None:
         self._url = url
         self._origin = origin
+        self._auth = auth
         self._card = card
         self._options = options
         opened: dict[asyncio.AbstractEventLoop, asyncio.Future[Connection]] = {}
@@ -95,8 +98,23 @@ class Connections:
         http = await self._clients.get()
         if self._card is None:
             assert self._url is not None  # noqa: S101 - one of the two is given
-            self._card = await fetch_card(http, self._url, self._options)
+            self._card = await self._fetch_card(http, self._url)
         return self._connection(http, self._card)
+
+    async def _fetch_card(self, http: httpx.AsyncClient, url: httpx.URL) -> AgentCard:
+        host = str(url.copy_with(fragment=None))
+        if url.fragment:
+            self._url = url = await named_agent(host, url.fragment, self._auth, self._options)
+            return await fetch_card(http, url, self._options)
+        try:
+            return await fetch_card(http, url, self._options)
+        except RemoteAnswerError as error:
+            names = await listed_names(host, self._auth, self._options)
+            if len(names) < 2:
+                raise
+            shown = ", ".join(f"{host}#{name}" for name in names)
+            text = f"there are several agents at {host}; name one of them: {shown}"
+            raise RemoteAnswerError(text) from error
 
     def _connection(self, http: httpx.AsyncClient, card: AgentCard) -> Connection:
         # For the operations that a2a-sdk's transports make.

@@ -78,6 +78,31 @@ async def test_what_is_listed_can_be_called():
             assert (await agent.send("hi")).text == "HI"
 
 
+def two_agents():
+    lower = NamedTarget(lambda text: text.lower(), "two words")
+    return build_app({"shout": shout, "lower": lower})
+
+
+async def test_an_agent_is_called_by_its_name_at_its_host():
+    async with running(two_agents()) as url:
+        for name, said in (("shout", "HI"), ("two words", "hi")):
+            async with RemoteAgent(f"{url}#{name}") as agent:
+                assert (await agent.send("Hi")).text == said
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("", r"several agents at \S+; name one of them: \S+#shout, \S+#two words"),
+        ("#loud", "lists no agent 'loud'; it lists shout, two words"),
+    ],
+)
+async def test_a_host_of_several_agents_tells_their_names(name, reason):
+    async with running(two_agents()) as url, RemoteAgent(f"{url}{name}") as agent:
+        with pytest.raises(RemoteAnswerError, match=reason):
+            await agent.send("Hi")
+
+
 @pytest.mark.parametrize(
     "instead",
     [Response(status_code=404), Response(status_code=405), HTMLResponse("<p>a page</p>")],
