@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -20,6 +21,11 @@ README = (EXAMPLES / "README.md").read_text()
 LISTED = re.findall(r"^\| \[(.*\.py)\]", README, re.MULTILINE)
 PARTS = {"demo_client.py", "demo_server.py", "travel/tools.py"}
 """Scripts that other examples start."""
+DESCRIBED = re.findall(
+    r"^\| .* \| `python (.*) (\w+)` \| `(.*)` \|$",
+    (ROOT / "docs" / "described-uses.md").read_text(),
+    re.MULTILINE,
+)
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +72,15 @@ def test_an_example_begins_with_what_it_needs_and_how_it_is_run(name):
     install, run = (line.strip() for line in commands.splitlines())
     assert re.match(r"pip install '?a2a-adapters", install)
     assert run.startswith(f"python examples/{name}")
+
+
+async def test_the_described_uses_have_the_results_of_the_table(capsys):
+    pytest.importorskip("langchain_core")
+    pytest.importorskip("litellm")
+    example = runpy.run_path(str(EXAMPLES / "described_uses.py"))
+    names = [name for _, name, _ in DESCRIBED]
+    assert sorted(names) == sorted(example["USES"])
+    await example["main"](*names)
+    told = capsys.readouterr().out.splitlines()
+    assert told == [f"{name}: {result}" for _, name, result in DESCRIBED]
+    assert {script for script, _, _ in DESCRIBED} == {"examples/described_uses.py"}

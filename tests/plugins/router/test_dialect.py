@@ -54,6 +54,8 @@ async def test_an_orchestrator_prints_cost_and_route():
     async with Gateway() as gateway:
         card = await gateway.client.discover()
         assert {"smart-routing", "quota-management"} <= {skill.id for skill in card.skills}
+        own = ("smart-routing", "quota-management")
+        assert all(skill.examples for skill in card.skills if skill.id in own)
         routing = Routing(model="auto", role="coding").metadata()
         reply = await gateway.client.send("smart-routing", "Write a test.", routing)
     assert reply.text == ANSWER

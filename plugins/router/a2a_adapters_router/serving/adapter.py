@@ -61,6 +61,7 @@ class RouterAdapter(Adapter):
                     name="Smart routing",
                     description=f"Answers by the best of: {', '.join(models)}.",
                     tags=["routing", "llm", *config.combos],
+                    examples=["Write a function that adds two numbers.", "Review this code."],
                 ),
                 Skill(
                     id=QUOTA_MANAGEMENT,
