@@ -57,11 +57,11 @@ async def listening(handle, port=0, **options):
         await asyncio.gather(*handled)
 
 
-def client(ours=None, **timeouts):
+def client(ours=None, limits=httpx.Limits(), **timeouts):  # noqa: B008 - nobody changes it
     async def local(host, port):
         return ["127.0.0.1"]
 
-    transport = PooledTransport(ours, httpx.Limits(), local)
+    transport = PooledTransport(ours, limits, local)
     return httpx.AsyncClient(transport=transport, timeout=httpx.Timeout(60, **timeouts))
 
 
@@ -112,6 +112,65 @@ def test_a_connection_is_used_again(run, certificates, scheme):
             assert stream.get_extra_info("server_addr") == ("127.0.0.1", port)
             assert [stream.get_extra_info("client_addr")] == connections
             assert bool(stream.get_extra_info("ssl_object")) == (scheme == "https")
+
+    run(main())
+
+
+@asynccontextmanager
+async def counting():
+    """Yield the URL of a server, and the connections to it: each an event set at its end.
+
+    It answers requests for /long with a first part, and the rest never comes.
+    """
+    ends = []
+
+    async def counted(reader, writer):
+        ends.append(ended := asyncio.Event())
+        while head := await requested(reader):
+            is_long = head.startswith(b"GET /long")
+            writer.write(OK.replace(b"Length: 2", b"Length: 3") if is_long else OK)
+        ended.set()
+
+    async with listening(counted) as port:
+        yield f"http://{HOST}:{port}", ends
+
+
+def test_a_connection_is_used_again_however_many_are_busy(run):
+    async def main():
+        limits = httpx.Limits(max_keepalive_connections=1)
+        async with counting() as (url, ends), client(limits=limits) as http:
+            async with http.stream("GET", f"{url}/long"):
+                for _ in range(3):
+                    await http.get(url)
+                assert len(ends) == 2
+            await ends[0].wait()  # it was not read to its end
+
+    run(main())
+
+
+@pytest.mark.parametrize("limits", [{"max_keepalive_connections": 1}, {"keepalive_expiry": 0}])
+def test_a_connection_that_is_idle_for_too_long_is_closed(run, limits):
+    async def main():
+        http = client(limits=httpx.Limits(**limits))
+        async with counting() as (one, ends), counting() as (other, _), http:
+            await http.get(one)
+            await http.get(other)
+            await ends[0].wait()
+            await http.get(one)
+            assert len(ends) == 2
+
+    run(main())
+
+
+def test_requests_wait_until_fewer_are_under_way(run):
+    async def main():
+        limits = httpx.Limits(max_connections=1)
+        async with counting() as (url, ends), client(limits=limits, pool=0.01) as http:
+            async with http.stream("GET", f"{url}/long"):
+                with pytest.raises(httpx.PoolTimeout):
+                    await http.get(url)
+            assert (await http.get(url)).text == "ok"
+            assert len(ends) == 2
 
     run(main())
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterable, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Protocol
 
 import httpcore
 import httpx
 
 from a2a_adapters.net.network import AsyncioNetwork, Resolver, system_addresses
+from a2a_adapters.net.pool import ConnectionPool
 
 _SAME_IN_HTTPX = tuple(
     (getattr(httpcore, name), getattr(httpx, name))
@@ -57,13 +59,8 @@ class PooledTransport(httpx.AsyncBaseTransport):
         limits: httpx.Limits,
         addresses: Resolver = system_addresses,
     ) -> None:
-        self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=ssl_context or httpx.create_ssl_context(),
-            max_connections=limits.max_connections,
-            max_keepalive_connections=limits.max_keepalive_connections,
-            keepalive_expiry=limits.keepalive_expiry,
-            network_backend=AsyncioNetwork(addresses),
-        )
+        context = ssl_context or httpx.create_ssl_context()
+        self._pool = ConnectionPool(context, limits, AsyncioNetwork(addresses))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send one request.
@@ -73,7 +70,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
         """
         url = request.url
         with _errors_of_httpx():
-            response = await self._pool.handle_async_request(
+            response, connection = await self._pool.send(
                 httpcore.Request(
                     method=request.method,
                     url=httpcore.URL(
@@ -84,11 +81,12 @@ class PooledTransport(httpx.AsyncBaseTransport):
                     extensions=request.extensions,
                 )
             )
-        assert isinstance(response.stream, AsyncIterable)  # noqa: S101 - it is an async pool
+        assert isinstance(response.stream, AsyncIterable)  # noqa: S101 - the connection is async
+        release = partial(self._pool.release, connection)
         return httpx.Response(
             status_code=response.status,
             headers=response.headers,
-            stream=_Body(response.stream),
+            stream=_Body(response.stream, release),
             extensions=response.extensions,
         )
 
@@ -118,18 +116,31 @@ class GuardedTransport(PooledTransport):
 
 
 class _Body(httpx.AsyncByteStream):
-    def __init__(self, stream: AsyncIterable[bytes]) -> None:
+    def __init__(
+        self, stream: AsyncIterable[bytes], release: Callable[[], Awaitable[None]]
+    ) -> None:
         self._stream = stream
+        self._release = release
+        self._is_closed = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         with _errors_of_httpx():
-            async for chunk in self._stream:
-                yield chunk
+            try:
+                async for chunk in self._stream:
+                    yield chunk
+            except BaseException:
+                await self.aclose()
+                raise
 
     async def aclose(self) -> None:
-        aclose = getattr(self._stream, "aclose", None)
-        if aclose is not None:
-            await aclose()
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            if (aclose := getattr(self._stream, "aclose", None)) is not None:
+                await aclose()
+        finally:
+            await self._release()
 
 
 @contextmanager

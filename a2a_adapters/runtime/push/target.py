@@ -42,7 +42,7 @@ class Target:
         """The address."""
         return _parsed(self.config.url)
 
-    @property
+    @cached_property
     def origin(self) -> tuple[str, str, int | None]:
         """The scheme, host and port of the URL: the server that is called."""
         return self.url.scheme, self.url.host, self.url.port
