@@ -14,16 +14,35 @@ from a2a_adapters import hookimpl, lazy_names
 
 if TYPE_CHECKING:
     from a2a_adapters import Adapter
-    from a2a_adapters_router.config import Combo, Deployment, Price, Quota, RouterConfig
+    from a2a_adapters_router.config import (
+        Access,
+        Combo,
+        Deployment,
+        HistoryConfig,
+        Price,
+        Quota,
+        RouterConfig,
+    )
     from a2a_adapters_router.router import Router
 
-__all__ = ["Combo", "Deployment", "Price", "Quota", "Router", "RouterConfig"]
+_CONFIG = ("Access", "Combo", "Deployment", "HistoryConfig", "Price", "Quota", "RouterConfig")
+
+__all__ = [
+    "Access",
+    "Combo",
+    "Deployment",
+    "HistoryConfig",
+    "Price",
+    "Quota",
+    "Router",
+    "RouterConfig",
+]
 
 # pydantic and litellm are loaded on first use.
 __getattr__ = lazy_names(
     __name__,
     {
-        **dict.fromkeys(("Combo", "Deployment", "Price", "Quota", "RouterConfig"), "config"),
+        **dict.fromkeys(_CONFIG, "config"),
         "Router": "router",
     },
 )

@@ -11,7 +11,15 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator,
 from a2a_adapters_router.litellm_file import SettingError, translated_deployment, translated_file
 from a2a_adapters_router.secrets import FROM_ENVIRONMENT, written_secret
 
-__all__ = ["Combo", "Deployment", "Price", "Quota", "RouterConfig"]
+__all__ = [
+    "Access",
+    "Combo",
+    "Deployment",
+    "HistoryConfig",
+    "Price",
+    "Quota",
+    "RouterConfig",
+]
 
 _EVERY = "*"
 
@@ -190,6 +198,23 @@ class Quota(_Strict):
         return self
 
 
+class Access(_Strict):
+    """The models that a caller or the members of a team may use.
+
+    Exactly one of `owner` and `team` is given; `owner: "*"` means all callers.
+    """
+
+    owner: str | None = None
+    team: str | None = None
+    models: Names
+
+    @model_validator(mode="after")
+    def _is_about_one(self) -> Self:
+        if (self.owner is None) == (self.team is None):
+            raise ValueError("give either owner or team")
+        return self
+
+
 class HistoryConfig(_Strict):
     """Where decisions and their costs are logged.
 
@@ -236,6 +261,8 @@ class RouterConfig(_Strict):
         prices: By deployment, group or litellm's model: what litellm's price list does not know.
         quotas: What may be used.
         teams: The owners of each team; an owner may be in several.
+        access: Who may use which groups, deployments or aliases; "*" stands for all. A caller may
+            use what any of the rules allows; without rules, everybody may use everything.
         history: Where decisions and their costs are logged; None for nowhere.
         strategy: In which order the deployments of a route are tried. Those of one group share
             its calls by their weights, unless something else decides between them.
@@ -260,6 +287,7 @@ class RouterConfig(_Strict):
     prices: dict[str, Price] = {}
     quotas: list[Quota] = []
     teams: dict[str, Names] = {}
+    access: list[Access] = []
     history: HistoryConfig | None = None
     strategy: Strategy = "order"
     min_tokens: PositiveInt = 16
@@ -307,6 +335,7 @@ class RouterConfig(_Strict):
                 raise SettingError(reason, "aliases", alias)
         known |= self.aliases.keys()
         self._check_routes(known)
+        self._check_access(known)
         for role, combo in self.roles.items():
             if combo not in self.combos:
                 reason = f"role {role!r} names the combo {combo!r}, which does not exist"
@@ -328,6 +357,15 @@ class RouterConfig(_Strict):
                 if name not in known:
                     reason = f"the fallbacks of {model!r} name {name!r}, which is no deployment"
                     raise SettingError(reason, "fallbacks", model)
+
+    def _check_access(self, known: AbstractSet[str]) -> None:
+        for at, rule in enumerate(self.access):
+            if unknown := {*rule.models} - known - {_EVERY}:
+                reason = f"access to {min(unknown)!r}, which is no deployment"
+                raise SettingError(reason, "access", at, "models")
+            if rule.team is not None and rule.team not in self.teams:
+                reason = f"access of {rule.team!r}, which is not one of the teams"
+                raise SettingError(reason, "access", at, "team")
 
     def _check_quality(self) -> None:
         strategies = [self.strategy, *(combo.strategy for combo in self.combos.values())]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _TYPICAL = Usage(input=1000, output=1000)
 """What prices are compared by."""
 
+_EVERY = "*"
+
 _DEFAULT = "default"
 """The tag of deployments for requests that ask for none."""
 
@@ -73,15 +75,33 @@ class Routes:
         self._ledger = ledger
         self._pace = pace
 
-    def find(self, choice: Choice) -> Route:
+    def open_to(self, owner: str) -> Sequence[Deployment]:
+        """Return the deployments that a caller may use."""
+        config = self._config
+        if not config.access:
+            return config.deployments
+        names: set[str] = set()
+        for rule in config.access:
+            is_member = rule.team is not None and owner in config.teams[rule.team]
+            if is_member or rule.owner in (_EVERY, owner):
+                names.update(config.aliases.get(name, name) for name in rule.models)
+        if _EVERY in names:
+            return config.deployments
+        return [d for d in config.deployments if d.id in names or d.model_name in names]
+
+    def find(self, choice: Choice, owner: str) -> Route:
         """Return the route of what is asked: by model, else combo, else role, else the active one.
 
         Raises:
-            InvalidInputError: There is no such model, combo, role or tag.
+            InvalidInputError: There is no such model, combo, role or tag, or the caller may not
+                use it.
         """
         config, strategy = self._config, self._config.strategy
         combo = choice.combo or self._of_role(choice.role) or config.active
+        allowed = {each.id for each in self.open_to(owner)}
         if choice.model != AUTO and choice.combo is None:
+            if allowed.isdisjoint(d.id for d in self._named(choice.model) or config.deployments):
+                raise InvalidInputError(f"this caller may not use the model {choice.model!r}")
             names: Sequence[str] = self._with_fallbacks(choice.model)
             about = repr(choice.model)
         elif combo is None:
@@ -91,7 +111,10 @@ class Routes:
         else:
             names, about = config.combos[combo].route, f"the combo {combo!r}"
             strategy = config.combos[combo].strategy or strategy
-        groups = self._tagged(self._groups(names), choice.tags)
+        found = [[d for d in group if d.id in allowed] for group in self._groups(names)]
+        if not any(found):
+            raise InvalidInputError("this caller may use no model of the route")
+        groups = self._tagged(found, choice.tags)
         return Route(groups, strategy, f"{_WHY[strategy]} of {about}")
 
     def _with_fallbacks(self, model: str) -> list[str]:

@@ -64,6 +64,16 @@ WRONG = [
     ),
     ("usd: 5", "usd: much", r"router.yaml:18: quotas.0.usd: Input should be a valid number"),
     ("provider: openai", "team: x", r"router.yaml:18: quotas.0.team: .*'x', which is not one of"),
+    (
+        "active: coding",
+        "access: [{owner: ann, models: [fast, x]}]",
+        r"router.yaml:13: access.0.models: access to 'x', which is no deployment",
+    ),
+    (
+        "active: coding",
+        "access: [{team: x, models: [fast]}]",
+        r"router.yaml:13: access.0.team: access of 'x', which is not",
+    ),
     ("per: day", "per: week", r"router.yaml:18: quotas.0.per: .*'minute', 'day' or 'month'"),
     ("usd: 5", "eur: 5", r"router.yaml:18: quotas.0.eur: Extra inputs are not permitted"),
     ("agent: https://agent.example", "token: x", r"router.yaml:10: deployments.2.*os.environ/NAME"),

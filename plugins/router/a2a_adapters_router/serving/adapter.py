@@ -87,7 +87,7 @@ class RouterAdapter(Adapter):
         if choice.skill == QUOTA_MANAGEMENT:
             return self._report(request)
         prompt = prompt_of(request, choice)
-        route = self._router.routes.find(choice)
+        route = self._router.routes.find(choice, request.owner)
         attempts = Attempts(self._router, route, choice, request.owner, prompt)
         if self._router.history is None:
             return self._route(attempts)

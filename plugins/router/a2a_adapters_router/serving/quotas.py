@@ -60,13 +60,12 @@ class QuotaReport:
 
     def __init__(self, router: Router, owner: str) -> None:
         self._router = router
-        self._lefts = {
-            each.id: router.ledger.left(each, owner) for each in router.config.deployments
-        }
+        self._deployments = router.routes.open_to(owner)
+        self._lefts = {each.id: router.ledger.left(each, owner) for each in self._deployments}
 
     def answer(self, question: str) -> tuple[str, list[JSON]]:
         """Return the answer to a question in words, as text and as data, the best first."""
-        ranked = sorted(self._router.config.deployments, key=lambda each: -self._share(each))
+        ranked = sorted(self._deployments, key=lambda each: -self._share(each))
         if _FREE.search(question):
             free = [each for each in ranked if self._is_free(each)]
             text = self._listed("Free to use:", free) if free else "Nothing here is free."
