@@ -99,8 +99,8 @@ class RemoteAgent:
                 f"{', '.join(names)}: a RemoteAgent has its own; make it with "
                 "options=RemoteOptions(timeout=..., retries=...) and auth=HeadersAuth(...)"
             )
-        if isinstance(agent, RemoteAgent) or not names:
-            return agent if isinstance(agent, RemoteAgent) else cls(agent)
+        if not names:  # pydantic refuses what is neither
+            return cls(agent) if isinstance(agent, str) else agent
         options = RemoteOptions()
         if timeout is not None:
             options = replace(options, timeout=checked_timeout(timeout))
