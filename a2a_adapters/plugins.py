@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import os
+import re
 from dataclasses import dataclass
 from importlib import metadata
 from typing import TYPE_CHECKING, cast
@@ -257,6 +258,22 @@ def _extras() -> set[str]:
     except metadata.PackageNotFoundError:  # run from a source tree that was never installed
         extras = []
     return {*extras} - {"all", "examples"}
+
+
+def extra_of(module: str) -> str:
+    """Return the extra that installs a top-level module, "" if none does."""
+    root = module.replace("_", "-")
+    root = {"agents": "openai-agents"}.get(root, root)  # a module of another name
+    try:
+        required = metadata.requires(_DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:  # run from a source tree that was never installed
+        return ""
+    for requirement in required:
+        name = re.match(r"[\w.-]+", requirement)
+        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", requirement)
+        if name and name[0].replace("_", "-") == root and extra and extra[1] in _extras():
+            return extra[1]
+    return ""
 
 
 def _sorted(entry_points: Iterable[metadata.EntryPoint]) -> list[metadata.EntryPoint]:

@@ -52,6 +52,8 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "unfinished.py").write_text("def agent(text):\n    return (")
     (tmp_path / "outer.py").write_text("import math\n\n\nimport broken")
     (tmp_path / "needy.py").write_text("import no_such_package")
+    missing = "raise ModuleNotFoundError(name='autogen_agentchat')"  # tests have all frameworks
+    (tmp_path / "lonely.py").write_text(missing)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "app.py").write_text(APP)
     (tmp_path / "time.py").write_text(APP)
@@ -81,6 +83,7 @@ def run(*arguments, interpreter=warm):
             ["serve", "needy:x"],
             "needy.py, line 1: there is no module 'no_such_package'; install it",
         ),
+        (["serve", "lonely:x"], "'autogen_agentchat'; pip install 'a2a-adapters[autogen]'"),
         (["serve", "broken:x"], "broken.py, line 2: importing broken failed: ZeroDivisionError"),
         (["serve", "outer:x"], "broken.py, line 2: importing outer failed: ZeroDivisionError"),
         (["serve", "unfinished:x"], "unfinished.py, line 2: importing unfinished failed: Syntax"),

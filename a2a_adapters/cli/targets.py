@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from a2a_adapters.errors import ConfigurationError
-from a2a_adapters.plugins import installed_plugins
+from a2a_adapters.plugins import extra_of, installed_plugins
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,7 +119,8 @@ def _import(name: str) -> ModuleType:
         if error.name == name.partition(".")[0]:
             hint = "run this in the folder that holds it, or name the file"
         else:
-            hint = "install it"
+            extra = extra_of(error.name or "")
+            hint = f"pip install 'a2a-adapters[{extra}]'" if extra else "install it"
         raise ConfigurationError(f"there is no module {error.name!r}; {hint}") from error
     except Exception as error:
         raise ConfigurationError(
