@@ -94,13 +94,13 @@ class RemoteAgent:
         """
         given = {"timeout": timeout, "max_retries": max_retries, "headers": headers}
         names = [name for name, value in given.items() if value is not None]
-        if isinstance(agent, RemoteAgent) and names:
+        if not names:  # pydantic refuses what is neither
+            return cls(agent) if isinstance(agent, str) else agent
+        if isinstance(agent, RemoteAgent):
             raise ConfigurationError(
                 f"{', '.join(names)}: a RemoteAgent has its own; make it with "
                 "options=RemoteOptions(timeout=..., retries=...) and auth=HeadersAuth(...)"
             )
-        if not names:  # pydantic refuses what is neither
-            return cls(agent) if isinstance(agent, str) else agent
         options = RemoteOptions()
         if timeout is not None:
             options = replace(options, timeout=checked_timeout(timeout))
