@@ -194,6 +194,9 @@ FASTA2A_SENDING = {
     "send.media-type",
 }
 
+FASTA2A_ENDED = {"task.ended-cancel", "task.ended-subscribe", "task.history-length"}
+"""Found only if the task has ended when its message is answered, which fasta2a leaves to chance."""
+
 
 @pytest.mark.parametrize("send", [False, True], ids=["reading", "sending"])
 async def test_fasta2a(send):
@@ -201,4 +204,5 @@ async def test_fasta2a(send):
     async with running(app) as url:
         app.url = url
         report = await check(url, send=send)
-    assert ids(report) == NO_CACHING | FASTA2A | (FASTA2A_SENDING if send else set()), report
+    expected = NO_CACHING | FASTA2A | (FASTA2A_SENDING if send else set())
+    assert ids(report) - FASTA2A_ENDED == expected, report

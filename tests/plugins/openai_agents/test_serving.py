@@ -317,7 +317,8 @@ async def test_a_model_that_refuses_rejects():
         raise ModelRefusalError("I do not help with that.")
 
     events = await ask(adapt(Agent(name="helper", model=Fake(refuse))), "hi")
-    assert events == [Rejected("I do not help with that.")]
+    why = TaskMetadata({"error": {"category": "model_refused"}})
+    assert events == [why, Rejected("I do not help with that.")]
 
 
 async def test_a_run_that_comes_to_no_end_says_so():
