@@ -39,7 +39,7 @@ UNVERSIONED += $(addprefix tests/,bindings/test_call_ids.py bindings/test_follow
 	bindings/test_parts_of_0_3.py push/test_configs.py storage/test_messages.py \
 	storage/test_trouble.py test_cli_call.py test_closing.py)
 # The main environment has the lowest openai-agents, which would raise the lowest pydantic.
-UNVERSIONED += tests/plugins/openai_agents tests/plugins/test_failures.py
+UNVERSIONED += $(addprefix tests/,plugins/openai_agents plugins/test_failures.py)
 # Of the contracts on databases and of the deaths of graphs, these keep a framework's own state.
 ON_DATABASES := OnSqlite or OnPostgresql
 ONE_OF_EACH := (not ($(ON_DATABASES)) or AsyncFunctionsOn or GraphsOnSqlite or ProxiesOnSqlite) \
