@@ -18,8 +18,9 @@ def needed(package, *names):
         package: Debian's package with the program.
         *names: What the program may be called, by default as the package.
     """
+    folders = f"{os.environ.get('PATH', os.defpath)}{os.pathsep}/usr/sbin"  # of daemons
     for name in names or (package,):
-        if path := shutil.which(name):
+        if path := shutil.which(name, path=folders):
             return path
     reason = f"{_LACKING}{package}"
     return pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)

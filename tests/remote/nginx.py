@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import socket
 from contextlib import asynccontextmanager
 
-import pytest
-
-BINARY = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+from tests.programs import needed
 
 SETTINGS = """
 daemon off;
@@ -55,9 +52,7 @@ class Proxy:
 @asynccontextmanager
 async def nginx(folder, upstream, silence, *, is_grpc):
     """Yield an nginx before a port that cuts streams after so much silence."""
-    if BINARY is None:
-        reason = "there is no nginx: apt-get install nginx-light"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    binary = needed("nginx-light", "nginx")
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         settings = folder / "nginx.conf"
@@ -73,7 +68,7 @@ async def nginx(folder, upstream, silence, *, is_grpc):
             )
         )
         process = await asyncio.create_subprocess_exec(
-            *(BINARY, "-c", settings, "-p", folder, "-e", "stderr"),
+            *(binary, "-c", settings, "-p", folder, "-e", "stderr"),
             stderr=asyncio.subprocess.PIPE,
             pass_fds=[listening.fileno()],
             env={**os.environ, "NGINX": f"{listening.fileno()};"},  # the socket is inherited
