@@ -12,6 +12,7 @@ import pytest
 from a2a.types import CancelTaskRequest, GetTaskRequest
 from a2a.utils.errors import A2AError, TaskNotFoundError
 from opentelemetry import propagate
+from prometheus_client import REGISTRY, Counter
 from prometheus_client.parser import text_string_to_metric_families
 
 from a2a_adapters import (
@@ -216,6 +217,16 @@ async def test_figures_follow_what_happens():
     assert after["a2a_run_seconds_bucket", "+Inf"] == 7
     assert after["a2a_run_seconds_sum",] > 0
     assert after["a2a_running",] == after["a2a_queued",] == 0
+
+
+async def test_figures_of_prometheus_default_registry_are_shown():
+    orders = Counter("orders", "Orders taken.", ["kind"])
+    orders.labels("book").inc()
+    try:
+        async with running(build_app(echo, options=ServerOptions(metrics=True))) as url:
+            assert (await figures(url))["orders_total", "book"] == 1
+    finally:
+        REGISTRY.unregister(orders)
 
 
 async def test_figures_are_shown_only_when_asked_for():

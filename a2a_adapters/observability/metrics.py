@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -32,7 +32,7 @@ _AGENT = "agent"
 
 
 class MetricsEndpoint:
-    """Shows the figures of agents, by their names.
+    """Shows the figures of agents, by their names, and those of Prometheus' default registry.
 
     Args:
         agents: The figures.
@@ -53,7 +53,7 @@ class MetricsEndpoint:
         self._registry.register(_Agents(agents, outliving))
         if storage is not None:
             self._registry.register(_Storage(storage))
-        ProcessCollector(registry=self._registry)
+        self._registry.register(REGISTRY)  # of the process, of plugins, of the user's code
         if workers is not None:
             workers.read = partial(generate_latest, self._registry)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 from a2a_adapters import (
     Adapter,
@@ -25,10 +26,10 @@ from a2a_adapters_router.serving.quotas import SCHEMA, QuotaReport
 from a2a_adapters_router.trace import NO_PROVIDER, OVER_BUDGET
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Mapping
 
     from a2a_adapters import AgentEvent, AgentRequest, StateStorage
-    from a2a_adapters_router.history import History
+    from a2a_adapters_router.metrics import Metrics
     from a2a_adapters_router.router import Router
 
 
@@ -46,6 +47,11 @@ class RouterAdapter(Adapter):
 
     def __init__(self, router: Router) -> None:
         self._router = router
+        self._metrics: Metrics | None = None
+        if find_spec("prometheus_client"):
+            from a2a_adapters_router.metrics import Metrics  # noqa: PLC0415 - an extra
+
+            self._metrics = Metrics(router.config.name)
 
     def describe(self) -> AgentDescription:
         """Return what the card says: the models and combos are its examples."""
@@ -89,25 +95,7 @@ class RouterAdapter(Adapter):
         prompt = prompt_of(request, choice)
         route = self._router.routes.find(choice, request.owner)
         attempts = Attempts(self._router, route, choice, request.owner, prompt)
-        if self._router.history is None:
-            return self._route(attempts)
-        return self._logged(self._route(attempts), attempts, request, self._router.history)
-
-    async def _logged(
-        self,
-        events: AsyncGenerator[AgentEvent, AgentRequest | None],
-        attempts: Attempts,
-        request: AgentRequest,
-        history: History,
-    ) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
-        """Pass events on, and log the decision once they end, for whatever reason."""
-        try:
-            async with aclosing(events):
-                async for event in events:
-                    yield event
-        finally:
-            decision = {"task": request.task_id, "owner": request.owner, **attempts.decision()}
-            await asyncio.to_thread(history.add, decision)
+        return self._route(attempts, request)
 
     async def _report(
         self, request: AgentRequest
@@ -117,7 +105,9 @@ class RouterAdapter(Adapter):
         yield TextDelta(text)
         yield Output([Data(data, schema=SCHEMA)], name="quotas")
 
-    async def _route(self, attempts: Attempts) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
+    async def _route(
+        self, attempts: Attempts, request: AgentRequest
+    ) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
         try:
             async with aclosing(attempts.answer()) as news:
                 async for each in news:
@@ -132,6 +122,16 @@ class RouterAdapter(Adapter):
             yield Rejected(attempts.trace.refusal)
         else:
             yield TaskMetadata(attempts.metadata())
+        finally:
+            await self._record(attempts.decision(), request)
+
+    async def _record(self, decision: Mapping[str, Any], request: AgentRequest) -> None:
+        """Count a decision and log it, once its answer has ended for whatever reason."""
+        if self._metrics is not None:
+            self._metrics.add(decision)
+        if (history := self._router.history) is not None:
+            about = {"task": request.task_id, "owner": request.owner}
+            await asyncio.to_thread(history.add, {**about, **decision})
 
     async def aclose(self) -> None:
         """Close the connections to agents."""
