@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import httpx
 from a2a_adapters_omniroute import OmniRouteA2A, OmniRouteClient
-from a2a_adapters_router import Router, RouterConfig
+from a2a_adapters_router import Router
 
 from a2a_adapters import RemoteTimeoutError, build_app
 from a2a_adapters.testing import running
@@ -37,8 +40,9 @@ async def model(text: str) -> str:
 class Gateway:
     """What the described clients call: JSON-RPC over HTTP, without a library."""
 
-    def __init__(self, url: str, http: httpx.AsyncClient) -> None:
+    def __init__(self, url: str, http: httpx.AsyncClient, file: Path) -> None:
         self.url = url
+        self.file = file
         self._http = http
 
     async def card(self) -> dict[str, Any]:
@@ -65,18 +69,23 @@ class Gateway:
 async def gateway() -> AsyncGenerator[Gateway]:
     """Serve the router."""
     async with running(build_app({"good": model, "free": model})) as agents:
-        config = RouterConfig(
-            deployments=[
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "router.yaml"
+            deployments = [
                 {"model_name": name, "agent": f"{agents}/agents/{name}"}
                 for name in ("good", "free")
-            ],
-            prices={"good": {"request": 0.01}, "free": {"request": 0}},
-            combos={"best": ["good"], "free": ["free"]},
-            active="best",
-        )
-        app = build_app(Router(config), dialects=["omniroute"])
-        async with running(app) as url, httpx.AsyncClient(timeout=60) as http:
-            yield Gateway(url, http)
+            ]
+            settings = {
+                "deployments": deployments,
+                "prices": {"good": {"request": 0.01}, "free": {"request": 0}},
+                "combos": {"best": ["good"], "free": ["free"]},
+                "active": "best",
+                "history": {"folder": "history"},
+            }
+            file.write_text(json.dumps(settings))  # JSON is YAML, too
+            app = build_app(Router.from_file(file), dialects=["omniroute"])
+            async with running(app) as url, httpx.AsyncClient(timeout=60) as http:
+                yield Gateway(url, http, file)
 
 
 async def orchestrator(gateway: Gateway) -> str:
@@ -123,6 +132,23 @@ async def polling(gateway: Gateway) -> str:
     return (await gateway.call("tasks/get", {"taskId": task_id}))["result"]["task"]["state"]
 
 
+async def log(gateway: Gateway) -> str:
+    await gateway.send()
+    await gateway.send(combo="free")
+    sums, decisions = await asyncio.gather(queried(gateway, "spend"), queried(gateway, "history"))
+    costs = {row["model"]: row["usd"] / row["calls"] for row in sums}
+    last = decisions[-1]
+    return f"{last['outcome']} by {last['model']}; a call of good: ${costs['good']:.2f}"
+
+
+async def queried(gateway: Gateway, action: str) -> list[dict[str, Any]]:
+    """Return what `a2a-adapters router` prints of the router's log."""
+    command = ["-m", "a2a_adapters", "router", action, str(gateway.file), "--json"]
+    query = await asyncio.create_subprocess_exec(sys.executable, *command, stdout=subprocess.PIPE)
+    printed, _ = await query.communicate()
+    return [json.loads(line) for line in printed.splitlines()]
+
+
 async def draft(gateway: Gateway) -> str:
     return (await gateway.call("tasks/send", {"id": "1"}, "/"))["error"]["message"]
 
@@ -139,7 +165,7 @@ async def aliases(gateway: Gateway) -> str:
 
 USES = {
     use.__name__: use
-    for use in (orchestrator, pipeline, swarm, llm, dashboard, polling, draft, aliases)
+    for use in (orchestrator, pipeline, swarm, llm, dashboard, polling, log, draft, aliases)
 }
 
 
