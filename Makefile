@@ -11,33 +11,33 @@ SEEDS := 20
 WORKERS := $(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 1))')
 PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # The core is covered without these.
-UNMEASURED := attack e2e fuzz plugins test_docs.py test_imports.py test_install.py test_load.py test_public_api.py
+UNMEASURED := attack end_to_end fuzz plugins test_docs.py test_imports.py test_install.py end_to_end/test_load.py test_public_api.py
 # `make lowest` runs what a dependency's version can break. Of these folders that is in a few files:
 # their other tests are of our own rules, or of a2a-sdk, httpx and mcp, whose lowest versions are
 # those of constraints.txt.
-MOSTLY_OURS := checks cli plugins/agno plugins/functions plugins/mcp plugins/omniroute plugins/router \
-	remote replicas
-VERSIONED := checks/test_command.py cli/test_help.py plugins/agno/test_serving.py \
+MOSTLY_OURS := plugins/check cli plugins/agno plugins/functions plugins/mcp plugins/omniroute plugins/router \
+	calling plugins/sql/replicas
+VERSIONED := plugins/check/test_command.py cli/test_help.py plugins/agno/test_serving.py \
 	plugins/mcp/test_contract.py plugins/mcp/test_inside.py plugins/mcp/test_offering.py \
 	plugins/omniroute/test_autogen.py plugins/omniroute/test_langchain.py \
 	plugins/omniroute/test_serving.py plugins/router/test_file.py plugins/router/test_ledger.py \
-	plugins/router/test_routing.py remote/test_agent.py remote/test_grpc.py \
-	replicas/test_bus.py replicas/test_shared.py
+	plugins/router/test_routing.py calling/test_agent.py calling/test_grpc.py \
+	plugins/sql/replicas/test_bus.py plugins/sql/replicas/test_shared.py
 UNVERSIONED := $(filter-out $(VERSIONED:%=tests/%),$(wildcard $(MOSTLY_OURS:%=tests/%/test_*.py)))
 # Beside those: attacks, pages in browsers, kills, loads, memory, and the house itself.
 # autogen-ext 0.7.0, which is for tests alone, waits for ever on MCP servers that cannot be started.
-UNVERSIONED += $(addprefix tests/,attack console e2e/test_isolation.py fuzz \
+UNVERSIONED += $(addprefix tests/,attack plugins/console end_to_end/test_isolation.py fuzz \
 	plugins/autogen/test_isolation.py plugins/autogen/test_resources.py \
 	plugins/autogen/test_waiting.py plugins/langchain/test_left_open.py security/test_memory.py \
-	security/test_values.py storage/test_crash.py storage/test_durable.py storage/test_kill.py \
-	storage/test_postgresql.py storage/test_push.py storage/test_resume.py storage/test_takeover.py \
-	test_deploy.py test_docs.py test_freed.py test_imports.py test_load.py test_processes.py \
-	test_public_api.py test_warm.py)
+	security/test_values.py plugins/sql/test_crash.py plugins/sql/test_durable.py plugins/sql/test_kill.py \
+	plugins/sql/test_postgresql.py plugins/sql/test_push.py plugins/sql/test_resume.py plugins/sql/test_takeover.py \
+	test_deploy.py test_docs.py runtime/test_freed.py test_imports.py end_to_end/test_load.py support/test_processes.py \
+	test_public_api.py support/test_warm.py)
 # What a command, a binding or a storage does with our own rules; others show that it works.
 UNVERSIONED += $(addprefix tests/,bindings/test_call_ids.py bindings/test_follow_ups.py \
 	bindings/test_history_length.py bindings/test_intake.py bindings/test_numbers.py \
-	bindings/test_parts_of_0_3.py push/test_configs.py storage/test_messages.py \
-	storage/test_trouble.py test_cli_call.py test_closing.py)
+	bindings/test_parts_of_0_3.py runtime/push/test_configs.py plugins/sql/test_messages.py \
+	plugins/sql/test_trouble.py plugins/client/test_call.py executor/test_closing.py)
 # The main environment has the lowest openai-agents, which would raise the lowest pydantic.
 UNVERSIONED += $(addprefix tests/,plugins/openai_agents plugins/test_failures.py)
 # Of the contracts on databases and of the deaths of graphs, these keep a framework's own state.
@@ -93,37 +93,37 @@ attack: $(VENV)/.test ## let 1,000 hostile callers loose on a default server and
 	$(VENV)/bin/python -m tests.attack 1000
 
 crash: $(VENV)/.test ## kill a server among 1,000 tasks, SEEDS times on each engine, and print what was lost
-	$(VENV)/bin/python -m tests.storage.crash --seeds $(SEEDS)
+	$(VENV)/bin/python -m tests.plugins.sql.crash --seeds $(SEEDS)
 
 chaos: SEEDS := 10
 chaos: $(VENV)/.test ## strike three processes and their database among 10,000 tasks, and print what was lost
-	$(VENV)/bin/python -m tests.replicas.chaos --seeds $(SEEDS)
+	$(VENV)/bin/python -m tests.plugins.sql.replicas.chaos --seeds $(SEEDS)
 
 blackbox: SEEDS := 10
 blackbox: $(VENV)/.test ## kill ordinary servers under clients that know only HTTP, and print what was wrong
 	$(VENV)/bin/python -m tests.blackbox --seeds $(SEEDS)
 
 outages: $(VENV)/.test ## stop and lock the database of three processes for 5 to 30 s, and print what tasks they lost
-	$(VENV)/bin/python -m tests.replicas.outages
+	$(VENV)/bin/python -m tests.plugins.sql.replicas.outages
 
 replicas: $(VENV)/.test ## three processes behind a proxy, and how fast they are; writes docs/replicas.md
-	$(VENV)/bin/python -m pytest --quiet tests/replicas/test_proxy.py
-	$(VENV)/bin/python -m tests.replicas.bars --write docs/replicas.md
+	$(VENV)/bin/python -m pytest --quiet tests/plugins/sql/replicas/test_proxy.py
+	$(VENV)/bin/python -m tests.plugins.sql.replicas.bars --write docs/replicas.md
 
 kit: $(VENV)/.test ## the official A2A test kit; TCK_SRC names a git clone of it, TCK_PATCHES a folder of corrections
 	$(VENV)/bin/python -m tests.kit.run $(KINDS)
 
 javascript: $(VENV)/.test ## the JavaScript clients; needs node and npm, so `make test` leaves it out
-	$(VENV)/bin/python tests/e2e/javascript/run.py
+	$(VENV)/bin/python tests/end_to_end/javascript/run.py
 
 gateway: $(VENV)/.test ## a router beside a real OmniRoute gateway; needs node and npm, too
-	$(VENV)/bin/python tests/e2e/omniroute/run.py
+	$(VENV)/bin/python tests/end_to_end/omniroute/run.py
 
 bench: $(BENCH)/.bench ## compare with other servers; writes docs/benchmarks.md
 	$(BENCH)/bin/python benchmarks/run.py --write docs/benchmarks.md
 
 screenshots: $(VENV)/.test ## take the pictures of the docs anew; needs Chromium
-	SCREENSHOTS=1 $(VENV)/bin/python -m pytest --quiet tests/console/test_screenshots.py
+	SCREENSHOTS=1 $(VENV)/bin/python -m pytest --quiet tests/plugins/console/test_screenshots.py
 
 load: $(VENV)/.test ## hold 500 streams open at once; writes docs/load.md
 	$(VENV)/bin/python benchmarks/streams.py --write docs/load.md

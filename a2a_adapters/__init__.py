@@ -7,10 +7,13 @@ an agent.
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
-from a2a_adapters.adapter import (
+from a2a_adapters.concurrency import blocking
+from a2a_adapters.concurrency.threads import ThreadPool, run_in_thread
+from a2a_adapters.contract.adapter import (
     Adapter,
     AgentDescription,
     AgentRequest,
@@ -20,9 +23,7 @@ from a2a_adapters.adapter import (
     Skill,
     Turn,
 )
-from a2a_adapters.concurrency import blocking
-from a2a_adapters.concurrency.threads import ThreadPool, run_in_thread
-from a2a_adapters.errors import (
+from a2a_adapters.contract.errors import (
     A2AAdaptersError,
     AccessDeniedError,
     AgentFailedError,
@@ -46,7 +47,7 @@ from a2a_adapters.errors import (
     UnauthenticatedError,
     UnsafeHostError,
 )
-from a2a_adapters.events import (
+from a2a_adapters.contract.events import (
     A2UI_EXTENSION,
     PROGRESS_EXTENSION,
     TIMESTAMP_EXTENSION,
@@ -63,17 +64,19 @@ from a2a_adapters.events import (
     ToolCall,
     ToolResult,
 )
-from a2a_adapters.factory import Factory, adapt_made
-from a2a_adapters.failing import model_failure
-from a2a_adapters.hookspecs import hookimpl
-from a2a_adapters.lazy import lazy_names
-from a2a_adapters.limits import Limits
-from a2a_adapters.parts import JSON, Data, File, Part, Text
-from a2a_adapters.plugins import Plugins, PluginStatus, installed_plugins
-from a2a_adapters.reasoning import ReasoningFilter, without_reasoning
-from a2a_adapters.states import StateStorage
+from a2a_adapters.contract.factory import Factory, adapt_made
+from a2a_adapters.contract.failing import model_failure
+from a2a_adapters.contract.hooks import hookimpl
+from a2a_adapters.contract.lazy import lazy_names
+from a2a_adapters.contract.limits import Limits
+from a2a_adapters.contract.parts import JSON, Data, File, Part, Text
+from a2a_adapters.contract.plugins import Plugins, PluginStatus, installed_plugins
+from a2a_adapters.contract.reasoning import ReasoningFilter, without_reasoning
+from a2a_adapters.contract.state import StateStorage
 
 if TYPE_CHECKING:
+    from a2a_adapters_check import Finding, Report, Severity, check
+
     from a2a_adapters.calling import (
         AgentOptions,
         AgentReply,
@@ -96,10 +99,9 @@ if TYPE_CHECKING:
         remote_tool,
         tool_answer,
     )
-    from a2a_adapters.checks import Finding, Report, Severity, check
+    from a2a_adapters.contract.text import as_json, as_text, tool_arguments
     from a2a_adapters.executor.executor import AdapterExecutor
     from a2a_adapters.net import OutboundPolicy
-    from a2a_adapters.plain import as_json, as_text, tool_arguments
     from a2a_adapters.runtime.push.options import PushOptions
     from a2a_adapters.security import AnyOf, ApiKeys, Authenticator, BearerTokens, JwtTokens
     from a2a_adapters.serving.agents import as_executor
@@ -234,7 +236,6 @@ _load = lazy_names(
         "BearerAuth": "calling",
         "BearerTokens": "security",
         "Conversation": "calling",
-        "Finding": "checks",
         "HeadersAuth": "calling",
         "JwtTokens": "security",
         "ListedAgent": "calling",
@@ -248,28 +249,30 @@ _load = lazy_names(
         "RemoteEvent": "calling",
         "RemoteOptions": "calling",
         "ReplyState": "calling",
-        "Report": "checks",
         "SendOptions": "calling",
         "ServerOptions": "serving.options",
-        "Severity": "checks",
         "TokenUsage": "calling",
         "ToolDescription": "calling",
         "as_executor": "serving.agents",
-        "as_json": "plain",
-        "as_text": "plain",
+        "as_json": "contract.text",
+        "as_text": "contract.text",
         "aserve": "serving.server",
         "build_app": "serving.app",
         "card_signer": "serving.signing",
-        "check": "checks",
         "remote_llm": "calling",
         "remote_tool": "calling",
         "serve": "serving.server",
         "serve_runnable": "serving.server",
         "tool_answer": "calling",
-        "tool_arguments": "plain",
+        "tool_arguments": "contract.text",
     },
 )
 
 
+_OF_CHECK = ("Finding", "Report", "Severity", "check")
+
+
 def __getattr__(name: str) -> object:
+    if name in _OF_CHECK:
+        return getattr(_import_module("a2a_adapters_check"), name)
     return _version("a2a-adapters") if name == "__version__" else _load(name)

@@ -17,7 +17,7 @@ from a2a_adapters.calling.clients import HttpClients
 from a2a_adapters.calling.json_http import JsonHttp
 from a2a_adapters.calling.rpc import rpc_call, rpc_refusal
 from a2a_adapters.calling.sse import event_data
-from a2a_adapters.lazy import lazy_names
+from a2a_adapters.contract.lazy import lazy_names
 from a2a_adapters.protocol.conversion import message_parts, struct_to_dict, to_protocol, to_struct
 from a2a_adapters.protocol.errors import is_busy
 from a2a_adapters.protocol.ids import new_id

@@ -88,10 +88,9 @@ def running(agent: str, urls: dict[str, str]) -> Iterator[dict[str, Process]]:
 def statements(server: str) -> int:
     """Return how many statements one stream takes, from its message to its end."""
     import servers
+    from a2a_adapters_sql.bulk import Bulk
     from sqlalchemy import Engine, event
     from starlette.testclient import TestClient
-
-    from a2a_adapters.storage.bulk import Bulk
 
     counted = []
     write = Bulk.write

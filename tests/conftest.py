@@ -18,9 +18,9 @@ from hypothesis import settings
 from xdist.workermanage import NodeManager
 
 from a2a_adapters.observability.logs import JsonFormatter
-from tests.processes import PATIENCE, UV
-from tests.programs import lacking
-from tests.warm import share
+from tests.support.processes import PATIENCE, UV
+from tests.support.programs import lacking
+from tests.support.warm import share
 
 # Blocks a2a-sdk's spans: they are not under test, and cost more than what is.
 os.environ.setdefault("OTEL_INSTRUMENTATION_A2A_SDK_ENABLED", "false")
@@ -126,7 +126,7 @@ def logging_as_it_was():
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])
 def any_storage(request, tmp_path):
     """The URL of an empty storage of each engine, for a server."""
-    from tests.storage.conftest import new_url
+    from tests.plugins.sql.conftest import new_url
 
     return new_url(request.param, tmp_path)
 

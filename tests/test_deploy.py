@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from a2a_adapters.cli.settings import ServerSettings
-from tests.processes import PATIENCE, started
-from tests.warm import warm
+from tests.support.processes import PATIENCE, started
+from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * 60)
 

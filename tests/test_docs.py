@@ -24,8 +24,8 @@ import a2a_adapters.serving.server
 from a2a_adapters import build_app
 from a2a_adapters.testing import connect, running, send, user_message
 from tests.plugins.openai_agents.endpoint import endpoint
-from tests.processes import started
-from tests.warm import warm
+from tests.support.processes import started
+from tests.support.warm import warm
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -147,9 +147,9 @@ async def test_snippets(path, tmp_path, monkeypatch):
 
 def test_every_hook_and_public_name_is_documented():
     text = "\n".join(path.read_text() for path in PAGES)
-    from a2a_adapters import hookspecs
+    from a2a_adapters.contract import hooks
 
-    hooks = [name for name in vars(hookspecs) if name.startswith("a2a_")]
+    hooks = [name for name in vars(hooks) if name.startswith("a2a_")]
     undocumented = [n for n in (*hooks, *a2a_adapters.__all__) if not re.search(rf"\b{n}\b", text)]
     assert undocumented == []
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import UV
+from tests.support.processes import UV
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"

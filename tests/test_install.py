@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import UV
+from tests.support.processes import UV
 from tests.test_docs import RUNNABLE, installs
 
 ROOT = Path(__file__).parents[1]
@@ -28,13 +28,13 @@ NEEDED = {
     "a2a_adapters.calling.channel": "grpc",
     "a2a_adapters.calling.counted": "grpc",
     "a2a_adapters.calling.grpc": "grpc",
-    "a2a_adapters.cli.prompt": "prompt_toolkit",
+    "a2a_adapters_client.prompt": "prompt_toolkit",
     "a2a_adapters.observability.metrics": "prometheus_client",
     "a2a_adapters.security.jwks": "jwt",
-    "a2a_adapters.storage.migrate": "alembic",
-    "a2a_adapters.storage.migrations.env": "alembic",
-    "a2a_adapters.storage.notify": "psycopg",
-    "a2a_adapters.storage.redis_bus": "redis",
+    "a2a_adapters_sql.migrate": "alembic",
+    "a2a_adapters_sql.migrations.env": "alembic",
+    "a2a_adapters_sql.replicas.notify": "psycopg",
+    "a2a_adapters_sql.replicas.redis_bus": "redis",
     **dict.fromkeys((f"a2a_adapters.storage.{name}" for name in SQL.split()), "sqlalchemy"),
 }
 for module in pkgutil.walk_packages(a2a_adapters.__path__, "a2a_adapters."):

@@ -28,7 +28,7 @@ from a2a_adapters.bindings.http import EXTENSION_HEADERS, requested_extensions
 from a2a_adapters.bindings.methods import parsed
 from a2a_adapters.bindings.rpcs import OLD_SERVICE, SERVICE, Rpc, Service
 from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
-from a2a_adapters.errors import ListenError
+from a2a_adapters.contract.errors import ListenError
 from a2a_adapters.net.addresses import SHARE, share_of
 from a2a_adapters.net.headers import joined
 from a2a_adapters.net.listening import listen
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from google.protobuf.message import Message
 
-    from a2a_adapters.limits import Limits
+    from a2a_adapters.contract.limits import Limits
     from a2a_adapters.observability.requests import RequestRecord
     from a2a_adapters.runtime import Runtime
     from a2a_adapters.runtime.updates import AnyUpdate

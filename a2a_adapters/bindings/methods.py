@@ -14,7 +14,7 @@ from google.protobuf.json_format import ParseDict, ParseError
 from pydantic_core import ValidationError, to_json
 
 from a2a_adapters.bindings import operations
-from a2a_adapters.errors import violations
+from a2a_adapters.contract.errors import violations
 from a2a_adapters.protocol.wire import message_to_dict, parse_send, task_to_dict, to_dict
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from a2a_adapters.calling.options import RemoteOptions, checked_timeout
 from a2a_adapters.calling.parsing import made
 from a2a_adapters.calling.reply import AgentReply, RemoteEvent
 from a2a_adapters.concurrency import blocking
-from a2a_adapters.errors import ConfigurationError
-from a2a_adapters.plugins import installed_plugins
+from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.contract.plugins import installed_plugins
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Mapping
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from a2a.types import Task
     from pydantic_core import CoreSchema
 
-    from a2a_adapters.adapter import AgentDescription
     from a2a_adapters.calling.options import AgentOptions, SendOptions
+    from a2a_adapters.contract.adapter import AgentDescription
 
 __all__ = ["ListedAgent", "MessageInput", "RemoteAgent", "RemoteEvent"]
 

@@ -15,7 +15,7 @@ from a2a.types import Role, TaskState
 from a2a_adapters.calling.artifact import GrowingArtifact, text_of
 from a2a_adapters.calling.reply import AgentReply, Question, RemoteArtifact, ReplyState
 from a2a_adapters.calling.working import WorkingText
-from a2a_adapters.events import (
+from a2a_adapters.contract.events import (
     PROGRESS_EXTENSION,
     Progress,
     ProgressEvent,
@@ -23,8 +23,8 @@ from a2a_adapters.events import (
     ToolCall,
     ToolResult,
 )
-from a2a_adapters.parts import JSON, Data, Part, Text, join_text
-from a2a_adapters.plain import as_text
+from a2a_adapters.contract.parts import JSON, Data, Part, Text, join_text
+from a2a_adapters.contract.text import as_text
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import from_protocol, message_parts, struct_to_dict
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeGuard
 
 from a2a_adapters.calling.reply import RemoteArtifact
-from a2a_adapters.parts import JSON, Part, Text
+from a2a_adapters.contract.parts import JSON, Part, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

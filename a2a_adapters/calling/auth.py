@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import httpx
 
-from a2a_adapters.errors import A2AAdaptersError, ConfigurationError, RemoteAuthError
+from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError, RemoteAuthError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping

@@ -17,7 +17,7 @@ from pydantic_core import from_json
 
 from a2a_adapters.calling.card import agent_url
 from a2a_adapters.calling.http import MAX_BYTES, make_client
-from a2a_adapters.errors import (
+from a2a_adapters.contract.errors import (
     A2AAdaptersError,
     ConfigurationError,
     RemoteAnswerError,

@@ -13,7 +13,7 @@ import httpx
 
 from a2a_adapters.calling.failure import NotBegunError
 from a2a_adapters.calling.trust import Trust
-from a2a_adapters.errors import ForbiddenUrlError, RemoteAnswerError, RemoteConnectionError
+from a2a_adapters.contract.errors import ForbiddenUrlError, RemoteAnswerError, RemoteConnectionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,8 +18,8 @@ from a2a_adapters.calling.clients import HttpClients
 from a2a_adapters.calling.interfaces import GRPC, HTTP_JSON, chosen
 from a2a_adapters.calling.jsonrpc import JsonRpcTransport
 from a2a_adapters.calling.rest import RestTransport
-from a2a_adapters.errors import MissingExtraError, RemoteAnswerError
-from a2a_adapters.plugins import installed_plugins
+from a2a_adapters.contract.errors import MissingExtraError, RemoteAnswerError
+from a2a_adapters.contract.plugins import installed_plugins
 
 if TYPE_CHECKING:
     import httpx

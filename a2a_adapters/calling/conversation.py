@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from a2a_adapters.calling.reply import AgentReply, RemoteEvent
 from a2a_adapters.concurrency import BoundedMap, blocking
-from a2a_adapters.errors import RemoteRefusedError, RemoteTaskError
+from a2a_adapters.contract.errors import RemoteRefusedError, RemoteTaskError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator

@@ -23,7 +23,7 @@ from a2a_adapters.calling.failure import may_have_begun, reraise, translate
 from a2a_adapters.calling.http import back_off
 from a2a_adapters.calling.parsing import made
 from a2a_adapters.concurrency import in_background, within
-from a2a_adapters.errors import (
+from a2a_adapters.contract.errors import (
     RemoteAgentError,
     RemoteAnswerError,
     RemoteConnectionError,
@@ -31,8 +31,8 @@ from a2a_adapters.errors import (
     RemoteTaskError,
     RemoteTimeoutError,
 )
-from a2a_adapters.events import PROGRESS_EXTENSION
-from a2a_adapters.parts import join_text
+from a2a_adapters.contract.events import PROGRESS_EXTENSION
+from a2a_adapters.contract.parts import join_text
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION
 from a2a_adapters.protocol.errors import SERVER_ERROR

@@ -9,7 +9,7 @@ from a2a.client.errors import A2AClientError
 from a2a.utils.errors import JSON_RPC_ERROR_CODE_MAP, A2AError
 
 from a2a_adapters.calling.schemes import wanted_credentials
-from a2a_adapters.errors import (
+from a2a_adapters.contract.errors import (
     ForbiddenUrlError,
     RemoteAgentError,
     RemoteAnswerError,

@@ -27,7 +27,7 @@ from a2a_adapters.calling.channel import connect, open_channel
 from a2a_adapters.calling.counted import CountedChannel
 from a2a_adapters.calling.failure import NotBegunError, UnauthorizedError
 from a2a_adapters.calling.http import back_off
-from a2a_adapters.errors import (
+from a2a_adapters.contract.errors import (
     RemoteAnswerError,
     RemoteAuthError,
     RemoteConnectionError,

@@ -13,7 +13,7 @@ from a2a_adapters.calling.auth import TrustedHostAuth
 from a2a_adapters.calling.budget import ValueBudget
 from a2a_adapters.calling.failure import BUSY
 from a2a_adapters.calling.trust import Trust
-from a2a_adapters.errors import RemoteAnswerError
+from a2a_adapters.contract.errors import RemoteAnswerError
 from a2a_adapters.net.transport import PooledTransport
 
 if TYPE_CHECKING:

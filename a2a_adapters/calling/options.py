@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict
 
-from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.net import OutboundPolicy
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Collection, Mapping, Sequence
 
-    from a2a_adapters.parts import JSON
+    from a2a_adapters.contract.parts import JSON
 
 __all__ = ["AgentOptions", "RemoteOptions", "SendOptions"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from a2a_adapters.events import ProgressEvent, TextDelta
-from a2a_adapters.parts import JSON, Data, File, Part, join_text
-from a2a_adapters.plain import as_text
+from a2a_adapters.contract.events import ProgressEvent, TextDelta
+from a2a_adapters.contract.parts import JSON, Data, File, Part, join_text
+from a2a_adapters.contract.text import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from a2a_adapters.adapter import AgentDescription, Skill
+    from a2a_adapters.contract.adapter import AgentDescription, Skill
 
 __all__ = ["ToolDescription", "tool_answer"]
 

@@ -9,33 +9,33 @@ from importlib.metadata import version
 from typing import Annotated
 
 import typer
+from a2a_adapters_check.command import check
+from a2a_adapters_client.auth import auth
+from a2a_adapters_client.call import call
+from a2a_adapters_client.card import card
+from a2a_adapters_client.chat import chat
+from a2a_adapters_client.command import ClientCommand
+from a2a_adapters_client.discover import discover
+from a2a_adapters_client.parts import MessageCommand
+from a2a_adapters_client.push_config import push_config
+from a2a_adapters_client.send import send
+from a2a_adapters_client.task import task
+from a2a_adapters_console.command import console
+from a2a_adapters_sql.commands.db import db
+from a2a_adapters_sql.commands.tasks import tasks
 from typer.completion import completion_init  # type: ignore[attr-defined]
 
 from a2a_adapters.cli.added import CommandGroup
-from a2a_adapters.cli.call import call
-from a2a_adapters.cli.chat import chat
-from a2a_adapters.cli.check import check
-from a2a_adapters.cli.client.auth import auth
-from a2a_adapters.cli.client.card import card
-from a2a_adapters.cli.client.command import ClientCommand
-from a2a_adapters.cli.client.parts import MessageCommand
-from a2a_adapters.cli.client.push_config import push_config
-from a2a_adapters.cli.client.send import send
-from a2a_adapters.cli.client.task import task
 from a2a_adapters.cli.config import config
-from a2a_adapters.cli.console import console
-from a2a_adapters.cli.db import db
 from a2a_adapters.cli.demo import demo_server
-from a2a_adapters.cli.discover import discover
 from a2a_adapters.cli.exits import CommandError, end
 from a2a_adapters.cli.help import COMPLETE, completion, help_
 from a2a_adapters.cli.init import init
 from a2a_adapters.cli.options import Settings, Verbose
 from a2a_adapters.cli.plugins import plugins
 from a2a_adapters.cli.serve import serve
-from a2a_adapters.cli.tasks import tasks
 from a2a_adapters.cli.terminal import echo, guard
-from a2a_adapters.errors import A2AAdaptersError
+from a2a_adapters.contract.errors import A2AAdaptersError
 
 __all__ = ["app", "main"]
 

@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from a2a_adapters.cli.targets import load_targets
-from a2a_adapters.plugins import installed_plugins
+from a2a_adapters.contract.plugins import installed_plugins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import typer
+from a2a_adapters_client.settings import client_settings
 
-from a2a_adapters.cli.client.settings import client_settings
 from a2a_adapters.cli.options import ConfigFile, OutputForm, Verbose
 from a2a_adapters.cli.terminal import echo, one_line
 

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from a2a_adapters.cli.origin import origin
 from a2a_adapters.cli.terminal import echo
-from a2a_adapters.errors import (
+from a2a_adapters.contract.errors import (
     RemoteAgentError,
     RemoteAnswerError,
     RemoteAuthError,

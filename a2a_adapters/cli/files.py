@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dotenv import dotenv_values
 
-from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.contract.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

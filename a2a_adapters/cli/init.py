@@ -16,7 +16,7 @@ import typer
 from a2a_adapters.cli.nearest import nearest
 from a2a_adapters.cli.options import Verbose
 from a2a_adapters.cli.terminal import echo
-from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.contract.errors import ConfigurationError
 
 _PACKAGES = {
     "functions": ["a2a-adapters"],

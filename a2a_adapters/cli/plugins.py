@@ -12,12 +12,12 @@ import typer
 from a2a_adapters.cli.options import OutputForm, Verbose
 from a2a_adapters.cli.tables import print_table
 from a2a_adapters.cli.terminal import echo
-from a2a_adapters.plugins import installed_plugins
+from a2a_adapters.contract.plugins import installed_plugins
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from a2a_adapters.plugins import PluginStatus
+    from a2a_adapters.contract.plugins import PluginStatus
 
 
 def plugins(output: OutputForm = "text", _verbose: Verbose = False) -> None:

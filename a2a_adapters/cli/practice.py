@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from a2a_adapters.adapter import AgentRequest
-from a2a_adapters.events import InputRequired, Output, Rejected
-from a2a_adapters.parts import Data, File
+from a2a_adapters.contract.adapter import AgentRequest
+from a2a_adapters.contract.events import InputRequired, Output, Rejected
+from a2a_adapters.contract.parts import Data, File
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -7,7 +7,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from a2a_adapters.errors import MissingExtraError
+from a2a_adapters.contract.errors import MissingExtraError
 
 
 def restart_on_change() -> None:

@@ -15,7 +15,7 @@ from a2a_adapters.cli.options import ConfigFile, Verbose
 from a2a_adapters.cli.reload import restart_on_change
 from a2a_adapters.cli.targets import parse_targets
 from a2a_adapters.concurrency.threads import busy_threads
-from a2a_adapters.errors import A2AAdaptersError, ConfigurationError
+from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
-from a2a_adapters.adapter import Extension
 from a2a_adapters.cli.targets import load_target
-from a2a_adapters.errors import ConfigurationError
-from a2a_adapters.limits import Limits
+from a2a_adapters.contract.adapter import Extension
+from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.contract.limits import Limits
 from a2a_adapters.net import OutboundPolicy
 from a2a_adapters.runtime.push.options import PushOptions
 from a2a_adapters.security.credentials import authenticator

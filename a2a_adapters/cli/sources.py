@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from a2a_adapters.cli.files import Content, read_file
 from a2a_adapters.cli.nearest import nearest
 from a2a_adapters.cli.settings import LimitsTable, PushTable, ServerSettings
-from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.contract.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from a2a_adapters.errors import ConfigurationError
-from a2a_adapters.plugins import extra_of, installed_plugins
+from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.contract.plugins import extra_of, installed_plugins
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from a2a_adapters.cli.exits import USAGE
-from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.net.listening import listen
 from a2a_adapters.observability.workers import WorkerFigures
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from a2a_adapters.events import A2UI_EXTENSION, Output
-from a2a_adapters.parts import Data, Part, Text
+from a2a_adapters.contract.events import A2UI_EXTENSION, Output
+from a2a_adapters.contract.parts import Data, Part, Text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -6,13 +6,13 @@ import asyncio
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Self
 
-from a2a_adapters.errors import AgentFailedError
+from a2a_adapters.contract.errors import AgentFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from a2a_adapters.limits import Limits
+    from a2a_adapters.contract.limits import Limits
 
 
 class TimeLimitError(AgentFailedError):

@@ -12,13 +12,13 @@ from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 from a2a.utils.errors import InvalidParamsError
 
-from a2a_adapters.adapter import Adapter, AgentRequest, CancelFlag
 from a2a_adapters.concurrency import in_background
 from a2a_adapters.concurrency.background import let_fail, runs_now
 from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
 from a2a_adapters.concurrency.outliving import CURRENT, TaskCalls
-from a2a_adapters.errors import InvalidInputError
-from a2a_adapters.events import (
+from a2a_adapters.contract.adapter import Adapter, AgentRequest, CancelFlag
+from a2a_adapters.contract.errors import InvalidInputError
+from a2a_adapters.contract.events import (
     PROGRESS_EXTENSION,
     AgentEvent,
     InputRequired,
@@ -32,6 +32,8 @@ from a2a_adapters.events import (
     ToolCall,
     ToolResult,
 )
+from a2a_adapters.contract.failing import failure_of
+from a2a_adapters.contract.limits import Limits
 from a2a_adapters.executor.clock import RunClock, RunClocks, TimeLimitError
 from a2a_adapters.executor.closing import closes_by_whole
 from a2a_adapters.executor.conversations import Conversations
@@ -42,8 +44,6 @@ from a2a_adapters.executor.parked import ParkedRuns
 from a2a_adapters.executor.queue import TextQueue
 from a2a_adapters.executor.run import AdapterEvents, Run
 from a2a_adapters.executor.writer import TaskWriter, question_parts
-from a2a_adapters.failing import failure_of
-from a2a_adapters.limits import Limits
 from a2a_adapters.observability.failures import log_failure
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import agent_request, is_durable_question
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
     from a2a.server.events import EventQueue
     from a2a.types import TaskState
 
+    from a2a_adapters.contract.parts import Part
+    from a2a_adapters.contract.state import StateStorage
     from a2a_adapters.executor.history import History
-    from a2a_adapters.parts import Part
-    from a2a_adapters.states import StateStorage
 
 __all__ = ["AdapterExecutor", "Redact"]
 

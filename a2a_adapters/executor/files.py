@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from a2a_adapters.errors import ForbiddenUrlError, InvalidInputError
-from a2a_adapters.parts import File
+from a2a_adapters.contract.errors import ForbiddenUrlError, InvalidInputError
+from a2a_adapters.contract.parts import File
 from a2a_adapters.protocol.shown import clipped
 
 if TYPE_CHECKING:
     import ssl
 
-    from a2a_adapters.adapter import AgentRequest
-    from a2a_adapters.limits import Limits
+    from a2a_adapters.contract.adapter import AgentRequest
+    from a2a_adapters.contract.limits import Limits
+    from a2a_adapters.contract.parts import Part
     from a2a_adapters.net.policy import OutboundPolicy
-    from a2a_adapters.parts import Part
 
 _SECONDS = 30
 """How long fetching all files of a message may take."""

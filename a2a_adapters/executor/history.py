@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, TypeAlias
 from a2a.types import Message, Role, Task
 from pydantic_core import to_json
 
-from a2a_adapters.adapter import Turn
 from a2a_adapters.concurrency import BoundedMap
-from a2a_adapters.parts import Data, File, Part, Text
+from a2a_adapters.contract.adapter import Turn
+from a2a_adapters.contract.parts import Data, File, Part, Text
 from a2a_adapters.protocol.conversion import message_parts, to_protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from a2a_adapters.adapter import AgentRequest
+    from a2a_adapters.contract.adapter import AgentRequest
+    from a2a_adapters.contract.limits import Limits
+    from a2a_adapters.contract.state import StateStorage
     from a2a_adapters.executor.queue import TextQueue
-    from a2a_adapters.limits import Limits
-    from a2a_adapters.states import StateStorage
 
 ConversationKey: TypeAlias = tuple[str, str]
 """Owner and contextId. Two owners using one contextId have two conversations."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from a2a.types import Role
 
-from a2a_adapters.adapter import Exchange
-from a2a_adapters.events import InputRequired
-from a2a_adapters.parts import Text
+from a2a_adapters.contract.adapter import Exchange
+from a2a_adapters.contract.events import InputRequired
+from a2a_adapters.contract.parts import Text
 from a2a_adapters.protocol.conversion import (
     ARTIFACTS,
     answered_question,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from a2a.server.agent_execution import RequestContext
     from a2a.types import Message, Task
 
-    from a2a_adapters.adapter import AgentRequest
+    from a2a_adapters.contract.adapter import AgentRequest
     from a2a_adapters.executor.files import FileFetcher
     from a2a_adapters.executor.history import History
 

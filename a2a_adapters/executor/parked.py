@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from a2a.types import Task
 
-    from a2a_adapters.adapter import CancelFlag
     from a2a_adapters.concurrency.outliving import TaskCalls
+    from a2a_adapters.contract.adapter import CancelFlag
     from a2a_adapters.executor.run import AdapterEvents, Run
 
 logger = logging.getLogger(__name__)

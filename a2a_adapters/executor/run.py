@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import AsyncGenerator
 
-    from a2a_adapters.adapter import AgentRequest
     from a2a_adapters.concurrency.outliving import TaskCalls
-    from a2a_adapters.events import AgentEvent
+    from a2a_adapters.contract.adapter import AgentRequest
+    from a2a_adapters.contract.events import AgentEvent
     from a2a_adapters.executor.conversations import ConversationTurn
     from a2a_adapters.executor.interrupted import CutOff
     from a2a_adapters.executor.queue import TextQueue

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from a2a_adapters.events import TIMESTAMP_EXTENSION
+from a2a_adapters.contract.events import TIMESTAMP_EXTENSION
 
 if TYPE_CHECKING:
     from a2a.types import Artifact, Message

@@ -14,7 +14,7 @@ from a2a.types import (
 )
 from a2a.types import Part as ProtocolPart
 
-from a2a_adapters.events import (
+from a2a_adapters.contract.events import (
     PROGRESS_EXTENSION,
     TIMESTAMP_EXTENSION,
     AuthRequired,
@@ -26,9 +26,9 @@ from a2a_adapters.events import (
     ToolCall,
     ToolResult,
 )
+from a2a_adapters.contract.parts import JSON, Data, Part, Text
 from a2a_adapters.executor.a2ui import negotiated
 from a2a_adapters.executor.timestamps import now, stamp
-from a2a_adapters.parts import JSON, Data, Part, Text
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import (
     ARTIFACTS,

@@ -6,7 +6,7 @@ import errno
 import os
 import socket
 
-from a2a_adapters.errors import ListenError
+from a2a_adapters.contract.errors import ListenError
 
 _BACKLOG = 2048
 

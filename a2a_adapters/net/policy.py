@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from a2a_adapters.errors import ForbiddenUrlError
+from a2a_adapters.contract.errors import ForbiddenUrlError
 from a2a_adapters.net.addresses import Reach, reach
 from a2a_adapters.net.names import resolve
 from a2a_adapters.net.network import Resolver

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from a2a_adapters.errors import AgentFailedError
+from a2a_adapters.contract.errors import AgentFailedError
 from a2a_adapters.protocol.ids import new_id
 
 _SUMMARY_LENGTH = 300

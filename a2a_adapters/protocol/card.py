@@ -15,8 +15,8 @@ from a2a.types import (
     StringList,
 )
 
-from a2a_adapters.adapter import Skill
-from a2a_adapters.events import PROGRESS_EXTENSION
+from a2a_adapters.contract.adapter import Skill
+from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.protocol.conversion import to_struct
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from a2a.types import SecurityScheme
 
-    from a2a_adapters.adapter import AgentDescription, Extension
-    from a2a_adapters.parts import JSON
+    from a2a_adapters.contract.adapter import AgentDescription, Extension
+    from a2a_adapters.contract.parts import JSON
 
 WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 """Where clients look for the card: today's path and the one used before A2A 0.3."""

@@ -11,9 +11,9 @@ from a2a.types import Part as ProtocolPart
 from google.protobuf import json_format, struct_pb2
 from pydantic_core import to_jsonable_python
 
-from a2a_adapters.adapter import AgentRequest, CancelFlag
-from a2a_adapters.events import PROGRESS_EXTENSION
-from a2a_adapters.parts import JSON, Data, File, Part, Text
+from a2a_adapters.contract.adapter import AgentRequest, CancelFlag
+from a2a_adapters.contract.events import PROGRESS_EXTENSION
+from a2a_adapters.contract.parts import JSON, Data, File, Part, Text
 from a2a_adapters.protocol import states
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from a2a.types import (
     TaskStatusUpdateEvent,
 )
 
-from a2a_adapters.parts import JSON, Part, Text
+from a2a_adapters.contract.parts import JSON, Part, Text
 from a2a_adapters.protocol.conversion import agent_parts, to_protocol, to_struct
 from a2a_adapters.protocol.ids import new_id, new_uuid
 

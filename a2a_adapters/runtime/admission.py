@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     )
     from google.protobuf.struct_pb2 import Struct, Value
 
-    from a2a_adapters.limits import Limits
+    from a2a_adapters.contract.limits import Limits
     from a2a_adapters.runtime.journal import Journal
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.sent import SentRequests

@@ -13,9 +13,9 @@ from a2a.types import Task
 from a2a.utils.errors import A2AError, InvalidParamsError, TaskNotCancelableError
 from a2a.utils.task import apply_history_length, validate_history_length
 
-from a2a_adapters.events import PROGRESS_EXTENSION
+from a2a_adapters.contract.events import PROGRESS_EXTENSION
+from a2a_adapters.contract.limits import Limits
 from a2a_adapters.executor.executor import AdapterExecutor
-from a2a_adapters.limits import Limits
 from a2a_adapters.observability.figures import Figures, report_end
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import (

@@ -17,7 +17,7 @@ from a2a.types import (
 )
 from a2a.utils.errors import InvalidAgentResponseError
 
-from a2a_adapters.events import PROGRESS_EXTENSION
+from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import agent_struct
 from a2a_adapters.protocol.messages import ANSWER, status_event
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from a2a.server.events import Event
     from a2a.types import TaskPushNotificationConfig
 
-    from a2a_adapters.parts import JSON
+    from a2a_adapters.contract.parts import JSON
     from a2a_adapters.runtime.journal import Page
     from a2a_adapters.runtime.subscriber import Subscriber
     from a2a_adapters.storage.interface import State

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from a2a.server.cluster.task_store import StoredTask
     from a2a.types import Message
 
-    from a2a_adapters.limits import Limits
+    from a2a_adapters.contract.limits import Limits
     from a2a_adapters.runtime.journal import Journal
     from a2a_adapters.runtime.subscriber import Subscriber
     from a2a_adapters.storage.interface import LeftTask

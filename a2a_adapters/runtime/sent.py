@@ -12,7 +12,7 @@ from a2a_adapters.protocol.errors import StorageUnavailableError
 if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
 
-    from a2a_adapters.adapter import Adapter
+    from a2a_adapters.contract.adapter import Adapter
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.storage.interface import AgentStorage
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
     from a2a.types import ListTasksRequest, Task
 
-    from a2a_adapters.limits import Limits
+    from a2a_adapters.contract.limits import Limits
 
 
 _PAGE_BYTES = 8 * 1024 * 1024

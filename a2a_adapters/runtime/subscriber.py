@@ -11,7 +11,7 @@ from a2a_adapters.runtime.updates import Update
 if TYPE_CHECKING:
     from a2a.utils.errors import A2AError
 
-    from a2a_adapters.limits import Limits
+    from a2a_adapters.contract.limits import Limits
     from a2a_adapters.runtime.backlog import Backlog
     from a2a_adapters.runtime.updates import AnyUpdate
 

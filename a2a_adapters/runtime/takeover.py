@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from a2a.server.agent_execution import AgentExecutor
     from a2a.types import SendMessageRequest, Task
 
-    from a2a_adapters.limits import Limits
+    from a2a_adapters.contract.limits import Limits
     from a2a_adapters.observability.figures import Figures
     from a2a_adapters.runtime.identity import Accepted
     from a2a_adapters.runtime.live import LiveTask

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from a2a_adapters.errors import ConfigurationError, ForbiddenError, UnauthenticatedError
+from a2a_adapters.contract.errors import ConfigurationError, ForbiddenError, UnauthenticatedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,7 +17,7 @@ from a2a_adapters.security.refusals import Refusal, refuse
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from a2a_adapters.limits import Limits
+    from a2a_adapters.contract.limits import Limits
 
 BODY = "a2a_adapters.body"
 """Where the scope of a request has its `Body`."""

@@ -7,7 +7,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.security.authenticator import AnyOf
 from a2a_adapters.security.secrets import ApiKeys, BearerTokens
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from a2a.types import HTTPAuthSecurityScheme, SecurityScheme
 
-from a2a_adapters.errors import ConfigurationError, ForbiddenError, MissingExtraError
+from a2a_adapters.contract.errors import ConfigurationError, ForbiddenError, MissingExtraError
 from a2a_adapters.security.authenticator import Authenticator
 from a2a_adapters.security.secrets import InvalidTokenError, bearer_token
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from a2a.types import APIKeySecurityScheme, HTTPAuthSecurityScheme, SecurityScheme
 
-from a2a_adapters.errors import ConfigurationError, UnauthenticatedError
+from a2a_adapters.contract.errors import ConfigurationError, UnauthenticatedError
 from a2a_adapters.security.authenticator import Authenticator
 
 if TYPE_CHECKING:

@@ -11,20 +11,20 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from a2a.server.agent_execution import AgentExecutor
+from a2a_adapters_sql.replicas.runtime import SharedRuntime
 from starlette.routing import Mount, Route, Router
 
-from a2a_adapters.adapter import AgentDescription
 from a2a_adapters.bindings.answers import Answers
 from a2a_adapters.bindings.http import CallerContextBuilder
 from a2a_adapters.bindings.intake import Intake
 from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
 from a2a_adapters.bindings.rest import rest_routes
-from a2a_adapters.errors import ConfigurationError, MissingExtraError
+from a2a_adapters.contract.adapter import AgentDescription
+from a2a_adapters.contract.errors import ConfigurationError, MissingExtraError
+from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.executor.executor import AdapterExecutor
-from a2a_adapters.plugins import installed_plugins
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import MemoryTaskStore, Runtime
-from a2a_adapters.runtime.shared import SharedRuntime
 from a2a_adapters.serving.card import Address, CardEndpoint, ExtendedCard
 from a2a_adapters.serving.catalog import Catalog
 from a2a_adapters.serving.dialects import DialectAgent, Dialects, DialectServer, agent_id
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp
 
-    from a2a_adapters.adapter import Extension
     from a2a_adapters.bindings.grpc import GrpcServer
+    from a2a_adapters.contract.adapter import Extension
     from a2a_adapters.security.shares import RequestRates
     from a2a_adapters.storage import Storage
 

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from a2a_adapters_console import ConsoleAgent, console_routes
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -16,8 +17,7 @@ from starlette.routing import Mount, Route
 
 from a2a_adapters.concurrency.outliving import outliving_calls
 from a2a_adapters.concurrency.threads import use_threads
-from a2a_adapters.console import ConsoleAgent, console_routes
-from a2a_adapters.errors import MissingExtraError
+from a2a_adapters.contract.errors import MissingExtraError
 from a2a_adapters.observability.loop import watched_loop
 from a2a_adapters.security.browsers import BrowserGuard
 from a2a_adapters.security.gate import AuthenticationGate

@@ -16,7 +16,7 @@ from starlette.datastructures import URL, Headers
 from starlette.responses import Response
 from starlette.routing import Route
 
-from a2a_adapters.errors import ConfigurationError
+from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS, listed_skills
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Scope
 
-    from a2a_adapters.adapter import AgentDescription
+    from a2a_adapters.contract.adapter import AgentDescription
 
 _CACHE_CONTROL = "public, max-age=60"
 _VERBS = ("GET", "HEAD", "OPTIONS")

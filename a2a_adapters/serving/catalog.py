@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from a2a_adapters.adapter import AgentDescription
+    from a2a_adapters.contract.adapter import AgentDescription
     from a2a_adapters.serving.card import Address
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from a2a_adapters.net.addresses import share_of
 
 if TYPE_CHECKING:
-    from a2a_adapters.limits import Limits
+    from a2a_adapters.contract.limits import Limits
 
 _LOOKS = 4
 """How often a connection is looked at in the time that it may keep the server waiting."""

@@ -11,7 +11,7 @@ from a2a.types import Message, StreamResponse, Task, TaskStatusUpdateEvent
 from starlette.requests import ClientDisconnect
 from starlette.routing import BaseRoute, Route
 
-from a2a_adapters.plugins import installed_plugins
+from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.security.refusals import OWN_FORM
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from a2a_adapters.adapter import AgentDescription
+    from a2a_adapters.contract.adapter import AgentDescription
     from a2a_adapters.serving.protection import Protection
 
 __all__ = [

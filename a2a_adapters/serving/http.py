@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import asyncio
     from contextvars import Context
 
-    from a2a_adapters.limits import Limits
+    from a2a_adapters.contract.limits import Limits
 
 _CLOSE = b"content-length: 0\r\nconnection: close\r\n\r\n"
 _REFUSAL = b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + _CLOSE

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from a2a.server.agent_execution import AgentExecutor
 
-from a2a_adapters.adapter import Adapter
-from a2a_adapters.errors import ConfigurationError, NoAdapterError, TargetError
-from a2a_adapters.factory import ClosedAdapter, Factory, name_of, opens_later
-from a2a_adapters.plugins import installed_plugins
+from a2a_adapters.contract.adapter import Adapter
+from a2a_adapters.contract.errors import ConfigurationError, NoAdapterError, TargetError
+from a2a_adapters.contract.factory import ClosedAdapter, Factory, name_of, opens_later
+from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.serving.named import NamedTarget
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from a2a_adapters.errors import ConfigurationError
-from a2a_adapters.limits import Limits
+from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.contract.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from a2a.server.cluster.task_store import VersionedTaskStore
     from a2a.server.tasks import TaskStore
 
-    from a2a_adapters.adapter import Extension
+    from a2a_adapters.contract.adapter import Extension
     from a2a_adapters.executor.executor import Redact
     from a2a_adapters.observability.logs import LogFormat
     from a2a_adapters.observability.workers import WorkerFigures

@@ -12,10 +12,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import uvicorn
+from a2a_adapters_console.pages import CONSOLE_PATH
 
 from a2a_adapters.concurrency.threads import busy_threads
-from a2a_adapters.console.pages import CONSOLE_PATH
-from a2a_adapters.errors import ConfigurationError, UnsafeHostError
+from a2a_adapters.contract.errors import ConfigurationError, UnsafeHostError
 from a2a_adapters.net.addresses import is_loopback
 from a2a_adapters.net.listening import listen
 from a2a_adapters.observability.logs import log_process, log_server

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 from a2a.types import AgentCard
 from pydantic_core import to_json
 
-from a2a_adapters.errors import ConfigurationError, MissingExtraError
+from a2a_adapters.contract.errors import ConfigurationError, MissingExtraError
 
 if TYPE_CHECKING:
     from a2a.utils.signing import ProtectedHeader

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from a2a.server.cluster.task_store import VersionedTaskStore
 
-from a2a_adapters.states import StateStorage
+from a2a_adapters.contract.state import StateStorage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from a2a.server.cluster.version import TaskVersion
     from a2a.server.tasks import PushNotificationConfigStore, TaskStore
     from a2a.types import Task, TaskPushNotificationConfig
+    from a2a_adapters_sql.replicas.bus import Bus
 
     from a2a_adapters.observability.process import StorageFigures
-    from a2a_adapters.storage.bus import Bus
     from a2a_adapters.storage.quotas import SharedRoom
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from a2a.server.tasks import TaskStore
     from a2a.types import Task, TaskPushNotificationConfig
 
-    from a2a_adapters.limits import Limits
+    from a2a_adapters.contract.limits import Limits
 
 
 class MemoryStorage(Storage):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from a2a_adapters.errors import ConfigurationError, MissingExtraError
+from a2a_adapters.contract.errors import ConfigurationError, MissingExtraError
 from a2a_adapters.storage.memory import MemoryStorage
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from a2a.server.tasks import TaskStore
 
-    from a2a_adapters.limits import Limits
+    from a2a_adapters.contract.limits import Limits
     from a2a_adapters.storage.interface import Storage
 
 MEMORY = "memory:"
@@ -38,7 +38,7 @@ def open_storage(
     if url in (MEMORY, "memory"):
         return MemoryStorage(limits, make_tasks)
     try:
-        from a2a_adapters.storage.sql import SqlStorage  # noqa: PLC0415 - an extra
+        from a2a_adapters_sql.storage import SqlStorage  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
         name = url.partition(":")[0]
         extra = "sqlite" if name == "sqlite" else "postgresql"

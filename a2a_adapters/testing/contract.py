@@ -23,9 +23,9 @@ from a2a.utils.errors import (
 )
 from google.protobuf.json_format import MessageToDict
 
-from a2a_adapters.errors import ErrorCategory
-from a2a_adapters.events import PROGRESS_EXTENSION
-from a2a_adapters.limits import Limits
+from a2a_adapters.contract.errors import ErrorCategory
+from a2a_adapters.contract.events import PROGRESS_EXTENSION
+from a2a_adapters.contract.limits import Limits
 from a2a_adapters.serving.app import build_app
 from a2a_adapters.serving.options import ServerOptions
 from a2a_adapters.testing.local import answer_of, connect, running, send, stream, user_message

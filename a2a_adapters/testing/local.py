@@ -22,7 +22,7 @@ from a2a.types import (
 from starlette.authentication import AuthCredentials, AuthenticationBackend, SimpleUser
 from starlette.middleware.authentication import AuthenticationMiddleware
 
-from a2a_adapters.limits import Limits
+from a2a_adapters.contract.limits import Limits
 from a2a_adapters.serving.http import http_protocol
 
 if TYPE_CHECKING:

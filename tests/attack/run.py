@@ -20,7 +20,7 @@ from tests.attack import forgery
 from tests.attack.floods import FLOODS
 from tests.attack.target import Target
 from tests.attack.trespasses import TRESPASSES, Trespass
-from tests.processes import launched
+from tests.support.processes import launched
 
 MOST_MIB = 1024
 """How much memory the server may take."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.blackbox.judge import KINDS
 from tests.blackbox.run import Report, Run
-from tests.storage.conftest import new_url
+from tests.plugins.sql.conftest import new_url
 
 PROCESSES = {"sqlite": 1, "postgresql": 3}
 

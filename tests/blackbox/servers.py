@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.blackbox import journal
-from tests.processes import Server, launched
-from tests.warm import warm
+from tests.support.processes import Server, launched
+from tests.support.warm import warm
 
 AGENTS = {
     "answer": "functions:answer",

@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 from a2a_adapters import RemoteAgent
-from tests.processes import started
-from tests.warm import warm
+from tests.support.processes import started
+from tests.support.warm import warm
 
 
 def make(folder, framework):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import PATIENCE
+from tests.support.processes import PATIENCE
 
 pytestmark = pytest.mark.timeout(5 * 60)
 

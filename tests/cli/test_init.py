@@ -11,8 +11,8 @@ import tomllib
 import pytest
 
 from tests.cli.projects import check, make
-from tests.processes import PATIENCE
-from tests.warm import warm
+from tests.support.processes import PATIENCE
+from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * 60)
 

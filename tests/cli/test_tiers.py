@@ -11,7 +11,7 @@ import pytest
 from typer.main import get_command
 
 from a2a_adapters.cli import app
-from tests.processes import launched
+from tests.support.processes import launched
 
 pytestmark = pytest.mark.timeout(5 * 60)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 
-from tests.storage.conftest import new_url
+from tests.plugins.sql.conftest import new_url
 
 settings.register_profile("short", max_examples=100)
 settings.register_profile("long", max_examples=2000)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.storage.conftest import storage_at
+from tests.plugins.sql.conftest import storage_at
 
 
 class Process:

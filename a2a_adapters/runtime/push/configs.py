@@ -11,7 +11,7 @@ from a2a.server.tasks.push_notification_config_store import normalize_push_notif
 from a2a.utils.errors import InvalidParamsError
 
 from a2a_adapters.concurrency import BoundedMap
-from a2a_adapters.errors import ForbiddenUrlError
+from a2a_adapters.contract.errors import ForbiddenUrlError
 from a2a_adapters.runtime.push.target import Target
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 from a2a_adapters.concurrency import end_if_cancelled
-from a2a_adapters.errors import ForbiddenUrlError
+from a2a_adapters.contract.errors import ForbiddenUrlError
 
 if TYPE_CHECKING:
     from collections import Counter

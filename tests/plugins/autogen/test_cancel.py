@@ -7,7 +7,6 @@ from a2a_adapters_autogen import adapt
 from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.teams import DiGraphBuilder, GraphFlow, SelectorGroupChat
 
-from tests.outliving import Blocking, check_that_it_is_told
 from tests.plugins.autogen.support import (
     Custom,
     agent,
@@ -19,6 +18,7 @@ from tests.plugins.autogen.support import (
     round_robin,
     run,
 )
+from tests.support.outliving import Blocking, check_that_it_is_told
 
 
 class Work:

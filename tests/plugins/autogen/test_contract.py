@@ -22,7 +22,7 @@ from a2a_adapters.testing import (
 )
 from tests.contract.test_functions import OnTheSdk
 from tests.plugins.autogen.support import Custom, agent, calling, model, round_robin
-from tests.storage.contracts import OnPostgresql
+from tests.plugins.sql.contracts import OnPostgresql
 
 pytestmark = pytest.mark.timeout(5 * 60)
 

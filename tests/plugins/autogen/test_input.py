@@ -12,8 +12,8 @@ from PIL import Image as Picture
 from pydantic import BaseModel
 
 from a2a_adapters import Data, File, InvalidInputError, OutboundPolicy, RemoteRefusedError
-from tests.far_files import pictures, show
 from tests.plugins.autogen.support import Custom, agent, ask, model, request, round_robin
+from tests.support.far_files import pictures, show
 
 
 def picture(kind="PNG", size=(2, 1), mode="RGB"):

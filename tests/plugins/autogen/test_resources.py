@@ -14,7 +14,6 @@ from autogen_agentchat.teams import RoundRobinGroupChat
 from autogen_ext.tools.mcp import McpWorkbench, StdioServerParams
 
 from a2a_adapters import ToolResult
-from tests.fifos import fifos
 from tests.plugins.autogen.support import (
     Custom,
     answer,
@@ -25,6 +24,7 @@ from tests.plugins.autogen.support import (
     request,
     run,
 )
+from tests.support.fifos import fifos
 
 SERVER = Path(__file__).with_name("mcp_server.py")
 RUNS = 30

@@ -10,7 +10,6 @@ from crewai import Crew
 from crewai.flow import Flow, start
 from crewai.tools import BaseTool
 
-from tests.outliving import Blocking, check_that_it_is_told
 from tests.plugins.crewai.support import (
     Scripted,
     agent,
@@ -23,6 +22,7 @@ from tests.plugins.crewai.support import (
     task,
     tool_call,
 )
+from tests.support.outliving import Blocking, check_that_it_is_told
 
 
 class Note(BaseTool):

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite, ToolContract
 from tests.contract.test_functions import OnTheSdk
 from tests.plugins.crewai.support import Scripted, agent, crew, task, tool_call
-from tests.storage.contracts import OnPostgresql
+from tests.plugins.sql.contracts import OnPostgresql
 
 _GATE = threading.Event()
 

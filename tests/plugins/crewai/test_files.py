@@ -9,9 +9,9 @@ from a2a_adapters_crewai import A2ALLM, A2AAgent, adapt
 from crewai import Crew
 
 from a2a_adapters import File, InvalidInputError, OutboundPolicy, RemoteRefusedError
-from tests.far_files import pictures, show
 from tests.plugins.crewai.calling import desk
 from tests.plugins.crewai.support import Scripted, agent, ask, crew, request, task
+from tests.support.far_files import pictures, show
 
 NOTE = File(content=b"cats purr", filename="note.txt", media_type="text/plain")
 UNNAMED = File(content=b"dogs bark", media_type="text/plain")

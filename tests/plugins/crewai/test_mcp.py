@@ -13,7 +13,6 @@ from a2a_adapters_crewai import adapt
 from crewai import Crew
 from crewai.mcp import MCPServerHTTP, MCPServerStdio
 
-from tests.fifos import fifos
 from tests.plugins.crewai.support import (
     Scripted,
     agent,
@@ -26,6 +25,7 @@ from tests.plugins.crewai.support import (
     tool_call,
 )
 from tests.plugins.mcp.support import http_server, until_gone
+from tests.support.fifos import fifos
 
 SMALL = str(Path(__file__).parents[1] / "mcp" / "small_server.py")
 

@@ -12,7 +12,7 @@ from a2a_adapters_crewai import quiet
 
 from a2a_adapters import ConfigurationError, MissingExtraError
 from a2a_adapters.testing import answer_of, connect, send, user_message
-from tests.processes import PATIENCE, serving
+from tests.support.processes import PATIENCE, serving
 
 APP = """
 from crewai import Agent, Crew, Task

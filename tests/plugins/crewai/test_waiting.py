@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.processes import launched
-from tests.storage.conftest import new_url
-from tests.storage.test_durable import asked, caller
-from tests.storage.test_resume import reason
-from tests.warm import warm
+from tests.plugins.sql.conftest import new_url
+from tests.plugins.sql.test_durable import asked, caller
+from tests.plugins.sql.test_resume import reason
+from tests.support.processes import launched
+from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(300)
 

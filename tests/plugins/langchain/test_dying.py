@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from tests.storage.conftest import new_url
-from tests.warm import warm
+from tests.plugins.sql.conftest import new_url
+from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(600)
 

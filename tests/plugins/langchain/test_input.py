@@ -27,8 +27,8 @@ from a2a_adapters import (
     Text,
     Turn,
 )
-from tests.far_files import pictures, show
 from tests.plugins.langchain.support import Scripted, answer, ask, last_text, only, request
+from tests.support.far_files import pictures, show
 
 
 class Question(BaseModel):

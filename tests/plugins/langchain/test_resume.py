@@ -15,10 +15,10 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import PregelTask
 
 from a2a_adapters.testing import ResumeContract
-from tests.processes import launched
-from tests.storage.conftest import new_url
-from tests.storage.test_resume import Caller, texts
-from tests.warm import warm
+from tests.plugins.sql.conftest import new_url
+from tests.plugins.sql.test_resume import Caller, texts
+from tests.support.processes import launched
+from tests.support.warm import warm
 
 SERVED = "tests.plugins.langchain.served_resume"
 

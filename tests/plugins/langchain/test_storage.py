@@ -14,7 +14,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
 from a2a_adapters import ApiKeys, Limits, ServerOptions, build_app
-from tests.storage.conftest import new_url
+from tests.plugins.sql.conftest import new_url
 
 V1 = {"A2A-Version": "1.0"}
 ASKS, DONE = "TASK_STATE_INPUT_REQUIRED", "TASK_STATE_COMPLETED"

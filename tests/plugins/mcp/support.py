@@ -18,8 +18,8 @@ from a2a_adapters import BearerTokens, ServerOptions, build_app
 from a2a_adapters.testing import running
 from a2a_adapters.testing.local import as_user
 from tests.plugins.mcp import agents
-from tests.processes import PATIENCE
-from tests.warm import warm
+from tests.support.processes import PATIENCE
+from tests.support.warm import warm
 
 AGENTS = Path(__file__).with_name("agents.py")
 SERVER = str(Path(__file__).with_name("tool_server.py"))

@@ -15,8 +15,8 @@ from a2a_adapters import ApiKeys, ServerOptions, build_app
 from a2a_adapters.testing import running
 from tests.plugins.mcp import agents
 from tests.plugins.mcp.support import AGENTS, User, cancelled, over_http, over_stdio, text_of
-from tests.processes import PATIENCE, launched, started
-from tests.warm import warm
+from tests.support.processes import PATIENCE, launched, started
+from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * 60)
 

@@ -11,7 +11,7 @@ from mcp import McpError
 from a2a_adapters import Data, RemoteAgent, RemoteAgentError, build_app
 from a2a_adapters.testing import running
 from tests.plugins.mcp.support import SERVER, TOKENS, as_bearer, offered, over_http
-from tests.warm import warm
+from tests.support.warm import warm
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ from a2a_adapters import (
 from a2a_adapters.testing import running
 from tests.plugins.mcp import agents
 from tests.plugins.mcp.support import SERVER, http_server, offered, until_gone
-from tests.processes import PATIENCE, started
-from tests.warm import warm
+from tests.support.processes import PATIENCE, started
+from tests.support.warm import warm
 
 SMALL = ["-I", "-S", str(Path(__file__).with_name("small_server.py")), "echo"]
 

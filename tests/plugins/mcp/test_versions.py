@@ -13,7 +13,7 @@ from a2a_adapters_mcp import McpServer, McpTools
 from a2a_adapters import Data, RemoteAgent, build_app
 from a2a_adapters.testing import running
 from tests.plugins.mcp import agents
-from tests.processes import UV
+from tests.support.processes import UV
 
 HERE = Path(__file__).parent
 

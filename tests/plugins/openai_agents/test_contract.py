@@ -9,7 +9,7 @@ from agents import Agent, function_tool
 from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite, ToolContract
 from tests.contract.test_functions import OnTheSdk
 from tests.plugins.openai_agents.support import Fake, agent, calling, delta, said
-from tests.storage.contracts import OnPostgresql
+from tests.plugins.sql.contracts import OnPostgresql
 
 
 class Agents(AdapterContract):

@@ -16,9 +16,9 @@ from tests.plugins.openai_agents.support import Fake, agent, answer, ask, callin
 from tests.plugins.openai_agents.test_memory import clerk
 from tests.plugins.openai_agents.test_resume import look, resumed
 from tests.plugins.restarts import Process
-from tests.processes import launched
-from tests.storage.conftest import new_url
-from tests.storage.test_resume import Caller, texts
+from tests.plugins.sql.conftest import new_url
+from tests.plugins.sql.test_resume import Caller, texts
+from tests.support.processes import launched
 
 pytestmark = pytest.mark.timeout(300)
 

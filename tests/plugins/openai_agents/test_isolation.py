@@ -8,8 +8,8 @@ from agents import Agent, function_tool
 
 from a2a_adapters import ServerOptions, build_app
 from a2a_adapters.testing import answer_of, connect, running, user_message
-from tests.busy import send
 from tests.plugins.openai_agents.support import Fake, calling, said
+from tests.support.busy import send
 
 CALLERS, TURNS = 40, 3
 

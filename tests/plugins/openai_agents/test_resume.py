@@ -34,7 +34,7 @@ from tests.plugins.openai_agents.support import (
     script,
 )
 from tests.plugins.restarts import Process
-from tests.warm import warm
+from tests.support.warm import warm
 
 SERVED = "tests.plugins.openai_agents.served_resume"
 

@@ -11,8 +11,8 @@ from a2a_adapters_router import Router
 from a2a_adapters import ConfigurationError, RemoteAgent
 from a2a_adapters.testing import running
 from tests.plugins.router.providers import ANSWER, KEY, Provider
-from tests.processes import PATIENCE, serving
-from tests.warm import warm
+from tests.support.processes import PATIENCE, serving
+from tests.support.warm import warm
 
 FILE = """\
 deployments:

@@ -14,7 +14,7 @@ from a2a_adapters_router.page import Amount, Held, Page, Term, key_of, times
 
 from a2a_adapters import StateStorage
 from tests.plugins.router.providers import deployment
-from tests.storage.conftest import new_url, storage_at
+from tests.plugins.sql.conftest import new_url, storage_at
 
 ONE = Deployment(**deployment("one", "http://127.0.0.1:1"), id="one")
 ENGINES = ["memory", "sqlite", "postgresql"]

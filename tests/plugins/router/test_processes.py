@@ -11,9 +11,9 @@ import pytest
 from a2a_adapters import RemoteAgent, RemoteTaskError
 from a2a_adapters.testing import running
 from tests.plugins.router.providers import ANSWER, KEY, Provider, deployment
-from tests.processes import PATIENCE, launched
-from tests.storage.conftest import new_url
-from tests.warm import warm
+from tests.plugins.sql.conftest import new_url
+from tests.support.processes import PATIENCE, launched
+from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * PATIENCE)
 

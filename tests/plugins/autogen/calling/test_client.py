@@ -29,6 +29,7 @@ from a2a_adapters import (
     remote_llm,
 )
 from a2a_adapters.testing import running
+from tests.calling.servers.front import Recording
 from tests.plugins.autogen.calling.support import (
     Endless,
     booking,
@@ -38,7 +39,6 @@ from tests.plugins.autogen.calling.support import (
     remembering,
     remote,
 )
-from tests.remote.servers.front import Recording
 
 
 def user(text):

@@ -1,0 +1,165 @@
+"""The hooks a plugin may implement.
+
+A plugin is a module (or object) with functions marked `@hookimpl`, published under the
+entry-point group `a2a_adapters`. Hooks are synchronous and do no I/O, unless they say so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pluggy import HookimplMarker, HookspecMarker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import httpx
+    from a2a.client.transports.base import ClientTransport
+    from a2a.types import AgentCard
+
+    from a2a_adapters.calling import RemoteAgent
+    from a2a_adapters.contract.adapter import Adapter
+    from a2a_adapters.serving.dialects import DialectRoutes, DialectServer
+
+PROJECT = "a2a_adapters"
+
+hookspec = HookspecMarker(PROJECT)
+hookimpl = HookimplMarker(PROJECT)
+
+
+@hookspec(firstresult=True)
+def a2a_adapt(target: object) -> Adapter | None:
+    """Wrap `target` so that it can be served, or return None to pass.
+
+    Stops at the first result that is not None. A plugin must not import its framework here
+    before it knows that the target belongs to it: an object of a framework can only exist
+    when that framework is already in `sys.modules`.
+
+    A function that needs no arguments comes as a `Factory`, which tells what it makes. Pass if
+    one such object can serve all runs: its `example` comes next.
+
+    Raises:
+        TargetError: The target is of this framework, but cannot be served as it is.
+    """
+
+
+@hookspec(firstresult=True)
+def a2a_remote_llm(agent: RemoteAgent, framework: str) -> object | None:
+    """Return `agent` as a language model of `framework`, or None to pass.
+
+    Stops at the first result that is not None. Connects on first use, not here.
+
+    Raises:
+        MissingExtraError: The framework is this plugin's, but not installed.
+    """
+
+
+@hookspec(firstresult=True)
+def a2a_remote_tool(agent: RemoteAgent, framework: str) -> object | None:
+    """Return `agent` as a tool of `framework`, or None to pass.
+
+    Stops at the first result that is not None. May read the agent's card, for a tool's name
+    and description are part of what a model is told.
+
+    Raises:
+        MissingExtraError: The framework is this plugin's, but not installed.
+        RemoteAgentError: The card cannot be had.
+    """
+
+
+@hookspec(firstresult=True)
+def a2a_transport(
+    card: AgentCard, url: str, http: httpx.AsyncClient, address: str
+) -> ClientTransport | None:
+    """Return how a remote agent with that card is called over JSON-RPC, or None for A2A itself.
+
+    Stops at the first result that is not None. Connects on first use, not here.
+
+    Args:
+        card: The agent's card. Whoever wrote it need not be trusted.
+        url: The interface that was chosen from it.
+        http: What calls go through; it adds credentials and keeps limits.
+        address: What the user gave, the agent's address or its card's; "" if it was the card.
+
+    Raises:
+        RemoteAnswerError: The agent cannot be called as one of A2A. The text says how it can.
+    """
+
+
+@hookspec
+def a2a_card_address(url: str) -> str | None:
+    """Return where the card of a dialect's agent may be, on the same host, or None to pass.
+
+    It is asked for where clients of A2A have found no card.
+
+    Args:
+        url: The agent's address, as the user gave it.
+    """
+
+
+@hookspec
+def a2a_card_hint() -> str | None:
+    """Say how agents of a dialect are called that have no card where clients of A2A look for it.
+
+    It is added to the error for an address without a card.
+    """
+
+
+@hookspec(firstresult=True)
+def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
+    """Return the routes of a dialect of A2A for what is served, or None to pass.
+
+    Stops at the first result that is not None.
+
+    Args:
+        dialect: What the user named: the dialect's name, or an object of the plugin's own that
+            says how it is to be spoken.
+        server: What is served.
+    """
+
+
+@hookspec(firstresult=True)
+def a2a_target(word: str) -> object | None:
+    """Return what a word of the command line stands for, or None to pass.
+
+    It is asked for before `module:attribute` is imported. Stops at the first result that is
+    not None.
+
+    Args:
+        word: A target as the user typed it, `mcp:npx some-server` for instance.
+
+    Raises:
+        ConfigurationError: The word is this plugin's, but makes no sense.
+    """
+
+
+@hookspec
+def a2a_commands(
+    load: Callable[[Sequence[str]], object],  # noqa: ARG001 - for those who implement it
+) -> Mapping[str, Callable[..., None]]:
+    """Return commands of the command line by their names: functions as `typer` takes them.
+
+    A plugin must not import its framework here: the user may want another command.
+
+    Args:
+        load: Makes targets of words, as the command `serve` does.
+    """
+    return {}
+
+
+@hookspec
+def a2a_prepare_process() -> None:
+    """Set up the process for a framework that has to be told something before it is imported.
+
+    Called by the command line before it imports the target. A plugin must not import its
+    framework here: most targets are not of it.
+    """
+
+
+@hookspec
+def a2a_frameworks() -> Sequence[str]:
+    """Return the distributions that a plugin is made for, as `pip` knows them.
+
+    They need not be installed. `a2a-adapters plugins` tells which of them are.
+    """
+    return ()

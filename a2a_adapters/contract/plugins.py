@@ -1,0 +1,292 @@
+"""Discovery of plugins, and one typed method per hook."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import re
+from dataclasses import dataclass
+from importlib import metadata
+from typing import TYPE_CHECKING, cast
+
+import pluggy
+
+from a2a_adapters.contract import hooks as specs
+from a2a_adapters.contract.adapter import Adapter
+from a2a_adapters.contract.errors import ConfigurationError, NoAdapterError
+from a2a_adapters.contract.factory import Factory, is_factory, look, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import httpx
+    from a2a.client.transports.base import ClientTransport
+    from a2a.types import AgentCard
+
+    from a2a_adapters.calling import RemoteAgent
+    from a2a_adapters.serving.dialects import DialectRoutes, DialectServer
+
+__all__ = ["BLOCK_VARIABLE", "PluginStatus", "Plugins", "installed_plugins"]
+
+BLOCK_VARIABLE = "A2A_ADAPTERS_DISABLE_PLUGINS"
+"""Environment variable with the comma-separated names of plugins not to load."""
+
+_DISTRIBUTION = "a2a-adapters"
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginStatus:
+    """One line of `a2a-adapters plugins`."""
+
+    name: str
+    value: str
+    distribution: str
+    version: str
+    hooks: tuple[str, ...] = ()
+    frameworks: tuple[str, ...] = ()
+    problem: str = ""
+
+
+class Plugins:
+    """A set of plugins. Later registrations are asked first, so third parties win."""
+
+    def __init__(self) -> None:
+        self._manager = pluggy.PluginManager(specs.PROJECT)
+        self._manager.add_hookspecs(specs)
+        self._status: list[PluginStatus] = []
+
+    def register(self, plugin: object, name: str | None = None) -> None:
+        """Add a plugin: a module or object with functions marked `@hookimpl`.
+
+        Raises:
+            ValueError: The plugin or its name is already registered.
+            pluggy.PluginValidationError: A hook has arguments it may not have.
+        """
+        self._manager.register(plugin, name)
+
+    def discover(self) -> None:
+        """Register every installed plugin: bundled ones first, then by name.
+
+        A plugin that cannot be loaded is logged and skipped; `statuses` tells why.
+        """
+        blocked = {name.strip() for name in os.environ.get(BLOCK_VARIABLE, "").split(",")}
+        for entry_point in _sorted(metadata.entry_points(group=specs.PROJECT)):
+            status = self._load(entry_point, is_blocked=entry_point.name in blocked)
+            self._status.append(status)
+
+    def _load(self, entry_point: metadata.EntryPoint, *, is_blocked: bool) -> PluginStatus:
+        def status(
+            problem: str = "", hooks: Sequence[str] = (), frameworks: Sequence[str] = ()
+        ) -> PluginStatus:
+            dist = entry_point.dist
+            return PluginStatus(
+                name=entry_point.name,
+                value=entry_point.value,
+                distribution=dist.name if dist else "",
+                version=dist.version if dist else "",
+                hooks=tuple(hooks),
+                frameworks=tuple(frameworks),
+                problem=problem,
+            )
+
+        if is_blocked:
+            return status(f"disabled by {BLOCK_VARIABLE}")
+        if self._manager.has_plugin(entry_point.name):
+            logger.warning("skipping plugin %s: the name is taken", entry_point)
+            return status("another plugin has this name")
+        try:
+            self._manager.register(entry_point.load(), entry_point.name)
+        except Exception as error:  # a plugin may raise anything; the others must go on
+            logger.warning("skipping plugin %s: %s", entry_point.name, error)
+            logger.debug("why plugin %s was skipped", entry_point.name, exc_info=True)
+            return status(f"{type(error).__name__}: {error}")
+        plugin = self._manager.get_plugin(entry_point.name)
+        hooks = sorted(c.name for c in self._manager.get_hookcallers(plugin) or ())
+        return status(_misspelt(plugin, self._manager), hooks, self._frameworks(entry_point.name))
+
+    def _frameworks(self, name: str) -> Sequence[str]:
+        made_for: Sequence[str] = ()
+        for implementation in self._manager.hook.a2a_frameworks.get_hookimpls():
+            if implementation.plugin_name == name:
+                made_for = cast("Sequence[str]", implementation.function())
+        return made_for
+
+    def prepare_process(self) -> None:
+        """Let every plugin set up the process before a target is imported."""
+        self._manager.hook.a2a_prepare_process()
+
+    def statuses(self) -> list[PluginStatus]:
+        """Return every plugin that `discover` found, loaded or not."""
+        return list(self._status)
+
+    def adapt(self, target: object) -> Adapter:
+        """Return an adapter for `target`; an `Adapter` is its own.
+
+        A function without arguments is called once, and what it made tells how it is served:
+        by a plugin that makes a new one for every run, or else as that one object.
+
+        Raises:
+            NoAdapterError: No plugin knows the target's type.
+            TargetError: A plugin knows it, but cannot serve this object.
+        """
+        if is_factory(target):
+            target = look(target)
+        adapter = self._adapter(target)
+        if adapter is None and isinstance(target, Factory):
+            adapter = self._adapter(target.example)
+        if adapter is None:
+            raise NoAdapterError(self._refusal(target))
+        return adapter
+
+    def _adapter(self, target: object) -> Adapter | None:
+        if isinstance(target, Adapter):
+            return target
+        return cast("Adapter | None", self._manager.hook.a2a_adapt(target=target))
+
+    def remote_llm(self, agent: RemoteAgent, framework: str) -> object:
+        """Return a remote agent as a language model of a framework.
+
+        Raises:
+            NoAdapterError: No plugin makes language models of that framework.
+        """
+        model = self._manager.hook.a2a_remote_llm(agent=agent, framework=framework)
+        return self._made(model, "language models", framework)
+
+    def remote_tool(self, agent: RemoteAgent, framework: str) -> object:
+        """Return a remote agent as a tool of a framework.
+
+        Raises:
+            NoAdapterError: No plugin makes tools of that framework.
+        """
+        tool = self._manager.hook.a2a_remote_tool(agent=agent, framework=framework)
+        return self._made(tool, "tools", framework)
+
+    def routes(self, dialect: object, server: DialectServer) -> DialectRoutes:
+        """Return the routes of a dialect.
+
+        Raises:
+            ConfigurationError: No plugin speaks it.
+        """
+        hook = self._manager.hook.a2a_routes
+        routes = cast("DialectRoutes | None", hook(dialect=dialect, server=server))
+        if routes is None:
+            raise ConfigurationError(
+                f"no plugin speaks the dialect {dialect!r}; asked: {self._names() or 'none'}"
+            )
+        return routes
+
+    def target(self, word: str) -> object | None:
+        """Return what a word of the command line stands for, None if it is no plugin's.
+
+        Raises:
+            ConfigurationError: It is a plugin's, but makes no sense.
+        """
+        return cast("object | None", self._manager.hook.a2a_target(word=word))
+
+    def commands(
+        self, load: Callable[[Sequence[str]], object]
+    ) -> Mapping[str, Callable[..., None]]:
+        """Return the commands of all plugins by their names."""
+        commands: dict[str, Callable[..., None]] = {}
+        for added in self._manager.hook.a2a_commands(load=load):
+            commands = added | commands
+        return commands
+
+    def card_addresses(self, url: str) -> list[str]:
+        """Return where else agents of dialects have their cards, by an agent's address."""
+        return cast("list[str]", self._manager.hook.a2a_card_address(url=url))
+
+    def card_hints(self) -> list[str]:
+        """Return how agents of dialects are called that have no card where it is looked for."""
+        return cast("list[str]", self._manager.hook.a2a_card_hint())
+
+    def transport(
+        self, card: AgentCard, url: str, http: httpx.AsyncClient, address: str
+    ) -> ClientTransport | None:
+        """Return how a remote agent that speaks a dialect is called, None for A2A itself.
+
+        Raises:
+            RemoteAnswerError: It can only be called by other means.
+        """
+        made = self._manager.hook.a2a_transport(card=card, url=url, http=http, address=address)
+        return cast("ClientTransport | None", made)
+
+    def _made(self, made: object | None, what: str, framework: str) -> object:
+        if made is None:
+            raise NoAdapterError(
+                f"no plugin makes {what} of {framework!r}; asked: {self._names() or 'none'}"
+            )
+        return made
+
+    def _names(self) -> str:
+        return ", ".join(name for name, plugin in self._manager.list_name_plugin() if plugin)
+
+    def _refusal(self, target: object) -> str:
+        made, by = target, ""
+        if isinstance(target, Factory):
+            made, by = target.example, f", which {name_of(target.make)}() returned"
+        kind = type(made)
+        text = (
+            f"no plugin can serve an object of type {kind.__module__}.{kind.__qualname__}{by}; "
+            f"asked: {self._names() or 'none, no plugin is loaded'}"
+        )
+        for extra in _extras():
+            if kind.__module__.startswith(extra):
+                text += f". Its extra: pip install -U 'a2a-adapters[{extra}]'"
+        if any(status.problem for status in self._status):
+            text += ". Some plugins are not loaded, see: a2a-adapters plugins"
+        return text
+
+
+def _misspelt(plugin: object, manager: pluggy.PluginManager) -> str:
+    """Name the functions marked `@hookimpl` for which there is no hook."""
+    unknown = [
+        name
+        for name in dir(plugin)
+        if manager.parse_hookimpl_opts(plugin, name) and not hasattr(specs, name)
+    ]
+    return f"no such hook: {', '.join(unknown)}" if unknown else ""
+
+
+def _extras() -> set[str]:
+    """Return the extras that may be named after a framework."""
+    try:
+        extras = metadata.metadata(_DISTRIBUTION).get_all("Provides-Extra") or []
+    except metadata.PackageNotFoundError:  # run from a source tree that was never installed
+        extras = []
+    return {*extras} - {"all", "examples"}
+
+
+def extra_of(module: str) -> str:
+    """Return the extra that installs a top-level module, "" if none does."""
+    root = module.replace("_", "-")
+    root = {"agents": "openai-agents"}.get(root, root)  # a module of another name
+    try:
+        required = metadata.requires(_DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:  # run from a source tree that was never installed
+        return ""
+    for requirement in required:
+        name = re.match(r"[\w.-]+", requirement)
+        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", requirement)
+        if name and name[0].replace("_", "-") == root and extra and extra[1] in _extras():
+            return extra[1]
+    return ""
+
+
+def _sorted(entry_points: Iterable[metadata.EntryPoint]) -> list[metadata.EntryPoint]:
+    def order(entry_point: metadata.EntryPoint) -> tuple[bool, str]:
+        dist = entry_point.dist
+        return dist is None or dist.name != _DISTRIBUTION, entry_point.name
+
+    return sorted(entry_points, key=order)
+
+
+@functools.cache
+def installed_plugins() -> Plugins:
+    """Return the plugins of this environment, found once per process."""
+    plugins = Plugins()
+    plugins.discover()
+    return plugins

@@ -1,0 +1,23 @@
+"""Whether an agent is a good citizen: checks, their findings, and reports of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a_adapters import lazy_names
+
+if TYPE_CHECKING:
+    from a2a_adapters_check.formats import FORMATS, render
+    from a2a_adapters_check.report import Finding, Report, Severity
+    from a2a_adapters_check.run import check
+
+__all__ = ["FORMATS", "Finding", "Report", "Severity", "check", "render"]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        **dict.fromkeys(("FORMATS", "render"), "formats"),
+        **dict.fromkeys(("Finding", "Report", "Severity"), "report"),
+        "check": "run",
+    },
+)

@@ -1,0 +1,196 @@
+"""Whether the card is what A2A 1.0 asks for."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from a2a.types import AgentCard
+
+from a2a_adapters_check.interfaces import GRPC, REST, RPC, listed
+from a2a_adapters_check.model import Fault, check
+from a2a_adapters_check.report import Severity
+from a2a_adapters_check.schema import missing, wrong
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from a2a_adapters_check.subject import Subject
+
+_VERSION = re.compile(r"\d{1,4}\.\d{1,4}")
+_MEDIA_TYPE = re.compile(
+    r"(\*|[\w!#$&^.+-]{1,127})/(\*|[\w!#$&^.+-]{1,127})(\s*;\s*[\w!#$&^.+-]+=(\"[^\"]*\"|[^;\s\"]+))*",
+    re.ASCII,
+)
+_URI_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:\S+", re.IGNORECASE)
+
+
+@check(
+    "card.required",
+    Severity.ERROR,
+    "Every required field of the card is there",
+    clause="A2A 1.0.1, 4.4.1 and 5.7",
+    remedy="Fill the field; lists need at least one element, texts at least one character.",
+)
+async def required(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of fields that are missing or empty."""
+    if subject.is_current:
+        for where in missing(subject.card, AgentCard.DESCRIPTOR):
+            yield Fault(f"{_name(where)} is required, and missing or empty", where)
+
+
+@check(
+    "card.type",
+    Severity.ERROR,
+    "Every field of the card has its type",
+    clause="A2A 1.0.1, 4.4.1",
+    remedy="Give the field the type that the specification says.",
+)
+async def types(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of values of a wrong type."""
+    if subject.is_current:
+        for where, expected in wrong(subject.card, AgentCard.DESCRIPTOR):
+            yield Fault(f"{_name(where)} should be {expected}", where)
+
+
+@check(
+    "card.interface-version",
+    Severity.WARNING,
+    "Interfaces name the protocol's version as Major.Minor",
+    clause="A2A 1.0.1, 3.6",
+    remedy='Write "1.0" or "0.3", without a patch number.',
+)
+async def interface_versions(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of versions that clients may not understand."""
+    for each in subject.interfaces if subject.is_current else ():
+        if each.version and not _VERSION.fullmatch(each.version):
+            where = f"{each.where}/protocolVersion"
+            yield Fault(f"the protocol's version {each.version!r} is not Major.Minor", where)
+
+
+@check(
+    "card.interface-binding",
+    Severity.ERROR,
+    "Interfaces name a binding that there is",
+    clause="A2A 1.0.1, 4.4.6 and 5.8",
+    remedy="Write JSONRPC, HTTP+JSON or GRPC, or the URI of a binding of your own.",
+)
+async def interface_bindings(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of bindings that no client knows."""
+    for each in subject.interfaces:
+        known = each.binding in {RPC, REST, GRPC} or _URI_SCHEME.fullmatch(each.binding)
+        if each.binding and not known:
+            yield Fault(f"{each.binding!r} is no binding of A2A, and no URI", each.where)
+
+
+@check(
+    "card.interface-twice",
+    Severity.WARNING,
+    "No interface is named twice",
+    clause="A2A 1.0.1, 8.3.1",
+    remedy="Keep one of them.",
+)
+async def interfaces_once(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of interfaces that are the same."""
+    seen = set()
+    for each in subject.interfaces:
+        key = (each.url.rstrip("/"), each.binding, each.version, each.tenant)
+        if key in seen:
+            yield Fault(f"{each.name} is named twice", each.where)
+        seen.add(key)
+
+
+@check(
+    "card.skill-id",
+    Severity.ERROR,
+    "Every skill has an id of its own",
+    clause="A2A 1.0.1, 4.4.5",
+    remedy="Give each skill another id.",
+)
+async def skill_ids(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of ids that several skills have."""
+    ids = Counter(str(skill.get("id")) for skill, _ in skills(subject.card) if skill.get("id"))
+    for name, count in ids.items():
+        if count > 1:
+            yield Fault(f"{count} skills have the id {name!r}", "/skills")
+
+
+@check(
+    "card.media-types",
+    Severity.WARNING,
+    "Input and output modes are media types",
+    clause="A2A 1.0.1, 4.4.1 and 4.4.5",
+    remedy="Write media types as text/plain or application/json.",
+)
+async def modes(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of modes that are no media types."""
+    holders = [(subject.card, "", ("defaultInputModes", "defaultOutputModes"))]
+    holders += [(skill, at, ("inputModes", "outputModes")) for skill, at in skills(subject.card)]
+    for holder, at, names in holders:
+        for name in names:
+            for index, mode in enumerate(listed(holder.get(name))):
+                if isinstance(mode, str) and not _MEDIA_TYPE.fullmatch(mode):
+                    yield Fault(f"{mode!r} is no media type", f"{at}/{name}/{index}")
+
+
+@check(
+    "card.link",
+    Severity.WARNING,
+    "Links of the card lead to web pages",
+    clause="A2A 1.0.1, 4.4.1 and 4.4.2",
+    remedy="Write an absolute https address, or leave the field away.",
+)
+async def links(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of links that no page can be behind, scripts for instance."""
+    provider = subject.card.get("provider")
+    found = {
+        "/documentationUrl": subject.card.get("documentationUrl"),
+        "/iconUrl": subject.card.get("iconUrl"),
+        "/provider/url": provider.get("url") if isinstance(provider, dict) else None,
+    }
+    for where, url in found.items():
+        if isinstance(url, str) and url and not _is_link(url):
+            yield Fault(f"{url!r} is no address of a web page", where)
+
+
+@check(
+    "card.extension",
+    Severity.ERROR,
+    "Every extension is known by a URI of its own",
+    clause="A2A 1.0.1, 4.4.4 and 4.6.1",
+    remedy="Give each extension its URI, and name it once.",
+)
+async def extensions(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of extensions without a URI, or named twice."""
+    capabilities = subject.card.get("capabilities")
+    named = listed(capabilities.get("extensions")) if isinstance(capabilities, dict) else []
+    seen = set()
+    for index, extension in enumerate(named):
+        uri = extension.get("uri") if isinstance(extension, dict) else None
+        where = f"/capabilities/extensions/{index}"
+        if not isinstance(uri, str) or not _URI_SCHEME.fullmatch(uri):
+            yield Fault(f"the extension's uri {uri!r} is no URI", where)
+        elif uri in seen:
+            yield Fault(f"the extension {uri} is named twice", where)
+        seen.add(str(uri))
+
+
+def skills(card: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the skills of a card that are objects, with where they are."""
+    for index, skill in enumerate(listed(card.get("skills"))):
+        if isinstance(skill, dict):
+            yield skill, f"/skills/{index}"
+
+
+def _is_link(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname)
+    except ValueError:
+        return False
+
+
+def _name(where: str) -> str:
+    return where.rpartition("/")[2] or "the card"

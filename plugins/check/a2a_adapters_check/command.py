@@ -1,0 +1,62 @@
+"""`a2a-adapters check`: whether an agent is a good citizen, and what to mend."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Literal
+
+import typer
+from a2a_adapters_client.parameters import read_parameters
+
+from a2a_adapters.cli.exits import FAILED, UNAUTHENTICATED, fail
+from a2a_adapters.cli.options import Verbose
+from a2a_adapters.cli.terminal import echo
+from a2a_adapters.contract.errors import RemoteAuthError
+
+
+def check(
+    url: Annotated[str, typer.Argument(help="The agent's URL, or its card's.", show_default=False)],
+    send: Annotated[
+        bool, typer.Option("--send", help="Send messages, too; the agent works on them.")
+    ] = False,
+    output: Annotated[
+        Literal["text", "json", "sarif", "junit"],
+        typer.Option("--output", "-o", help="How the report is printed."),
+    ] = "text",
+    header: Annotated[
+        list[str] | None, typer.Option(help="A header to send, as in 'X-API-Key: secret'.")
+    ] = None,
+    fail_on: Annotated[
+        Literal["note", "warning", "error", "never"],
+        typer.Option(help="End with 1 if something is found that is so bad, or worse."),
+    ] = "error",
+    timeout: Annotated[
+        float, typer.Option(min=1, max=600, help="How many seconds all may take.")
+    ] = 30,
+    _verbose: Verbose = False,
+) -> None:
+    """Check whether an agent keeps to A2A and is safe, and say what to mend."""
+    # The client costs a second that --help need not wait.
+    from a2a_adapters_client.several import Host  # noqa: PLC0415
+
+    from a2a_adapters.calling import HeadersAuth, RemoteOptions  # noqa: PLC0415
+    from a2a_adapters.calling.card import agent_url  # noqa: PLC0415
+    from a2a_adapters.calling.trust import Trust  # noqa: PLC0415
+    from a2a_adapters_check import Severity, render  # noqa: PLC0415
+    from a2a_adapters_check import check as run  # noqa: PLC0415
+
+    headers = read_parameters(header or [])
+    auth = HeadersAuth(headers) if headers else None
+    host = Host(url, auth, RemoteOptions(timeout=timeout))
+    try:
+        address = asyncio.run(host.agent())
+        is_own = Trust(agent_url(host.address), ()).gets_credentials(address)
+        own = headers if is_own else {}
+        report = asyncio.run(run(str(address), send=send, headers=own, timeout=timeout))
+    except RemoteAuthError as error:
+        fail(f"{error}; --header sends some", UNAUTHENTICATED)
+    echo(render(report, output))
+    if not report.agent and (hint := asyncio.run(host.no_card("")).hint):
+        echo(f"hint: {hint}", err=True)
+    if fail_on != "never" and report.at_least(Severity(fail_on)):
+        raise typer.Exit(FAILED)

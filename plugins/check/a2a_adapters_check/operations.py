@@ -1,0 +1,143 @@
+"""A2A's operations over JSON-RPC and HTTP+JSON, and what they came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from a2a.utils.errors import A2A_ERROR_MAPPING, JSON_RPC_ERROR_CODE_MAP
+
+from a2a_adapters_check.interfaces import REST, RPC, listed
+from a2a_adapters_check.line import Answer, Stream, as_json
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Mapping
+
+    from a2a_adapters_check.interfaces import Interface, Operation
+    from a2a_adapters_check.line import Line
+
+ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
+
+_CODES = {
+    kind.reason: JSON_RPC_ERROR_CODE_MAP[error]
+    for error, kind in A2A_ERROR_MAPPING.items()
+    if error in JSON_RPC_ERROR_CODE_MAP
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an operation came to.
+
+    Attributes:
+        answer: What came back.
+        result: The result, None if there is none.
+        error: The error object, None if there is none.
+        code: The error's code as in JSON-RPC, in every binding; None if it cannot be told.
+    """
+
+    answer: Answer
+    result: Any = None
+    error: dict[str, Any] | None = None
+    code: int | None = None
+    details: list[Any] = field(default_factory=list)
+
+    @property
+    def speaks(self) -> bool:
+        """Whether the binding's protocol was spoken at all."""
+        return self.error is not None or self.result is not None
+
+    @property
+    def told(self) -> str:
+        """What came back, in a few words."""
+        if self.answer.failure:
+            return self.answer.failure
+        if self.error is None:
+            return f"HTTP {self.answer.status}" + (" with a result" if self.speaks else "")
+        code = self.error.get("code")
+        return f"HTTP {self.answer.status} with error {code}: {self.error.get('message')}"
+
+
+async def call(
+    line: Line,
+    interface: Interface,
+    operation: Operation,
+    params: Mapping[str, Any],
+    *,
+    version: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    anonymous: bool = False,
+    seconds: float | None = None,
+) -> Outcome:
+    """Make an operation and return what it came to."""
+    verb, url, body = interface.request(operation, params)
+    sent = {**interface.headers(version), **(headers or {})}
+    answer = await line.ask(
+        verb, url, headers=sent, json=body, anonymous=anonymous, seconds=seconds
+    )
+    return outcome(interface, answer)
+
+
+async def stream(
+    line: Line,
+    interface: Interface,
+    operation: Operation,
+    params: Mapping[str, Any],
+    seconds: float,
+    begun: asyncio.Event | None = None,
+) -> tuple[Stream, Outcome | None]:
+    """Make an operation that streams; return its events' results, and the error if it refused.
+
+    JSON-RPC may tell an error as the only event of a stream as well.
+    """
+    verb, url, body = interface.request(operation, params)
+    found = await line.stream(
+        verb, url, headers=interface.headers(), json=body, seconds=seconds, begun=begun
+    )
+    if found.answer.failure or found.answer.status != 200 or not found.events:
+        refused = outcome(interface, found.answer)
+        return found, refused if refused.error or not found.events else None
+    if interface.binding == REST:
+        return found, None
+    _, first = found.events[0]
+    if isinstance(first, dict) and "error" in first:
+        return found, _outcome(found.answer, first)
+    found.events = [
+        (at, event.get("result") if isinstance(event, dict) else None) for at, event in found.events
+    ]
+    return found, None
+
+
+def outcome(interface: Interface, answer: Answer) -> Outcome:
+    """Return what an answer says in the protocol of an interface."""
+    if interface.binding == RPC and answer.media_type == "text/event-stream":
+        lines = [line[5:] for line in answer.text.splitlines() if line.startswith("data:")]
+        return _outcome(answer, as_json(lines[0]) if lines else None)
+    if interface.binding == RPC:
+        return _outcome(answer, answer.json)
+    body = answer.json
+    if isinstance(body, dict) and isinstance(error := body.get("error"), dict):
+        return _with_code(answer, error, listed(error.get("details")))
+    is_good = 200 <= answer.status < 300
+    return Outcome(answer, result=body if is_good else None)
+
+
+def _outcome(answer: Answer, body: Any) -> Outcome:
+    if not isinstance(body, dict):
+        return Outcome(answer)
+    error = body.get("error")
+    if isinstance(error, dict):
+        code = error.get("code")
+        details = listed(error.get("data"))
+        return Outcome(
+            answer, error=error, code=code if isinstance(code, int) else None, details=details
+        )
+    return Outcome(answer, result=body.get("result"))
+
+
+def _with_code(answer: Answer, error: dict[str, Any], details: list[Any]) -> Outcome:
+    reasons = [each.get("reason") for each in details if isinstance(each, dict)]
+    known = (_CODES.get(each) for each in reasons if isinstance(each, str))
+    code = next((each for each in known if each is not None), None)
+    return Outcome(answer, error=error, code=code, details=details)

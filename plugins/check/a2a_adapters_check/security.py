@@ -1,0 +1,287 @@
+"""Whether the agent keeps out whom it should, and gives away nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from a2a_adapters.net.addresses import Reach
+from a2a_adapters_check.addresses import host_reach
+from a2a_adapters_check.interfaces import EXTENDED, GET, LIST, RPC
+from a2a_adapters_check.model import Fault, check
+from a2a_adapters_check.operations import call
+from a2a_adapters_check.report import Severity
+from a2a_adapters_check.subject import is_refused
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from a2a_adapters_check.interfaces import Interface
+    from a2a_adapters_check.operations import Outcome
+    from a2a_adapters_check.subject import Subject
+
+_STRANGER = "https://stranger.example"
+_TRACE = re.compile(
+    r"Traceback \(most recent call last\)|File \\?\"[^\"]{1,200}\\?\", line \d+"
+    r"|^[ \t]+at [\w.$<>]+ ?\([^)]{1,200}:\d{1,9}(:\d{1,9})?\)"
+    r"|\bat [\w.$]+\([\w]+\.(java|kt|scala):\d+\)"
+    r"|goroutine \d+ \[|panicked at |\.(py|js|ts|go|rs|java|cs):\d+(:\d+)?\b",
+    re.MULTILINE,
+)
+_PATH = re.compile(
+    r"(?<![\w/.:])/(home|root|usr|var|opt|app|srv|etc|tmp|Users|workspace|mnt)/[\w.-]+(/[\w.-]+)*"
+    r"|\b[A-Z]:\\\\?(Users|Windows|Program Files|inetpub)"
+)
+
+
+def asks_for_credentials(card: dict[str, Any]) -> bool:
+    """Tell whether a card lets nobody in without credentials (A2A 1.0, section 4.5)."""
+    for name in ("securityRequirements", "security"):
+        listed = card.get(name)
+        if isinstance(listed, list) and listed:
+            return all(isinstance(each, dict) and each.get("schemes", each) for each in listed)
+    return False
+
+
+@check(
+    "security.scheme",
+    Severity.ERROR,
+    "The credentials that are asked for are described",
+    clause="A2A 1.0.1, 4.5",
+    remedy="Describe every scheme that securityRequirements name in securitySchemes.",
+)
+async def schemes(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of schemes that are asked for, and not described or of no known kind."""
+    described = subject.card.get("securitySchemes")
+    described = described if isinstance(described, dict) else {}
+    for key, scheme in described.items():
+        if isinstance(scheme, dict) and not (scheme.keys() & _SCHEMES or scheme.get("type")):
+            yield Fault(f"the scheme {key!r} is of no known kind", f"/securitySchemes/{key}")
+        location = scheme.get("apiKeySecurityScheme") if isinstance(scheme, dict) else None
+        place = location.get("location") if isinstance(location, dict) else None
+        if isinstance(place, str) and place not in {"header", "query", "cookie"}:
+            yield Fault(f"an API key cannot be in the {place!r}", f"/securitySchemes/{key}")
+    for name, where in _required_schemes(subject.card):
+        if name not in described:
+            yield Fault(f"the scheme {name!r} is asked for and not described", where)
+
+
+_SCHEMES = {
+    "apiKeySecurityScheme",
+    "httpAuthSecurityScheme",
+    "oauth2SecurityScheme",
+    "openIdConnectSecurityScheme",
+    "mtlsSecurityScheme",
+}
+
+
+def _required_schemes(card: dict[str, Any]) -> list[tuple[str, str]]:
+    found = []
+    for field in ("securityRequirements", "security"):
+        listed = card.get(field)
+        for index, each in enumerate(listed if isinstance(listed, list) else []):
+            names = each.get("schemes", each) if isinstance(each, dict) else None
+            if isinstance(names, dict):
+                found += [(str(name), f"/{field}/{index}") for name in names]
+    return found
+
+
+@check(
+    "security.anonymous",
+    Severity.ERROR,
+    "Nobody gets in without the credentials that the card asks for",
+    clause="A2A 1.0.1, 7.4",
+    remedy="Check credentials on every interface and operation; the card alone keeps nobody out.",
+)
+async def anonymous(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of interfaces that answer anybody."""
+    if not asks_for_credentials(subject.card):
+        return
+    for each in await subject.reachable():
+        told = await _anonymously(subject, each)
+        if told.speaks and not is_refused(told):
+            yield Fault(f"{each.name} answers without credentials: {told.told}", each.where)
+
+
+@check(
+    "security.wrong-credentials",
+    Severity.ERROR,
+    "Nobody gets in with made-up credentials",
+    clause="A2A 1.0.1, 3.3.2",
+    remedy="Compare credentials with those that were given out, not only whether there are any.",
+)
+async def wrong_credentials(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of interfaces that take any token."""
+    if not asks_for_credentials(subject.card):
+        return
+    made_up = _made_up(subject.card)
+    for each in await subject.reachable() if made_up else ():
+        before = await _anonymously(subject, each)
+        told = await call(
+            subject.line,
+            each,
+            GET,
+            {"id": await subject.unknown_id()},
+            headers=made_up,
+            anonymous=True,
+        )
+        if is_refused(before) and told.speaks and not is_refused(told):
+            yield Fault(f"{each.name} takes credentials that were made up", each.where)
+
+
+def _made_up(card: dict[str, Any]) -> dict[str, str]:
+    """Return headers with credentials of the kinds that a card asks for, and of nobody."""
+    found = {}
+    described = card.get("securitySchemes")
+    for scheme in described.values() if isinstance(described, dict) else ():
+        if not isinstance(scheme, dict):
+            continue
+        key = scheme.get("apiKeySecurityScheme")
+        if isinstance(key, dict) and key.get("location") == "header":
+            name = str(key.get("name", ""))
+            if re.fullmatch(r"[\w-]{1,60}", name, re.ASCII):
+                found[name] = "made-up-by-a2a-adapters-check"
+        else:
+            found["Authorization"] = "Bearer made-up-by-a2a-adapters-check"
+    return found
+
+
+@check(
+    "security.challenge",
+    Severity.WARNING,
+    "Callers without credentials are told which ones are wanted",
+    clause="A2A 1.0.1, 7.4, and RFC 9110, 15.5.2",
+    remedy="Send WWW-Authenticate with every 401.",
+)
+async def challenge(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of refusals that say nothing."""
+    for each in await subject.reachable():
+        answer = (await _anonymously(subject, each)).answer
+        if answer.status == 401 and not answer.headers.get("www-authenticate"):
+            yield Fault(f"{each.name} answers 401 without WWW-Authenticate", each.where)
+
+
+@check(
+    "security.undeclared",
+    Severity.ERROR,
+    "The card says which credentials are needed",
+    clause="A2A 1.0.1, 7.3",
+    remedy="Declare securitySchemes and securityRequirements in the card.",
+)
+async def undeclared(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of interfaces that refuse callers whom the card lets in."""
+    if asks_for_credentials(subject.card) or subject.card.get("securitySchemes"):
+        return
+    for each in await subject.reachable():
+        told = await _anonymously(subject, each)
+        if is_refused(told):
+            yield Fault(f"{each.name} wants credentials that the card does not name", each.where)
+
+
+@check(
+    "security.extended-card",
+    Severity.ERROR,
+    "The extended card is not for everybody",
+    clause="A2A 1.0.1, 13.3",
+    remedy="Ask for credentials before GetExtendedAgentCard answers.",
+)
+async def extended_card(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of extended cards that anybody gets."""
+    if not subject.declares("extendedAgentCard"):
+        return
+    for each in await subject.reachable():
+        if not each.is_old:
+            told = await call(subject.line, each, EXTENDED, {}, anonymous=True)
+            if isinstance(told.result, dict) and told.result.get("name"):
+                yield Fault(f"{each.name} gives the extended card to anybody", each.where)
+
+
+@check(
+    "security.cors",
+    Severity.ERROR,
+    "No web page uses the agent in its reader's name",
+    clause="WHATWG Fetch, 3.3.6",
+    remedy="Allow the origins you know, or leave Access-Control-Allow-Credentials away.",
+)
+async def cors(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of answers that pages of any origin may read with the reader's cookies."""
+    asked = {"Origin": _STRANGER, "Access-Control-Request-Method": "POST"}
+    addresses = [(subject.card_url, "GET")] + [
+        (each.url, "OPTIONS") for each in await subject.reachable() if each.binding == RPC
+    ]
+    for url, method in addresses:
+        answer = await subject.line.ask(method, url, headers=asked, anonymous=True)
+        origin = answer.headers.get("access-control-allow-origin", "")
+        is_credentialed = answer.headers.get("access-control-allow-credentials", "") == "true"
+        if is_credentialed and origin in {_STRANGER, "*", "null"}:
+            yield Fault(f"pages of any origin may use {url} with their readers' cookies", url)
+
+
+@check(
+    "security.trace",
+    Severity.ERROR,
+    "Errors show nothing of the code",
+    clause="A2A 1.0.1, 3.3.2 and 13.4",
+    remedy="Log the exception, and tell the caller what they can do about it.",
+)
+async def trace(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of stack traces in errors."""
+    for told, each in await _errors(subject):
+        if _TRACE.search(told.answer.text):
+            yield Fault(f"an error of {each.name} shows where in the code it was", each.where)
+
+
+@check(
+    "security.path",
+    Severity.WARNING,
+    "Errors name no files of the server",
+    clause="A2A 1.0.1, 3.3.2 and 13.4",
+    remedy="Log the exception, and tell the caller what they can do about it.",
+)
+async def path(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of paths in errors."""
+    for told, each in await _errors(subject):
+        if not _TRACE.search(told.answer.text) and (found := _PATH.search(told.answer.text)):
+            yield Fault(f"an error of {each.name} names {found[0]}", each.where)
+
+
+@check(
+    "security.hsts",
+    Severity.NOTE,
+    "Browsers are told to come by https only",
+    clause="A2A 1.0.1, 13.4",
+    remedy="Send Strict-Transport-Security; a proxy that does TLS can add it.",
+)
+async def hsts(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of public https servers without the header."""
+    is_public = host_reach(subject.url.host) is Reach.PUBLIC
+    header = subject.card_answer.headers.get("strict-transport-security")
+    if subject.url.scheme == "https" and is_public and not header:
+        yield Fault("the card comes without Strict-Transport-Security", subject.card_url)
+
+
+async def _anonymously(subject: Subject, interface: Interface) -> Outcome:
+    """Ask an interface for a task that is nobody's, without credentials."""
+
+    async def ask() -> Outcome:
+        params = {"id": await subject.unknown_id()}
+        return await call(subject.line, interface, GET, params, anonymous=True)
+
+    return await subject.once(("anonymous", interface), ask)
+
+
+async def _errors(subject: Subject) -> list[tuple[Outcome, Interface]]:
+    """Return what interfaces answer to requests that no server should fall over."""
+
+    async def ask() -> list[tuple[Outcome, Interface]]:
+        found = []
+        for each in await subject.reachable():
+            found.append((await subject.unknown_task(each), each))
+            odd = [(GET, {"id": "../../etc/passwd\x00'\""}), (LIST, {"pageSize": "x" * 50})]
+            for operation, params in odd if not each.is_old else odd[:1]:
+                found.append((await call(subject.line, each, operation, params), each))
+            broken = await subject.broken(each)
+            found.append((broken, each))
+        return found
+
+    return await subject.once("errors", ask)

@@ -1,0 +1,59 @@
+"""How long callers wait for the agent, beside what its model takes."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING
+
+from a2a_adapters_check.interfaces import GET
+from a2a_adapters_check.model import Fault, check
+from a2a_adapters_check.operations import call
+from a2a_adapters_check.report import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from a2a_adapters_check.subject import Subject
+
+_SLOW = 1.0
+_SLOW_CARD = 3.0
+_TRIES = 5
+
+
+async def measure(subject: Subject) -> None:
+    """Measure a small request, before other checks keep the agent busy."""
+    current = await subject.answering()
+    if current:
+        params = {"id": await subject.unknown_id()}
+        told = [(await call(subject.line, current[0], GET, params)).answer]
+        while len(told) < _TRIES and sum(each.seconds for each in told) < _SLOW:
+            told.append((await call(subject.line, current[0], GET, params)).answer)
+        subject.figures["latency"] = 1000 * median(each.seconds for each in told)
+
+
+@check(
+    "speed.latency",
+    Severity.WARNING,
+    "A request that needs no model is answered within a second",
+    clause="A2A 1.0.1, 3.3.3",
+    remedy="Look for what blocks the server: synchronous calls in its event loop, cold starts.",
+)
+async def latency(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of agents that are slow at nothing."""
+    spent = subject.figures.get("latency", 0)
+    if spent > 1000 * _SLOW:
+        yield Fault(f"an unknown task is answered after {spent:,.0f} ms")
+
+
+@check(
+    "speed.card",
+    Severity.WARNING,
+    "The card is there within three seconds",
+    clause="A2A 1.0.1, 8.6",
+    remedy="Make the card once, when the server starts.",
+)
+async def card(subject: Subject) -> AsyncIterator[Fault]:
+    """Tell of cards that are slow."""
+    spent = subject.card_answer.seconds
+    if spent > _SLOW_CARD:
+        yield Fault(f"the card took {1000 * spent:,.0f} ms", subject.card_url)

@@ -1,0 +1,108 @@
+"""Shows an agent's answer in the terminal."""
+
+from __future__ import annotations
+
+import json
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from pydantic_core import to_json
+
+from a2a_adapters.calling import AgentReply
+from a2a_adapters.cli.terminal import echo, escaped, note, one_line, visible
+from a2a_adapters.contract.events import Progress, ProgressEvent, TextDelta, ToolCall, ToolResult
+from a2a_adapters_client.saving import save
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+    from a2a_adapters.calling import RemoteEvent
+
+
+class AnswerPrinter:
+    """Prints the answer to standard output, what happens meanwhile to standard error.
+
+    Args:
+        stream: Whether text is printed as it comes.
+        as_json: Whether the whole answer is printed as JSON instead.
+        folder: Where files are saved; None does not save them.
+    """
+
+    def __init__(self, *, stream: bool, as_json: bool, folder: Path | None) -> None:
+        self._stream = stream and not as_json
+        self._as_json = as_json
+        self._folder = folder
+        self._is_within_line = False
+
+    async def show(self, events: AsyncGenerator[RemoteEvent]) -> AgentReply:
+        """Print events as they come; return the whole answer."""
+        reply = AgentReply(text="")
+        async with aclosing(events):
+            async for event in events:
+                match event:
+                    case AgentReply():
+                        reply = event
+                    case TextDelta():
+                        if self._stream:
+                            self._write(visible(event.text))
+                    case _:
+                        echo(one_line(f"· {_line(event)}"), err=True, dim=True)
+        if self._as_json:
+            print_json(reply)
+        else:
+            self._show_rest(reply)
+        if self._folder is not None:
+            for path in save(reply.files, self._folder):
+                note(f"saved {path}")
+        return reply
+
+    def _write(self, text: str) -> None:
+        self._is_within_line = True
+        echo(text, nl=False)
+
+    def end_line(self) -> None:
+        """End the line of an answer that broke off."""
+        if self._is_within_line:
+            self._is_within_line = False
+            echo()
+
+    def _show_rest(self, reply: AgentReply) -> None:
+        self.end_line()
+        if reply.text and not self._stream:
+            echo(reply.text)
+        for value in reply.data:
+            echo(escaped(json.dumps(value, indent=2, ensure_ascii=False)))
+        for file in reply.files:
+            about = file.url or f"{file.filename or 'no name'}, {len(file.content or b'')} bytes"
+            echo(one_line(f"[file: {about}]"))
+
+
+def _line(event: ProgressEvent) -> str:
+    match event:
+        case ToolCall(name=name, arguments=arguments):
+            return f"{name} {json.dumps(arguments, ensure_ascii=False)}"
+        case ToolResult(name=name, result=result):
+            return f"{name} -> {json.dumps(result, ensure_ascii=False)}"
+        case Progress(text=text, data=data):
+            return text or json.dumps(data, ensure_ascii=False)
+
+
+def print_json(reply: AgentReply) -> None:
+    """Print a whole answer as JSON."""
+    echo(escaped(to_json(_as_dict(reply), indent=2).decode()))
+
+
+def _as_dict(reply: AgentReply) -> dict[str, object]:
+    return {
+        "state": reply.state,
+        "text": reply.text,
+        "data": reply.data,
+        "files": [
+            {"filename": file.filename, "media_type": file.media_type, "url": file.url}
+            for file in reply.files
+        ],
+        "task_id": reply.task_id,
+        "context_id": reply.context_id,
+        "metadata": reply.metadata,
+    }

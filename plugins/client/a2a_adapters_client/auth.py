@@ -1,0 +1,218 @@
+"""`a2a-adapters auth`: tokens of OAuth 2.0 and OpenID Connect (a2a-cli 0.2, section 12.2)."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from a2a_adapters.cli.terminal import note
+from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters_client.command import ClientCommand, client_command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from a2a_adapters_client.access import Access
+    from a2a_adapters_client.oauth.grants import DeviceCode
+    from a2a_adapters_client.oauth.store import Login
+    from a2a_adapters_client.oauth.ways import Flow, Way
+
+# ruff: noqa: PLC0415 - as in `task`
+
+auth = typer.Typer(help="Log in to agents.", no_args_is_help=True)
+
+Words = Annotated[list[str] | None, typer.Argument(metavar="AGENT", show_default=False)]
+
+
+@auth.command(cls=ClientCommand)
+@client_command
+def login(
+    access: Access,
+    words: Words = None,
+    client_id: Annotated[
+        str, typer.Option(help="What the server knows us as.", envvar="A2ACLI_CLIENT_ID")
+    ] = "",
+    client_secret: Annotated[
+        str,
+        typer.Option(
+            help="Our secret, if we have one. On the command line others of this machine can "
+            "read it: set the variable.",
+            envvar="A2ACLI_CLIENT_SECRET",
+            show_default=False,
+        ),
+    ] = "",
+    scope: Annotated[
+        list[str] | None, typer.Option(help="What to ask for, in place of what the card says.")
+    ] = None,
+    flow: Annotated[
+        Literal["client-credentials", "device-code"] | None,
+        typer.Option(help="How; by default with the secret if there is one, or by a browser."),
+    ] = None,
+    trust: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A server with a private address to log in at, HOST or HOST:PORT; those at "
+            "public addresses and at the agent's own host are asked in any case."
+        ),
+    ] = None,
+) -> None:
+    """Get a token for an agent, as its card says, and keep it for the commands that follow."""
+    access.take(words or [], most=0)
+    if not client_id:
+        raise ConfigurationError("name the client: --client-id, or A2ACLI_CLIENT_ID")
+    client = (client_id, client_secret)
+    asyncio.run(_login(access, client, scope or [], flow, trust or []))
+
+
+async def _login(
+    access: Access,
+    client: tuple[str, str],
+    scopes: Sequence[str],
+    flow: Flow | None,
+    trusted: Sequence[str],
+) -> None:
+    from dataclasses import replace
+
+    import httpx
+
+    from a2a_adapters.calling.card import agent_url, parse_card
+    from a2a_adapters.calling.http import make_client
+    from a2a_adapters.calling.schemes import wanted_credentials
+    from a2a_adapters.contract.errors import RemoteTimeoutError
+    from a2a_adapters_client.connect import remote_options
+    from a2a_adapters_client.credentials import Credentials
+    from a2a_adapters_client.oauth.grants import DeviceLogin, by_secret
+    from a2a_adapters_client.oauth.store import Login, Store, origin_of
+    from a2a_adapters_client.oauth.ways import ways
+    from a2a_adapters_client.reference import find_card
+
+    options = replace(remote_options(access), trusted_hosts=trusted)
+    found = await find_card(access.agent_card, Credentials(access, options), options)
+    card = parse_card(found.content, access.agent_card)
+    url = found.url or agent_url(card.supported_interfaces[0].url)
+    try:
+        async with asyncio.timeout(access.timeout), make_client(url, options, None) as http:
+            offered = [way async for way in ways(card, http)]
+            way = _chosen(offered, flow, has_secret=bool(client[1]))
+            if way is None:
+                wanted = wanted_credentials(card) or "no credentials"
+                raise ConfigurationError(
+                    f"the card offers no {flow or 'OAuth'} to log in by; it wants {wanted}"
+                )
+            note(f"logging in at {httpx.URL(way.token_url).host}, which the card names")
+            scope = " ".join(scopes or way.scopes)
+            if way.flow == "client-credentials":
+                token = await by_secret(http, way.token_url, client, scope)
+            else:
+                token = await DeviceLogin(http, way, client, _tell).token(scope)
+    except TimeoutError as error:
+        raise RemoteTimeoutError("nobody has logged in before the time was over") from error
+    made = Login(
+        flow=way.flow,
+        client_id=client[0],
+        client_secret=client[1],
+        token_url=way.token_url,
+        refresh_url=way.refresh_url,
+        scope=scope,
+        access_token=token.access_token,
+    ).renewed(token)
+    origin, store = origin_of(url), Store()
+    async with store.locked():
+        store.write(origin, made)
+    note(f"logged in at {origin}")
+    _show(access, {origin: made})
+
+
+def _chosen(offered: Sequence[Way], flow: Flow | None, *, has_secret: bool) -> Way | None:
+    """Return the way to go: the one asked for, or what fits best."""
+    if flow is not None:
+        return next((way for way in offered if way.flow == flow), None)
+    best = "client-credentials" if has_secret else "device-code"
+    return min(offered, key=lambda way: way.flow != best, default=None)
+
+
+def _tell(code: DeviceCode) -> None:
+    note(f"open {code.verification_uri} and enter {code.user_code}")
+    if code.verification_uri_complete:
+        note(f"or open {code.verification_uri_complete}")
+
+
+@auth.command(cls=ClientCommand)
+@client_command
+def logout(access: Access, words: Words = None) -> None:
+    """Forget the token for an agent; its server is not told."""
+    access.take(words or [], most=0)
+    from a2a_adapters_client.oauth.store import origin_named
+
+    origin = origin_named(access.agent_card)
+    if not asyncio.run(_forget(origin)):
+        raise ConfigurationError(f"nobody is logged in at {origin}; auth status says where")
+    note(f"logged out at {origin}")
+
+
+async def _forget(origin: str) -> bool:
+    from a2a_adapters_client.oauth.store import Store
+
+    store = Store()
+    async with store.locked():
+        if origin not in store.read():
+            return False
+        store.write(origin, None)
+    return True
+
+
+@auth.command(cls=ClientCommand)
+@client_command
+def status(access: Access, words: Words = None) -> None:
+    """Print where one is logged in, and until when; no token is shown."""
+    from a2a_adapters_client.oauth.store import Store, origin_named
+
+    if words:
+        access.take(words, most=0)
+    logins = Store().read()
+    if access.agent_card:
+        origin = origin_named(access.agent_card)
+        logins = {key: value for key, value in logins.items() if key == origin}
+    _show(access, logins)
+
+
+def _show(access: Access, logins: Mapping[str, Login]) -> None:
+    from a2a_adapters_client.output import Output
+
+    content = [
+        {
+            "origin": origin,
+            "flow": login.flow,
+            "clientId": login.client_id,
+            "scope": login.scope,
+            "expires": _time(login),
+            "isRenewable": login.is_renewable,
+        }
+        for origin, login in logins.items()
+    ]
+    lines = [line for origin, login in logins.items() for line in _lines(origin, login)]
+    Output(access).document(content, lines)
+    if not content:
+        note("no logins")
+
+
+def _lines(origin: str, login: Login) -> Iterator[str]:
+    from a2a_adapters_client.shown import field
+
+    yield field("Origin", origin)
+    yield field("Flow", login.flow)
+    yield field("Client-Id", login.client_id)
+    yield field("Scope", login.scope)
+    yield field("Expires", _time(login) or "unknown")
+    yield field("Renewable", "yes" if login.is_renewable else "no")
+    yield ""
+
+
+def _time(login: Login) -> str | None:
+    """Return when a token ends, in UTC."""
+    if login.expires_at is None:
+        return None
+    return datetime.fromtimestamp(login.expires_at, UTC).isoformat(timespec="seconds")

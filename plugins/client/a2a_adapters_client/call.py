@@ -1,0 +1,68 @@
+"""`a2a-adapters call`, what `send` was called before: an answer as plain text."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from a2a_adapters.cli.options import Verbose
+from a2a_adapters.cli.terminal import echo
+from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters_client.addresses import as_url
+from a2a_adapters_client.parameters import read_parameters
+from a2a_adapters_client.parts import read_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a_adapters.contract.parts import Part
+
+
+def call(
+    url: Annotated[str, typer.Argument(help="The agent's URL, or its card's.")],
+    text: Annotated[
+        str, typer.Argument(help="What to say; by default, and by -, what is piped in.")
+    ] = "",
+    stream: Annotated[bool, typer.Option(help="Print the answer as it comes.")] = True,
+    context: Annotated[str, typer.Option(help="The conversation to go on with.")] = "",
+    task: Annotated[str, typer.Option(help="The task whose question this answers.")] = "",
+    file: Annotated[list[Path] | None, typer.Option(help="A file to send along.")] = None,
+    data: Annotated[list[str] | None, typer.Option(help="JSON to send along.")] = None,
+    header: Annotated[
+        list[str] | None, typer.Option(help="A header to send, as in 'X-API-Key: secret'.")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="The folder to save files of the answer in.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the whole answer as JSON.")
+    ] = False,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="How many seconds the answer may take.")
+    ] = 900,
+    _verbose: Verbose = False,
+) -> None:
+    """Send a message to an agent and print its answer. It is `send` now."""
+    echo("`call` is now `send`, and goes with the next release", err=True)
+    if save is not None and save.exists() and not save.is_dir():
+        raise ConfigurationError(f"{save} is no folder")
+    # The client costs a second that --help need not wait.
+    from a2a_adapters_client.answer import AnswerPrinter  # noqa: PLC0415
+    from a2a_adapters_client.conversation import converse, find_agent  # noqa: PLC0415
+
+    agent, _ = asyncio.run(find_agent(as_url(url), read_parameters(header or []), timeout))
+    converse(
+        agent,
+        _parts(text, file or [], data or []),
+        AnswerPrinter(stream=stream, as_json=as_json, folder=save),
+        context_id=context,
+        task_id=task,
+    )
+
+
+def _parts(text: str, files: Sequence[Path], data: Sequence[str]) -> list[Part]:
+    flags = [("file", str(file)) for file in files] + [("data", value) for value in data]
+    return read_parts([text] if text else [], flags)

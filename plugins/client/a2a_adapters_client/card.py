@@ -1,0 +1,132 @@
+"""`a2a-adapters card get`: what an agent says of itself (a2a-cli 0.2, section 10.1)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from a2a_adapters.cli.targets import load_target
+from a2a_adapters.cli.terminal import echo
+from a2a_adapters_client.command import ClientCommand, client_command
+
+if TYPE_CHECKING:
+    from a2a.types import AgentCard
+
+    from a2a_adapters_client.access import Access
+
+# ruff: noqa: PLC0415 - as in `task`
+
+
+_UNSUPPORTED = -32004
+
+
+class CardGroup(TyperGroup):
+    """`card URL`, as it was called before, is still `card get URL`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line."""
+        if args and args[0] not in self.commands and args[0] not in {"-h", "--help"}:
+            echo("`card AGENT` is now `card get AGENT`, and --json is -o json", err=True)
+            args = ["get"] + ["--output=json" if arg == "--json" else arg for arg in args]
+        return super().parse_args(ctx, args)
+
+
+card = typer.Typer(help="What agents say of themselves.", cls=CardGroup, no_args_is_help=True)
+
+
+@card.callback()
+def _options() -> None: ...
+
+
+@card.command(cls=ClientCommand)
+@client_command
+def get(
+    access: Access,
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="AGENT|MODULE:ATTRIBUTE", show_default=False)
+    ] = None,
+    validate: Annotated[
+        bool, typer.Option("--validate", help="Hold it against the schema of A2A.")
+    ] = False,
+    extended: Annotated[
+        bool, typer.Option("--extended", help="Print the card for callers that are known.")
+    ] = False,
+) -> None:
+    """Print the card of a running agent, or the one that a target would get."""
+    access.take(words or [], most=0)
+    asyncio.run(_get(access, validate=validate, extended=extended))
+
+
+async def _get(access: Access, *, validate: bool, extended: bool) -> None:
+    from a2a_adapters.calling.card import parse_card
+    from a2a_adapters_client.connect import remote_options
+    from a2a_adapters_client.credentials import Credentials
+    from a2a_adapters_client.output import Output
+    from a2a_adapters_client.profile import profile
+    from a2a_adapters_client.reference import find_card
+    from a2a_adapters_client.signatures import verdict
+
+    if _is_target(access.agent_card):
+        content: Any = await _made(access.agent_card)
+        found, url = parse_card(json.dumps(content).encode(), access.agent_card), None
+    elif extended:
+        found, content, url = *await _extended(access), None
+    else:
+        options = remote_options(access)
+        place = await find_card(access.agent_card, Credentials(access, options), options)
+        found, url = parse_card(place.content, access.agent_card), place.url
+        content = json.loads(place.content)
+    if validate:
+        _validate(found)
+    signed = await verdict(content, url, remote_options(access))
+    Output(access).document(content, profile(found, signed, verbose=access.verbose))
+
+
+def _validate(card: AgentCard) -> None:
+    """Refuse a card that lacks what one has to have (A2A 1.0, section 4.4.1)."""
+    from a2a_adapters_check.schema import missing
+
+    from a2a_adapters.calling.card import InvalidCardError
+    from a2a_adapters.protocol.wire import to_dict
+
+    if lacking := list(missing(to_dict(card), card.DESCRIPTOR)):
+        raise InvalidCardError(f"the card lacks what A2A 1.0 wants: {', '.join(lacking)}")
+
+
+async def _extended(access: Access) -> tuple[AgentCard, Any]:
+    from a2a.types import GetExtendedAgentCardRequest
+
+    from a2a_adapters.contract.errors import RemoteRefusedError
+    from a2a_adapters.protocol.wire import to_dict
+    from a2a_adapters_client.connect import connected
+
+    async with connected(access) as agent:
+        if not agent.card.capabilities.extended_agent_card:
+            raise RemoteRefusedError("the agent has no extended card", code=_UNSUPPORTED)
+        request = GetExtendedAgentCardRequest()
+        found = await agent.call(
+            lambda: agent.client.get_extended_agent_card(request, context=agent.context)
+        )
+    return found, to_dict(found)
+
+
+def _is_target(reference: str) -> bool:
+    """Tell whether a reference is `module:attribute`; `host:8000` is none."""
+    source, _, attribute = reference.rpartition(":")
+    return "://" not in reference and bool(source) and attribute.replace(".", "").isidentifier()
+
+
+async def _made(path: str) -> dict[str, object]:
+    from a2a.server.request_handlers.response_helpers import agent_card_to_dict
+
+    from a2a_adapters.protocol.card import build_card
+    from a2a_adapters.serving.agents import as_executor
+    from a2a_adapters.serving.opening import opened
+
+    async with opened(load_target(path)) as target:
+        description = as_executor(target).adapter.describe()
+    return agent_card_to_dict(build_card(description, "http://127.0.0.1:8000"))

@@ -1,0 +1,106 @@
+"""Makes commands of functions: the common options, and errors as programs and people read them."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import traceback
+from dataclasses import fields
+from functools import wraps
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import typer
+from typer.core import TyperCommand
+
+from a2a_adapters.cli.exits import USAGE, Problem
+from a2a_adapters.cli.terminal import echo
+from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
+from a2a_adapters_client.access import Access
+from a2a_adapters_client.variables import check_trust
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+UsageError: Any = typer.BadParameter.__mro__[1]
+"""What all errors of a command line are; typer names only this kind of it."""
+
+
+class ClientCommand(TyperCommand):
+    """A command whose wrong usage is told as JSON where JSON is asked for."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line."""
+        is_json = _wants_json(args)
+        try:
+            rest = super().parse_args(ctx, args)
+            check_trust(ctx)
+        except (UsageError, ConfigurationError) as error:
+            if not is_json:
+                raise
+            hint, message = None, str(error)
+            if not isinstance(error, ConfigurationError):
+                hint, message = f"{ctx.command_path} --help", error.format_message()
+            _tell(Problem("A2ACLI_ERR_USAGE", message, USAGE, hint), is_json=True)
+            raise typer.Exit(USAGE) from error
+        return rest
+
+
+def _wants_json(args: Sequence[str]) -> bool:
+    return any(
+        arg in {"-ojson", "--output=json"} or (arg in {"-o", "--output"} and value == "json")
+        for arg, value in pairwise([*args, ""])
+    )
+
+
+def client_command(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a function that takes the fields of `Access` as options, in place of `access`."""
+    own_hints = get_type_hints(function, localns={"Access": Access}, include_extras=True)
+    own = [
+        parameter.replace(annotation=own_hints[name])
+        for name, parameter in inspect.signature(function).parameters.items()
+        if name != "access"
+    ]
+    hints = get_type_hints(Access, include_extras=True)
+    names = [field.name for field in fields(Access)]
+    shared = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            default=field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(Access)
+    ]
+
+    @wraps(function)
+    def run(**given: Any) -> None:
+        access = Access(**{name: given.pop(name) for name in names})
+        try:
+            function(access, **given)
+        except A2AAdaptersError as error:
+            _end(error, access)
+
+    run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in [*own, *shared]}
+    return run
+
+
+def _end(error: A2AAdaptersError, access: Access) -> None:
+    from a2a_adapters_client.problems import problem_of  # noqa: PLC0415 - comes with a2a-sdk
+
+    if access.debug:
+        echo("".join(traceback.format_exception(error)), err=True, nl=False)
+    problem = problem_of(error, access)
+    _tell(problem, is_json=access.is_json)
+    raise typer.Exit(problem.exit_code) from error
+
+
+def _tell(problem: Problem, *, is_json: bool) -> None:
+    if is_json:
+        echo(problem.to_json())
+        return
+    sys.stdout.flush()
+    echo(f"a2a-adapters: {problem.message}", err=True)
+    if problem.hint:
+        echo(f"hint: {problem.hint}", err=True)

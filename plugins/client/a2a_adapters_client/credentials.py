@@ -1,0 +1,117 @@
+"""Credentials as an agent's card wants them, and what is shown of its requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import httpx
+
+from a2a_adapters.cli.terminal import echo
+from a2a_adapters_client.oauth.stored import stored_token
+from a2a_adapters_client.parameters import read_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from a2a.types import AgentCard, APIKeySecurityScheme
+
+    from a2a_adapters.calling.options import RemoteOptions
+    from a2a_adapters_client.access import Access
+
+_KEY_HEADER = "X-API-Key"
+_SHOWN = 20_000
+
+
+class Credentials(httpx.Auth):
+    """What goes along with every request to the agent's own host.
+
+    The endpoint of a card gets no token and no key unless it asks for one by a challenge
+    (a2a-cli 0.2, `A2ACLI_AUTH_008`).
+
+    What `auth login` got goes along where nothing else is given.
+
+    Args:
+        access: The options.
+        options: How a login is renewed.
+    """
+
+    def __init__(self, access: Access, options: RemoteOptions) -> None:
+        self._bearer = access.bearer
+        self._api_key = access.api_key
+        self._parameters = read_parameters(access.svc_param or [])
+        self._options = options
+        self.is_given = bool(self._bearer or self._api_key or self._parameters)
+        """Whether the command line has any, in place of those of a login."""
+        self._stored = None if self.is_given else stored_token(None, options)
+        self._shows = access.debug
+        self.card: AgentCard | None = None
+        """The agent's card, once that is known."""
+
+    def is_needed(self, url: httpx.URL | None) -> bool:
+        """Tell whether there is anything to send to an agent, or to show; None is any agent."""
+        has_login = self._stored is not None and stored_token(url, self._options) is not None
+        return self.is_given or self._shows or has_login
+
+    async def async_auth_flow(
+        self, request: httpx.Request
+    ) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        """Add them."""
+        self._show(f"> {request.method} {request.url}", request.content)
+        request.headers.update(self._parameters)
+        if self.card is not None:
+            await self._add(request, _key_scheme(self.card))
+        response = yield request
+        if response.status_code == httpx.codes.UNAUTHORIZED and await self._add_now(
+            request, response
+        ):
+            response = yield request
+        is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
+        if self._shows:
+            body = b"(a stream)" if is_stream else await response.aread()
+            self._show(f"< HTTP {response.status_code}", body)
+
+    async def _add_now(self, request: httpx.Request, refusal: httpx.Response) -> bool:
+        """Add to a request what it was refused without; tell whether there is anything."""
+        if self._stored is not None:
+            return await self._stored.add_other(request)
+        if self.card is not None or not refusal.headers.get("www-authenticate"):
+            return False
+        await self._add(request, None)
+        return True
+
+    async def _add(self, request: httpx.Request, scheme: APIKeySecurityScheme | None) -> None:
+        if self._stored is not None:
+            await self._stored.add(request)
+        if self._bearer:
+            request.headers["Authorization"] = f"Bearer {self._bearer}"
+        if not self._api_key:
+            return
+        name, location = (scheme.name, scheme.location) if scheme else (_KEY_HEADER, "header")
+        match location:
+            case "query":
+                request.url = request.url.copy_add_param(name, self._api_key)
+            case "cookie":
+                request.headers["Cookie"] = f"{name}={self._api_key}"
+            case _:
+                request.headers[name] = self._api_key
+
+    def _show(self, line: str, body: bytes) -> None:
+        if self._shows:
+            text = body[:_SHOWN].decode(errors="replace")
+            echo(self.redacted(f"{line}\n{text}" if text else line), err=True)
+
+    def redacted(self, text: str) -> str:
+        """Return text without anything secret."""
+        stored = self._stored.secrets if self._stored else ()
+        for secret in (self._bearer, self._api_key, *self._parameters.values(), *stored):
+            if secret:
+                text = text.replace(secret, "***")
+        return text
+
+
+def _key_scheme(card: AgentCard) -> APIKeySecurityScheme | None:
+    """Return where a card wants an API key."""
+    for scheme in card.security_schemes.values():
+        if scheme.HasField("api_key_security_scheme"):
+            return scheme.api_key_security_scheme
+    return None

@@ -1,0 +1,69 @@
+"""`a2a-adapters discover`: which agents a host has."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from a2a_adapters.cli.exits import NoCardError
+from a2a_adapters.cli.tables import print_table
+from a2a_adapters.cli.terminal import echo, escaped
+from a2a_adapters.contract.errors import ConfigurationError, RemoteAnswerError
+from a2a_adapters_client.addresses import as_web_url
+from a2a_adapters_client.command import client_command
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a_adapters.calling.agent import ListedAgent
+    from a2a_adapters_client.access import Access
+
+# ruff: noqa: PLC0415 - as in `task`
+
+
+@client_command
+def discover(
+    access: Access,
+    host: Annotated[str, typer.Argument(metavar="HOST", show_default=False)] = "",
+) -> None:
+    """List the agents of a host: those of its AI Catalog, or the only one."""
+    typed = host or access.agent_card
+    if not typed:
+        raise ConfigurationError("name a host")
+    found = asyncio.run(_discover(as_web_url(typed), access))
+    if access.is_json:
+        listed = [
+            {"name": each.name, "address": each.address, "description": each.description}
+            for each in found
+        ]
+        echo(escaped(json.dumps(listed, indent=2, ensure_ascii=False)))
+    else:
+        _print(found)
+
+
+def _print(found: Sequence[ListedAgent]) -> None:
+    from a2a_adapters.protocol.shown import quote
+
+    rows = [(quote(each.name), quote(each.address), each.description) for each in found]
+    print_table(("agent", "address", "description"), rows)
+
+
+async def _discover(url: str, access: Access) -> Sequence[ListedAgent]:
+    from a2a_adapters.calling import RemoteAgent
+    from a2a_adapters.calling.card import agent_url
+    from a2a_adapters_client.connect import remote_options
+    from a2a_adapters_client.credentials import Credentials
+
+    options = remote_options(access)
+    credentials = Credentials(access, options)
+    auth = credentials if credentials.is_needed(agent_url(url)) else None
+    try:
+        found = await RemoteAgent.discover(url, auth=auth, options=options)
+    except RemoteAnswerError as error:
+        raise NoCardError(str(error)) from error
+    if not found:
+        raise RemoteAnswerError(f"{url} lists no agents")
+    return found

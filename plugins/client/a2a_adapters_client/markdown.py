@@ -1,0 +1,76 @@
+"""Shows an answer in Markdown while it comes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
+from rich.markdown import Markdown
+from rich.segment import Segment
+
+from a2a_adapters_client.answer import AnswerPrinter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
+
+
+class MarkdownPrinter(AnswerPrinter):
+    """Formats each paragraph as it grows, and leaves it alone when the next begins.
+
+    Args:
+        folder: Where files are saved; None does not save them.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        super().__init__(stream=True, as_json=False, folder=folder)
+        self._console = Console()
+        self._live: Live | None = None
+        self._growing = ""
+
+    def _write(self, text: str) -> None:
+        if self._live is None:
+            self._live = Live(console=self._console, transient=True)
+            self._live.start()
+        complete, self._growing = _split(self._growing + text)
+        if complete.strip():
+            self._live.console.print(_formatted(complete))
+        self._live.update(_End(_formatted(self._growing)))
+
+    def end_line(self) -> None:
+        """Print what is left, as it stays."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+            if self._growing.strip():
+                self._console.print(_formatted(self._growing))
+            self._growing = ""
+
+
+class _End:
+    """As much of something's end as fits: what has scrolled away cannot be written anew."""
+
+    def __init__(self, inner: Markdown) -> None:
+        self._inner = inner
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the last lines (rich's protocol)."""
+        lines = console.render_lines(self._inner, options, pad=False)
+        for line in lines[-max(1, console.height - 2) :]:
+            yield from line
+            yield Segment.line()
+
+
+def _formatted(text: str) -> Markdown:
+    return Markdown(text, hyperlinks=False)  # so that one sees where a link leads
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Split at the last empty line that is within no block of code."""
+    end = text.rfind("\n\n")
+    while end >= 0 and len(_FENCE.findall(text, 0, end)) % 2:
+        end = text.rfind("\n\n", 0, end)
+    return (text[: end + 2], text[end + 2 :]) if end >= 0 else ("", text)

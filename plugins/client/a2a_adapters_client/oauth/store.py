@@ -1,0 +1,156 @@
+"""Where logins are kept: a file that only its user can read."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+import time
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import typer
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from a2a_adapters.calling.card import agent_url
+from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters_client.addresses import as_url
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+
+    import httpx
+
+    from a2a_adapters_client.oauth.answers import Token
+
+if sys.platform != "win32":
+    import fcntl
+
+_EARLY_SECONDS = 30
+"""How long before its end a token is renewed: it has to get there."""
+
+_LONGEST_SECONDS = 10 * 365 * 86_400.0
+
+_PORTS = {"http": 80, "https": 443}
+
+
+class Login(BaseModel):
+    """A token, and what it takes to renew it.
+
+    Attributes:
+        flow: How it was had.
+        client_id: For whom.
+        client_secret: The client's secret, "" if it has none.
+        token_url: Where it was had.
+        refresh_url: Where it is renewed.
+        scope: What was asked for, or given.
+        access_token: The token.
+        refresh_token: What renews it, "" if nothing does.
+        expires_at: When it ends, in seconds since 1970; None if nobody said.
+    """
+
+    flow: Literal["client-credentials", "device-code"]
+    client_id: str
+    client_secret: str = ""
+    token_url: str
+    refresh_url: str
+    scope: str = ""
+    access_token: str
+    refresh_token: str = ""
+    expires_at: float | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, or is about to."""
+        return self.expires_at is not None and self.expires_at - _EARLY_SECONDS < time.time()
+
+    @property
+    def is_renewable(self) -> bool:
+        """Whether another token can be had without the user."""
+        return bool(self.refresh_token) or self.flow == "client-credentials"
+
+    def renewed(self, token: Token) -> Login:
+        """Return the login with a new token; what a server leaves out stays as it was."""
+        seconds = token.expires_in
+        ends = None if seconds is None else time.time() + min(seconds, _LONGEST_SECONDS)
+        return self.model_copy(
+            update={
+                "access_token": token.access_token,
+                "refresh_token": token.refresh_token or self.refresh_token,
+                "scope": token.scope or self.scope,
+                "expires_at": ends,
+            }
+        )
+
+
+_LOGINS = TypeAdapter(dict[str, Login])
+
+
+class Store:
+    """The logins of this user, by the origins that they are for."""
+
+    def __init__(self) -> None:
+        self.path = Path(typer.get_app_dir("a2a-adapters")) / "logins.json"
+
+    def read(self) -> Mapping[str, Login]:
+        """Return the logins.
+
+        Raises:
+            ConfigurationError: The file cannot be read.
+        """
+        try:
+            return _LOGINS.validate_json(self.path.read_bytes())
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValidationError):  # the latter quotes what is secret
+            pass
+        raise ConfigurationError(f"{self.path} cannot be read; remove it, and log in again")
+
+    def write(self, origin: str, login: Login | None) -> None:
+        """Keep a login for an origin, or forget it; hold `locked` for it."""
+        logins = {key: value for key, value in self.read().items() if key != origin}
+        if login is not None:
+            logins[origin] = login
+        # `mkstemp` lets nobody else read it.
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".logins-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(_LOGINS.dump_json(logins, indent=2))
+            Path(name).replace(self.path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+    @asynccontextmanager
+    async def locked(self) -> AsyncGenerator[None]:
+        """Keep other commands from changing the file: a token is renewed once.
+
+        Raises:
+            ConfigurationError: The folder cannot be written to.
+        """
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file = self.path.with_suffix(".lock").open("w")
+        except OSError as error:
+            raise ConfigurationError(f"{self.path.parent} cannot be written to") from error
+        with file:
+            if sys.platform != "win32":
+                await asyncio.to_thread(fcntl.flock, file, fcntl.LOCK_EX)
+            yield
+
+
+def origin_named(reference: str) -> str:
+    """Return the origin of the host or address that names an agent.
+
+    Raises:
+        ConfigurationError: It is neither.
+    """
+    address = as_url(reference.partition("#")[0])
+    return origin_of(agent_url(address if "://" in address else f"https://{address}"))
+
+
+def origin_of(url: httpx.URL) -> str:
+    """Return the scheme, host and port of an address: what a login is for."""
+    return f"{url.scheme}://{url.host}:{url.port or _PORTS.get(url.scheme, 0)}"

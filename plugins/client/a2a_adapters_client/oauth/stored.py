@@ -1,0 +1,138 @@
+"""Sends what `auth login` got, to the origin it is for and to nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import httpx
+
+from a2a_adapters.calling.http import make_client
+from a2a_adapters.contract.errors import RemoteAuthError, RemoteTimeoutError
+from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
+from a2a_adapters_client.oauth.answers import OAuthError
+from a2a_adapters_client.oauth.grants import by_refresh, by_secret
+from a2a_adapters_client.oauth.store import Store, origin_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from a2a_adapters.calling.options import RemoteOptions
+    from a2a_adapters_client.oauth.answers import Token
+    from a2a_adapters_client.oauth.store import Login
+
+
+_RENEWAL_SECONDS = 30.0
+"""Other commands wait meanwhile."""
+
+
+class StoredToken(httpx.Auth):
+    """The token of the origin that a request goes to, renewed if need be.
+
+    Cards are asked for without it, unless they are answered by a challenge.
+
+    Args:
+        options: How authorization servers are called.
+    """
+
+    def __init__(self, options: RemoteOptions) -> None:
+        self._options = options
+        self._store = Store()
+        self._sent: dict[str, str] = {}
+        """The tokens that went to each origin."""
+
+    @property
+    def secrets(self) -> list[str]:
+        """What nobody may be shown."""
+        return list(self._sent.values())
+
+    async def async_auth_flow(
+        self, request: httpx.Request
+    ) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        """Add the token, and another one if it is refused."""
+        if not request.url.path.endswith(tuple(WELL_KNOWN_PATHS)):
+            await self.add(request)
+        response = yield request
+        if response.status_code == httpx.codes.UNAUTHORIZED and await self.add_other(request):
+            yield request
+
+    async def add(self, request: httpx.Request) -> None:
+        """Add the token to a request, if there is one for its origin.
+
+        Raises:
+            RemoteAgentError: It has ended, and there is no other.
+        """
+        token = await self._token(origin_of(request.url), refused="")
+        if token is not None:
+            self._put(request, token)
+
+    async def add_other(self, request: httpx.Request) -> bool:
+        """Add a token to a request that was refused; tell whether there is one to try.
+
+        Raises:
+            RemoteAgentError: It cannot be renewed.
+        """
+        refused = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        token = await self._token(origin_of(request.url), refused=refused)
+        if token is None:
+            return False
+        self._put(request, token)
+        return True
+
+    def _put(self, request: httpx.Request, token: str) -> None:
+        self._sent[origin_of(request.url)] = token
+        request.headers["Authorization"] = f"Bearer {token}"
+
+    async def _token(self, origin: str, *, refused: str) -> str | None:
+        """Return the token for an origin that is not the one refused, None if there is none."""
+        login = self._store.read().get(origin)
+        if login is None:
+            return None
+        if not _is_useless(login, refused):
+            return login.access_token
+        async with self._store.locked():
+            login = self._store.read().get(origin, login)
+            if not _is_useless(login, refused):  # another command has renewed it
+                return login.access_token
+            if not login.is_renewable:
+                if refused:
+                    return None
+                raise RemoteAuthError(f"the login at {origin} has ended; log in again")
+            login = login.renewed(await self._renewal(login, origin))
+            self._store.write(origin, login)
+            return login.access_token
+
+    async def _renewal(self, login: Login, origin: str) -> Token:
+        client = (login.client_id, login.client_secret)
+        known = [httpx.URL(url).host for url in (login.token_url, login.refresh_url)]
+        options = replace(self._options, trusted_hosts=known)
+        try:
+            async with (
+                asyncio.timeout(_RENEWAL_SECONDS),
+                make_client(httpx.URL(origin), options, None) as http,
+            ):
+                if login.refresh_token:
+                    return await by_refresh(http, login.refresh_url, client, login.refresh_token)
+                return await by_secret(http, login.token_url, client, login.scope)
+        except OAuthError as error:
+            raise RemoteAuthError(
+                f"the login at {origin} cannot be renewed; log in again: {error}"
+            ) from error
+        except TimeoutError as error:
+            raise RemoteTimeoutError(f"the login at {origin} is not renewed in time") from error
+
+
+def _is_useless(login: Login, refused: str) -> bool:
+    return login.is_over or login.access_token == refused
+
+
+def stored_token(url: httpx.URL | None, options: RemoteOptions) -> StoredToken | None:
+    """Return what sends stored tokens, None if there are none for an address (None: for any).
+
+    Raises:
+        ConfigurationError: The file of logins cannot be read.
+    """
+    logins = Store().read()
+    is_known = bool(logins) if url is None else origin_of(url) in logins
+    return StoredToken(options) if is_known else None

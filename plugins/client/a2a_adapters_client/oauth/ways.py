@@ -1,0 +1,138 @@
+"""The ways to log in that a card offers, OpenID Connect included (A2A 1.0, section 4.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+import httpx
+from pydantic import BaseModel, Field, StringConstraints, ValidationError
+
+from a2a_adapters.calling.http import MAX_BYTES
+from a2a_adapters.contract.errors import RemoteAnswerError, RemoteConnectionError
+from a2a_adapters_client.oauth.answers import check_address
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from a2a.types import AgentCard, OAuthFlows
+
+Flow: TypeAlias = Literal["client-credentials", "device-code"]
+
+_MAX_BYTES = 256 * 1024
+_OPENID = "/.well-known/openid-configuration"
+_OAUTH = "/.well-known/oauth-authorization-server"
+_Address = Annotated[str, StringConstraints(max_length=2_000)]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to a token.
+
+    Attributes:
+        flow: The grant.
+        token_url: Where tokens are had.
+        refresh_url: Where they are renewed.
+        device_url: Where a device's login begins; "" for other grants.
+        scopes: What the card asks for.
+    """
+
+    flow: Flow
+    token_url: str
+    refresh_url: str
+    device_url: str
+    scopes: Sequence[str]
+
+    def __post_init__(self) -> None:
+        for address in filter(None, (self.token_url, self.refresh_url, self.device_url)):
+            check_address(address)
+
+
+class Metadata(BaseModel):
+    """What an authorization server says of itself (RFC 8414; OpenID Connect Discovery 1.0)."""
+
+    issuer: _Address
+    token_endpoint: _Address = ""
+    device_authorization_endpoint: _Address = ""
+    grant_types_supported: Annotated[list[str] | None, Field(max_length=100)] = None
+
+
+async def ways(card: AgentCard, http: httpx.AsyncClient) -> AsyncIterator[Way]:
+    """Yield the ways that a card offers, in its order.
+
+    Raises:
+        RemoteAgentError: An authorization server cannot be reached, or answers something else.
+    """
+    for name, scheme in card.security_schemes.items():
+        wanted = [
+            scope
+            for requirement in card.security_requirements
+            if name in requirement.schemes
+            for scope in requirement.schemes[name].list
+        ]
+        match scheme.WhichOneof("scheme"):
+            case "oauth2_security_scheme":
+                for way in _of_flows(scheme.oauth2_security_scheme.flows, wanted):
+                    yield way
+                if url := scheme.oauth2_security_scheme.oauth2_metadata_url:
+                    for way in await _discovered(url, http, wanted):
+                        yield way
+            case "open_id_connect_security_scheme":
+                url = scheme.open_id_connect_security_scheme.open_id_connect_url
+                for way in await _discovered(url, http, wanted):
+                    yield way
+
+
+def _of_flows(flows: OAuthFlows, scopes: Sequence[str]) -> list[Way]:
+    match flows.WhichOneof("flow"):
+        case "client_credentials":
+            each = flows.client_credentials
+            refresh = each.refresh_url or each.token_url
+            return [Way("client-credentials", each.token_url, refresh, "", scopes)]
+        case "device_code":
+            device = flows.device_code
+            refresh, begin = device.refresh_url or device.token_url, device.device_authorization_url
+            return [Way("device-code", device.token_url, refresh, begin, scopes)]
+        case _:
+            return []
+
+
+async def _discovered(url: str, http: httpx.AsyncClient, scopes: Sequence[str]) -> list[Way]:
+    """Return the ways of an authorization server."""
+    found = await _metadata(url, http)
+    token, device = found.token_endpoint, found.device_authorization_endpoint
+    grants = found.grant_types_supported
+    offered = []
+    if token and device:
+        offered.append(Way("device-code", token, token, device, scopes))
+    if token and (grants is None or "client_credentials" in grants):
+        offered.append(Way("client-credentials", token, token, "", scopes))
+    return offered
+
+
+async def _metadata(url: str, http: httpx.AsyncClient) -> Metadata:
+    check_address(url)
+    try:
+        response = await http.get(url, extensions={MAX_BYTES: _MAX_BYTES})
+    except httpx.HTTPError as error:
+        raise RemoteConnectionError(f"{url} cannot be reached: {type(error).__name__}") from error
+    try:
+        found = Metadata.model_validate_json(response.content)
+    except ValidationError:
+        found = None
+    if response.status_code != httpx.codes.OK or found is None:
+        raise RemoteAnswerError(f"{url} has no metadata of an authorization server")
+    if url not in _places(found.issuer):
+        raise RemoteAnswerError(f"{url} speaks for another issuer")
+    return found
+
+
+def _places(issuer: str) -> set[str]:
+    """Return where the metadata of an issuer may be: nobody else may speak for it."""
+    try:
+        parts = httpx.URL(issuer)
+    except httpx.InvalidURL:
+        return set()
+    path = parts.path.rstrip("/")
+    host = f"{parts.scheme}://{parts.netloc.decode()}"
+    return {f"{host}{path}{_OPENID}", f"{host}{_OPENID}{path}", f"{host}{_OAUTH}{path}"}

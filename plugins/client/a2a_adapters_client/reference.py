@@ -1,0 +1,70 @@
+"""From what names an agent to its card (a2a-cli 0.2, section 10.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from a2a_adapters.calling.card import agent_url, fetch_card_json
+from a2a_adapters.calling.http import make_client
+from a2a_adapters.cli.exits import NoCardError
+from a2a_adapters.contract.errors import RemoteAnswerError
+from a2a_adapters_client.several import Host
+
+if TYPE_CHECKING:
+    import httpx
+
+    from a2a_adapters.calling.options import RemoteOptions
+    from a2a_adapters_client.credentials import Credentials
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What stands where a card should be.
+
+    Attributes:
+        content: The JSON.
+        url: The agent's address; None of a card in a file.
+        origin: What was typed, and gets the credentials; None of a card in a file.
+    """
+
+    content: bytes
+    url: httpx.URL | None = None
+    origin: httpx.URL | None = None
+
+
+async def find_card(reference: str, credentials: Credentials, options: RemoteOptions) -> Found:
+    """Return the card that a host, an address, a file or `HOST#NAME` of a catalog leads to.
+
+    Raises:
+        ConfigurationError: It is none of these.
+        NoCardError: There is no card.
+        RemoteAgentError: The host does not answer, or wants credentials.
+    """
+    if (file := _file(reference)) is not None:
+        return Found(_read(file))
+    host = Host(reference, credentials, options)
+    origin, url = agent_url(host.address), await host.agent()
+    try:
+        async with make_client(origin, options, credentials) as http:
+            return Found(await fetch_card_json(http, url, options), url, origin)
+    except RemoteAnswerError as error:
+        raise await host.no_card(str(error)) from error
+
+
+def _file(reference: str) -> Path | None:
+    """Return the file that a reference names, None if it names none."""
+    if reference.startswith("file:"):
+        return Path(unquote(urlsplit(reference).path))
+    path = Path(reference)
+    return path if reference.startswith((".", "/", "~")) or path.is_file() else None
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.expanduser().read_bytes()
+    except (OSError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or "nobody has that name here"
+        raise NoCardError(f"{file} cannot be read: {reason}") from error

@@ -1,0 +1,69 @@
+"""Saves files of agents."""
+
+from __future__ import annotations
+
+import mimetypes
+from itertools import count
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from a2a_adapters.contract.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from a2a_adapters.contract.parts import File
+
+_STEM_BYTES = 180
+_SUFFIX_BYTES = 40
+"""Together with a number they stay below the 255 bytes that most file systems allow."""
+
+
+def save(files: Iterable[File], folder: Path) -> Iterator[Path]:
+    """Write files that came by their bytes, never over one that exists; yield where they are.
+
+    Raises:
+        ConfigurationError: The folder, or one of the files, could not be written. The other files
+            are written in any case.
+    """
+    failure = None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"{folder} cannot be written: {error.strerror}") from error
+    for file in files:
+        if file.content is not None:
+            try:
+                yield _written(folder, file, file.content)
+            except OSError as error:
+                failure = failure or error
+    if failure is not None:
+        raise ConfigurationError(f"{folder} cannot be written: {failure.strerror}") from failure
+
+
+def _written(folder: Path, file: File, content: bytes) -> Path:
+    wanted = _name(file)
+    for number in count(1):
+        name = f"{wanted.stem}-{number}{wanted.suffix}" if number > 1 else wanted.name
+        try:
+            target = (folder / name).open("xb")  # follows no link, even one that leads nowhere
+        except FileExistsError:
+            continue
+        with target:
+            target.write(content)
+        return folder / name
+    raise AssertionError  # pragma: no cover - numbers do not end
+
+
+def _name(file: File) -> PurePath:
+    """Return the last part of the agent's name for a file, without what a file cannot have."""
+    last = PurePath(file.filename.replace("\\", "/")).name
+    name = PurePath("".join(c for c in last if c.isprintable()).lstrip("."))
+    if not name.name:
+        return PurePath(f"file{mimetypes.guess_extension(file.media_type) or '.bin'}")
+    return PurePath(_clipped(name.stem, _STEM_BYTES) + _clipped(name.suffix, _SUFFIX_BYTES))
+
+
+def _clipped(text: str, size: int) -> str:
+    return text.encode()[:size].decode(errors="ignore")

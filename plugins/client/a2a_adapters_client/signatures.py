@@ -1,0 +1,60 @@
+"""Whether a card is signed, and by whom (A2A 1.0, section 8.4.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from a2a_adapters_check.jws import is_signed, key_of, signatures
+from pydantic_core import from_json, to_json
+
+from a2a_adapters.calling.http import MAX_BYTES, make_client
+from a2a_adapters.contract.errors import A2AAdaptersError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from a2a_adapters.calling.options import RemoteOptions
+
+
+async def verdict(card: Mapping[str, Any], url: httpx.URL | None, options: RemoteOptions) -> str:
+    """Say whether a card's signatures hold: verified, unverifiable, or absent.
+
+    Keys are fetched from the host of the card alone: another one, that only the card itself
+    names, vouches for nothing.
+
+    Args:
+        card: The card as JSON.
+        url: Where it came from; None of one in a file.
+        options: How keys are fetched.
+    """
+    if not card.get("signatures"):
+        return "absent"
+    told = "its key is not at the agent's own host"
+    for _, signature, header in signatures(card):
+        if header is None or not _is_own(jku := str(header.get("jku", "")), url):
+            continue
+        try:
+            key = key_of(await _fetched(jku, url, options), header)
+            copy = from_json(to_json(card))  # parsing changes what it is given
+            if key is not None and is_signed(copy, signature, header, key):
+                return f"verified by the key at {jku}"
+        except ImportError:
+            return "unverifiable: pip install 'a2a-adapters[signing]'"
+        if key is not None:
+            told = "no signature fits the card"
+    return f"unverifiable: {told}"
+
+
+def _is_own(jku: str, url: httpx.URL | None) -> bool:
+    return url is not None and jku.startswith(f"{url.scheme}://{url.netloc.decode()}/")
+
+
+async def _fetched(jku: str, url: httpx.URL | None, options: RemoteOptions) -> object:
+    """Return the key set at an address, None if there is none."""
+    try:
+        async with make_client(url, options, None) as http:
+            response = await http.get(jku, extensions={MAX_BYTES: options.card_bytes})
+        return response.json()
+    except (httpx.HTTPError, httpx.InvalidURL, A2AAdaptersError, ValueError):
+        return None

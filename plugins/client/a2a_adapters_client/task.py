@@ -1,0 +1,215 @@
+"""`a2a-adapters task`: tasks of an agent (a2a-cli 0.2, sections 7.1, 10.3 and 10.4)."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from a2a_adapters.cli.nearest import nearest
+from a2a_adapters.cli.terminal import note
+from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters_client.command import ClientCommand, client_command
+
+if TYPE_CHECKING:
+    from a2a_adapters_client.access import Access
+
+# What calls agents costs a second that --help need not wait: it is imported where it is used.
+# ruff: noqa: PLC0415
+
+task = typer.Typer(help="For callers: your own tasks at any agent.", no_args_is_help=True)
+
+TaskArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="[AGENT] TASK", show_default=False)
+]
+History = Annotated[
+    int | None, typer.Option("--history", min=0, help="How many messages to print with it.")
+]
+
+
+@task.command(cls=ClientCommand)
+@client_command
+def get(
+    access: Access,
+    words: TaskArgument = None,
+    history: History = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", "--watch", help="Wait until it ends or asks something.")
+    ] = False,
+) -> None:
+    """Print a task: its state, what it has made, and its history."""
+    asyncio.run(_get(access, task_id_of(access, words), history, wait=wait))
+
+
+async def _get(access: Access, task_id: str, history: int | None, *, wait: bool) -> None:
+    from a2a_adapters_client.connect import connected
+    from a2a_adapters_client.follow import Following
+    from a2a_adapters_client.output import Output
+
+    async with connected(access, streaming=False) as agent:
+        following = Following(agent, task_id)
+        async with following.within(access.timeout):
+            if wait:
+                async for _ in following.rest():
+                    pass
+            output = Output(access, history=history is not None)
+            output.task(await agent.task(task_id, history))
+
+
+@task.command(cls=ClientCommand)
+@client_command
+def cancel(access: Access, words: TaskArgument = None) -> None:
+    """Stop the work on a task, and print it."""
+    asyncio.run(_cancel(access, task_id_of(access, words)))
+
+
+async def _cancel(access: Access, task_id: str) -> None:
+    from a2a.types import CancelTaskRequest
+
+    from a2a_adapters.protocol.conversion import to_struct
+    from a2a_adapters_client.connect import connected
+    from a2a_adapters_client.follow import Following
+    from a2a_adapters_client.output import Output
+
+    metadata = access.request_metadata()
+    request = CancelTaskRequest(id=task_id, metadata=to_struct(metadata) if metadata else None)
+    async with connected(access) as agent, Following(agent, task_id).within(access.timeout):
+        found = await agent.call(lambda: agent.client.cancel_task(request, context=agent.context))
+        Output(access).task(found)
+
+
+@task.command(cls=ClientCommand)
+@client_command
+def subscribe(access: Access, words: TaskArgument = None) -> None:
+    """Follow a task until it ends or asks something; with --stream event by event."""
+    asyncio.run(_subscribe(access, task_id_of(access, words)))
+
+
+async def _subscribe(access: Access, task_id: str) -> None:
+    from a2a_adapters_client.connect import connected
+    from a2a_adapters_client.follow import Following
+    from a2a_adapters_client.output import Output
+
+    output = Output(access)
+    async with connected(access) as agent:
+        if not agent.card.capabilities.streaming:
+            note("the agent has no streams: it is asked for the task again and again")
+        following = Following(agent, task_id)
+        async with following.within(access.timeout):
+            async for event in following.subscribed():
+                if access.stream:
+                    output.event(event)
+            if not access.stream:
+                output.task(await agent.task(task_id))
+
+
+@task.command("list", cls=ClientCommand)
+@client_command
+def list_(
+    access: Access,
+    words: Annotated[list[str] | None, typer.Argument(metavar="AGENT")] = None,
+    status: Annotated[
+        str, typer.Option(help="Only tasks of this state, as in completed or input-required.")
+    ] = "",
+    context_id: Annotated[str, typer.Option(help="Only tasks of this conversation.")] = "",
+    page_size: Annotated[int, typer.Option(min=1, max=100, help="How many to print.")] = 50,
+    page_token: Annotated[str, typer.Option(help="The page, as the one before it named it.")] = "",
+    history: History = None,
+    artifacts: Annotated[
+        bool, typer.Option("--artifacts", help="Print what they have made as well.")
+    ] = False,
+) -> None:
+    """List tasks, the newest ones first."""
+    access.take(words or [], most=0)
+    said: dict[str, Any] = {
+        "context_id": context_id,
+        "page_size": page_size,
+        "page_token": page_token,
+        "include_artifacts": artifacts,
+    }
+    if history is not None:
+        said["history_length"] = history
+    asyncio.run(_list(access, status, said))
+
+
+async def _list(access: Access, status: str, said: dict[str, Any]) -> None:
+    from a2a.types import ListTasksRequest
+
+    from a2a_adapters_client.connect import connected
+    from a2a_adapters_client.follow import Following
+    from a2a_adapters_client.output import Output
+    from a2a_adapters_client.shown import Shown, field
+
+    request = ListTasksRequest(**said, status=_state(status))
+    output, shown = Output(access), Shown(verbose=access.verbose)
+    async with connected(access) as agent, Following(agent).within(access.timeout):
+        page = await agent.call(lambda: agent.client.list_tasks(request, context=agent.context))
+    if access.stream:
+        for each in page.tasks:
+            output.fields(each, shown.task(each))
+        return
+    lines = [line for each in page.tasks for line in (*shown.task(each), "")]
+    if page.next_page_token:
+        lines.append(field("Next-Page", page.next_page_token))
+    output.fields(page, lines)
+    if not lines:
+        note("no tasks")
+
+
+def _state(status: str) -> str | None:
+    """Return a state as the protocol calls it, None for any."""
+    from a2a.types import TaskState
+
+    if not status:
+        return None
+    name = "TASK_STATE_" + status.upper().replace("-", "_").removeprefix("TASK_STATE_")
+    if name not in dict(TaskState.items()):
+        known = [_shown(each) for each, number in TaskState.items() if number]
+        raise ConfigurationError(f"there is no state {status!r}; {nearest(status, known)}")
+    return name
+
+
+def _shown(state: str) -> str:
+    return state.removeprefix("TASK_STATE_").lower().replace("_", "-")
+
+
+@task.command(cls=ClientCommand)
+@client_command
+def download(
+    access: Access,
+    words: TaskArgument = None,
+    folder: Annotated[Path, typer.Option("--folder", "-d", help="Where to.")] = Path(),
+) -> None:
+    """Save what a task has made: files as they are called, never over one that exists."""
+    asyncio.run(_download(access, task_id_of(access, words), folder))
+
+
+async def _download(access: Access, task_id: str, folder: Path) -> None:
+    from a2a_adapters_client.connect import connected
+    from a2a_adapters_client.follow import Following
+    from a2a_adapters_client.output import Output
+    from a2a_adapters_client.results import results
+    from a2a_adapters_client.saving import save
+    from a2a_adapters_client.shown import field, heading
+
+    async with connected(access) as agent, Following(agent, task_id).within(access.timeout):
+        found = await agent.task(task_id)
+    files = list(results(found))
+    saved = list(save(files, folder))
+    away = [file.url for file in files if file.url is not None]
+    lines = [field("Saved", path) for path in saved] + [field("Not-Saved", url) for url in away]
+    Output(access).fields(found, [*heading(found), *lines])
+
+
+def task_id_of(access: Access, words: list[str] | None) -> str:
+    """Return the task that the arguments name.
+
+    Raises:
+        ConfigurationError: They name none.
+    """
+    rest = access.take(words or [], most=1)
+    if not rest:
+        raise ConfigurationError("name a task")
+    return rest[0]

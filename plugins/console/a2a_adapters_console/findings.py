@@ -1,0 +1,59 @@
+"""What `check` finds in an agent, for the page."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from pydantic_core import to_json
+from starlette.responses import JSONResponse, Response
+
+from a2a_adapters.contract.errors import RemoteAgentError
+from a2a_adapters_console.typed import typed_headers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.types import Receive, Scope, Send
+
+_BUSY = JSONResponse(
+    {"error": {"message": "This agent is being checked; try again in a few seconds."}}, 429
+)
+
+
+class Findings:
+    """ASGI: checks one agent, once at a time, without sending it messages.
+
+    Args:
+        url: Where it is; empty for this server itself.
+        path: Where it is on this server.
+        headers: What it gets besides what is typed into the page.
+    """
+
+    def __init__(self, url: str, path: str, headers: Mapping[str, str]) -> None:
+        self._url = url
+        self._path = path
+        self._headers = headers
+        self._lock = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with the findings, the worst first."""
+        from a2a_adapters_check import check  # noqa: PLC0415 - the client, for those who ask
+
+        headers = {**self._headers, **typed_headers(scope)}
+        if self._lock.locked():
+            await _BUSY(scope, receive, send)
+            return
+        try:
+            async with self._lock:
+                report = await check(self._url or _own(scope) + self._path, headers=headers)
+            status, content = 200, to_json({"findings": report.findings})
+        except RemoteAgentError as error:
+            status, content = 502, to_json({"error": {"message": str(error)}})
+        await Response(content, status, media_type="application/json")(scope, receive, send)
+
+
+def _own(scope: Scope) -> str:
+    """Return this server's own address, not the one that a client or a proxy says it has."""
+    host, port = scope["server"]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"

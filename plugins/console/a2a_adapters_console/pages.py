@@ -1,0 +1,150 @@
+"""The files of the console over HTTP, and the list of the agents that it talks to."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from pydantic_core import to_json
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from a2a_adapters_console.findings import Findings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from importlib.resources.abc import Traversable
+
+    from starlette.requests import Request
+    from starlette.types import ASGIApp
+
+__all__ = ["CONSOLE_PATH", "ConsoleAgent", "console_routes"]
+
+CONSOLE_PATH = "/console"
+
+_TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+    "txt": "text/plain; charset=utf-8",
+    "json": "application/json",
+}
+_POLICY = (
+    "default-src 'none'; "
+    "script-src 'self'; "
+    "style-src 'self'; "
+    "img-src 'self' blob:; "
+    "connect-src 'self'; "
+    "base-uri 'none'; "
+    "form-action 'none'; "
+    "frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; "
+    "trusted-types 'none'"
+)
+"""Nothing but our own files runs or is loaded, and no text can become markup (CSP 3)."""
+
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-cache",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleAgent:
+    """An agent that the console can talk to.
+
+    Attributes:
+        name: What people call it.
+        path: Where it is on this server, with slashes at both ends.
+        url: Where it is in truth, if this server only passes on what is said.
+        headers: What it gets besides what is typed into the page, which is not told them.
+    """
+
+    name: str
+    path: str
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def console_routes(
+    agents: Sequence[ConsoleAgent], protect: Callable[[ASGIApp], ASGIApp] | None = None
+) -> list[Route]:
+    """Return the routes of the page. Its files are for everybody: they hold nothing.
+
+    Args:
+        agents: Those that the page offers.
+        protect: Lets only those who may use the agents have them checked.
+    """
+    checks = [Findings(agent.url, agent.path, agent.headers) for agent in agents]
+    # The page may be behind a proxy that puts it elsewhere: it goes by where it is itself.
+    listed = [
+        {
+            "name": agent.name,
+            "path": f"..{agent.path}",
+            "url": agent.url,
+            "check": f"check/{number}",
+        }
+        for number, agent in enumerate(agents)
+    ]
+    known = {
+        **_static(),
+        "agents.json": _File("json", to_json({"agents": listed})),
+    }
+    return [
+        Route(CONSOLE_PATH, _to_folder),
+        Route(f"{CONSOLE_PATH}/", known["index.html"].answer),
+        *(Route(f"{CONSOLE_PATH}/{name}", file.answer) for name, file in known.items()),
+        *(
+            Route(f"{CONSOLE_PATH}/check/{number}", (protect or _open)(check), methods=["POST"])
+            for number, check in enumerate(checks)
+        ),
+    ]
+
+
+def _open(app: ASGIApp) -> ASGIApp:
+    return app
+
+
+class _File:
+    """A file with its tag (RFC 9110, section 8.8.3)."""
+
+    def __init__(self, kind: str, content: bytes) -> None:
+        self._content = content
+        self._type = _TYPES[kind]
+        tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+        self._headers = {**_HEADERS, "ETag": tag, "Content-Type": self._type}
+
+    async def answer(self, request: Request) -> Response:
+        """Answer with the file, or with 304 if the browser has it already."""
+        known = request.headers.get("if-none-match", "").split(",")
+        if self._headers["ETag"] in {tag.strip().removeprefix("W/") for tag in known}:
+            return Response(status_code=304, headers=self._headers)
+        return Response(self._content, headers=self._headers)
+
+
+async def _to_folder(_request: Request) -> Response:
+    """Let the names in the page mean files of its own folder."""
+    return RedirectResponse("console/", 307)
+
+
+@cache
+def _static() -> dict[str, _File]:
+    return dict(_files(files(__package__) / "static", ""))
+
+
+def _files(folder: Traversable, prefix: str) -> list[tuple[str, _File]]:
+    found = []
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            found += _files(entry, f"{prefix}{entry.name}/")
+        elif (kind := entry.name.rpartition(".")[2]) in _TYPES:
+            found.append((prefix + entry.name, _File(kind, entry.read_bytes())))
+    return found

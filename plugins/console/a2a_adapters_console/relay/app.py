@@ -1,0 +1,149 @@
+"""The server behind `a2a-adapters console URL`."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import httpx
+from a2a.server.request_handlers.response_helpers import agent_card_to_dict
+from a2a.server.routes.jsonrpc_routes import create_jsonrpc_routes
+from a2a.utils.errors import A2AError
+from pydantic_core import to_json
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Mount, Route
+
+from a2a_adapters.calling.card import agent_url
+from a2a_adapters.calling.connection import Connections
+from a2a_adapters.calling.options import RemoteOptions
+from a2a_adapters.calling.trust import Trust
+from a2a_adapters.contract.limits import Limits
+from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
+from a2a_adapters.protocol.errors import http_error, mapping
+from a2a_adapters.security.body import Bodies, BodyLimit
+from a2a_adapters.security.browsers import BrowserGuard
+from a2a_adapters.serving.entrance import Entrance
+from a2a_adapters_console import ConsoleAgent, console_routes
+from a2a_adapters_console.pages import CONSOLE_PATH
+from a2a_adapters_console.relay.handler import RelayHandler
+from a2a_adapters_console.typed import typed_headers
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+
+    from starlette.requests import Request
+    from starlette.routing import BaseRoute
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+__all__ = ["RelayedAgent", "build_relay"]
+
+_typed: ContextVar[Mapping[str, str]] = ContextVar("typed")
+
+
+@dataclass(frozen=True, slots=True)
+class RelayedAgent:
+    """An agent elsewhere.
+
+    Attributes:
+        name: What the page calls it.
+        url: Its address, or its card's.
+        named_by: The address of who named it, if that is not the user: on other hosts than that one
+            it gets none of the headers.
+    """
+
+    name: str
+    url: str
+    named_by: str = ""
+
+
+def build_relay(
+    agents: Sequence[RelayedAgent],
+    *,
+    headers: Mapping[str, str] | None = None,
+    timeout: float = 900,
+) -> Starlette:
+    """Return an ASGI application with the console for agents elsewhere, and for no others.
+
+    It is for one's own machine: pages of other servers are kept away from it, and what it is
+    told of credentials goes to the agents' own addresses only.
+
+    Args:
+        agents: Those that the page offers.
+        headers: What is sent to each of them, besides what is typed into the page.
+        timeout: How many seconds an answer may take.
+
+    Raises:
+        ConfigurationError: A URL is none.
+    """
+    options = RemoteOptions(timeout=timeout)
+    handlers, routes, listed = [], [], []
+    for number, agent in enumerate(agents, 1):
+        url = agent_url(agent.url)
+        origin = agent_url(agent.named_by) if agent.named_by else url
+        own = headers if headers and Trust(origin, ()).gets_credentials(url) else {}
+        handler = RelayHandler(Connections(url, None, _TypedAuth(own), options, origin))
+        handlers.append(handler)
+        path = f"/agents/{number}"
+        routes.append(Mount(path, routes=_routes(handler)))
+        listed.append(ConsoleAgent(agent.name, f"{path}/", str(url), own))
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncGenerator[None]:
+        yield
+        for handler in handlers:
+            await handler.aclose()
+
+    limits = Limits()
+    guards = [
+        Middleware(Entrance, limits.header_bytes, BrowserGuard([]), {}),
+        Middleware(BodyLimit, Bodies(limits)),
+    ]
+    pages = [Route("/", _to_console), *console_routes(listed)]
+    return Starlette(routes=[*pages, *routes], middleware=guards, lifespan=lifespan)
+
+
+class _TypedAuth(httpx.Auth):
+    """What the user has typed, for the agent's own address; nobody keeps it after the call."""
+
+    def __init__(self, always: Mapping[str, str]) -> None:
+        self._always = always
+
+    async def async_auth_flow(
+        self, request: httpx.Request
+    ) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        """Add the headers."""
+        request.headers.update({**self._always, **_typed.get({})})
+        yield request
+
+
+class _Typed:
+    """ASGI middleware: lets a call's connections know what the user has typed."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        _typed.set(typed_headers(scope))
+        await self._app(scope, receive, send)
+
+
+def _routes(handler: RelayHandler) -> list[BaseRoute]:
+    async def card(_request: Request) -> Response:
+        try:
+            content = agent_card_to_dict(await handler.card())
+        except A2AError as error:
+            status = mapping(error).http_code
+            return Response(to_json(http_error(error)), status, media_type="application/json")
+        return Response(to_json(content), media_type="application/json")
+
+    calls = create_jsonrpc_routes(handler, "/")
+    routes = [Route(WELL_KNOWN_PATHS[0], card), *calls]
+    return [Mount("", routes=routes, middleware=[Middleware(_Typed)])]
+
+
+async def _to_console(_request: Request) -> Response:
+    return RedirectResponse(f"{CONSOLE_PATH}/", 307)

@@ -1,0 +1,1 @@
+"""SQLite and PostgreSQL: storage, recovery, and processes that share a database."""

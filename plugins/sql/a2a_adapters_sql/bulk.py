@@ -1,0 +1,189 @@
+"""Rows of many writes at once, by the driver's own way: SQLAlchemy's takes longer than they do."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from a2a_adapters.concurrency.threads import ThreadPool
+from a2a_adapters_sql.connections import break_off
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Delete, Dialect, Engine, Insert, Select, Update
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+    from a2a_adapters_sql.checkpoints import Checkpoints
+
+
+_CLOSE_SECONDS = 1.0
+
+
+class Rows(NamedTuple):
+    """A statement and the values of every row that it writes, or has to find."""
+
+    statement: Insert | Update | Delete | Select[Any]
+    """The same object each time: it is compiled once."""
+    values: Sequence[Mapping[str, Any]]
+
+
+class Bulk(ABC):
+    """Writes rows in one transaction.
+
+    Args:
+        dialect: How the database speaks.
+    """
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self._prepared: dict[object, _Prepared] = {}
+
+    async def write(self, batch: Sequence[Rows]) -> bool:
+        """Write every row, or none if a statement has not written as many as it was given.
+
+        Returns:
+            Whether they are written.
+        """
+        return await self._write([self._driven(rows) for rows in batch])
+
+    @abstractmethod
+    async def _write(self, batch: Sequence[_Driven]) -> bool:
+        """Do so."""
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Disconnect."""
+
+    def _driven(self, rows: Rows) -> _Driven:
+        prepared = self._prepared.get(rows.statement)
+        if prepared is None:
+            prepared = _Prepared(rows.statement, self.dialect, rows.values[0])
+            self._prepared[rows.statement] = prepared
+        return prepared.text, [prepared.parameters(row) for row in rows.values]
+
+
+_Driven = tuple[str, list[Any]]
+"""A statement as the driver takes it, and its parameters for every row."""
+
+
+class _Prepared:
+    """A statement in the words of one driver."""
+
+    def __init__(
+        self,
+        statement: Insert | Update | Delete | Select[Any],
+        dialect: Dialect,
+        row: Mapping[str, Any],
+    ) -> None:
+        compiled: Any = statement.compile(dialect=dialect, column_keys=list(row))
+        self.text: str = compiled.string
+        names = compiled.positiontup if compiled.positional else compiled.params
+        types = {name: bind.type for bind, name in compiled.bind_names.items()}
+        converters = {
+            name: kind.dialect_impl(dialect).bind_processor(dialect) for name, kind in types.items()
+        }
+        self._names = None if compiled.positional else list(names)
+        self._places = [(name, converters.get(name)) for name in names]
+        self._constants = {n: value for n, value in compiled.params.items() if n not in row}
+
+    def parameters(self, row: Mapping[str, Any]) -> Any:
+        """Return the values of a row as the driver takes them."""
+        if self._constants:
+            row = {**self._constants, **row}
+        values = [convert(row[name]) if convert else row[name] for name, convert in self._places]
+        return values if self._names is None else dict(zip(self._names, values, strict=True))
+
+
+class PostgresqlBulk(Bulk):
+    """Sends all statements before it waits for what becomes of them, on a connection of its own."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        super().__init__(engine.dialect)
+        self._engine = engine
+        self._connection: AsyncConnection | None = None
+        self._driver: Any = None
+
+    async def _write(self, batch: Sequence[_Driven]) -> bool:
+        try:
+            driver = self._driver or await self._connected()
+            cursors = [driver.cursor() for _ in batch]
+            async with driver.pipeline():
+                for cursor, (text, rows) in zip(cursors, batch, strict=True):
+                    await cursor.executemany(text, rows)
+            written = [cursor.rowcount for cursor in cursors]
+            is_whole = written == [len(rows) for _, rows in batch]
+            await (driver.commit() if is_whole else driver.rollback())
+        except BaseException:
+            await self.aclose()
+            raise
+        return is_whole
+
+    async def _connected(self) -> Any:
+        self._connection = await self._engine.connect()
+        self._driver = (await self._connection.get_raw_connection()).driver_connection
+        return self._driver
+
+    async def aclose(self) -> None:
+        """Break off the connection."""
+        connection, self._connection = self._connection, None
+        driver, self._driver = self._driver, None
+        if driver is not None:
+            await break_off(driver)  # first, lest it is given to others
+        if connection is not None:
+            await connection.invalidate()
+            await connection.close()
+
+
+class SqliteBulk(Bulk):
+    """Does all in one go in a thread: the way there takes longer than a statement."""
+
+    def __init__(self, engine: Engine, checkpoints: Checkpoints) -> None:
+        super().__init__(engine.dialect)
+        self.engine = engine
+        self._checkpoints = checkpoints
+        self._thread = ThreadPool(1, "a2a-adapters-sqlite")
+
+    async def _write(self, batch: Sequence[_Driven]) -> bool:
+        attempt = _Attempt(self.engine, batch)
+        try:
+            loop = asyncio.get_running_loop()
+            is_written = await loop.run_in_executor(self._thread, attempt.run)
+        finally:
+            attempt.is_awaited = False
+        if is_written:
+            self._checkpoints.committed(sum(len(rows) for _, rows in batch))
+        return is_written
+
+    async def aclose(self) -> None:
+        """Disconnect once the running transaction has ended, and wait for that briefly."""
+        self._checkpoints.close()
+        disposing = self._thread.submit(self.engine.dispose)
+        disposing.add_done_callback(lambda _: self._thread.shutdown())
+        await asyncio.wait([asyncio.wrap_future(disposing)], timeout=_CLOSE_SECONDS)
+
+
+class _Attempt:
+    """A transaction that is not committed once nobody waits for it any more."""
+
+    is_awaited = True
+
+    def __init__(self, engine: Engine, batch: Sequence[_Driven]) -> None:
+        self._engine = engine
+        self._batch = batch
+
+    def run(self) -> bool:
+        connection = self._engine.raw_connection()
+        try:
+            cursor = connection.cursor()
+            cursor.execute("BEGIN IMMEDIATE")
+            for text, rows in self._batch:
+                cursor.executemany(text, rows)
+                if cursor.rowcount != len(rows):
+                    return False
+            if self.is_awaited:
+                connection.commit()
+            return self.is_awaited
+        finally:
+            connection.close()  # takes back what is not committed

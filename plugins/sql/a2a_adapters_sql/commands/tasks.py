@@ -1,0 +1,211 @@
+"""`a2a-adapters tasks`: operators look after the tasks of all callers in their own storage."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from a2a_adapters_client.durations import seconds
+
+from a2a_adapters.cli.exits import FAILED, fail
+from a2a_adapters.cli.options import OutputForm
+from a2a_adapters.cli.tables import print_table
+from a2a_adapters.cli.terminal import echo, escaped, one_line
+from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters_sql.commands.db import StorageOption, open_database
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+
+    from a2a_adapters_sql.operators import KeptTask
+    from a2a_adapters_sql.storage import SqlStorage
+
+# Databases and a2a-sdk cost a second that --help need not wait: they are imported where used.
+# ruff: noqa: PLC0415
+
+tasks = typer.Typer(
+    help="For operators: tasks of all callers, in your own storage. `task` is for callers.",
+    no_args_is_help=True,
+)
+
+TaskArgument = Annotated[str, typer.Argument(metavar="TASK", show_default=False)]
+AgentOption = Annotated[str | None, typer.Option(help="Only tasks of the agent of this name.")]
+OwnerOption = Annotated[
+    str | None, typer.Option(help='Only tasks of this caller; "" is the anonymous one.')
+]
+
+_ATTEMPTS = 5
+"""How often a task is found again that its process changes meanwhile."""
+
+
+@tasks.command("list")
+def list_(
+    storage: StorageOption,
+    agent: AgentOption = None,
+    owner: OwnerOption = None,
+    state: Annotated[
+        str | None, typer.Option(help="Only tasks in this state, as in working or failed.")
+    ] = None,
+    unchanged: Annotated[
+        str | None, typer.Option(help="Only tasks that have not changed for so long, as in 1h30m.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many are printed at most.")] = 50,
+    output: OutputForm = "text",
+) -> None:
+    """List tasks of all callers that have not ended, or those in a state; the newest first."""
+    wanted = {
+        "agent": agent,
+        "owner": owner,
+        "state": None if state is None else _state(state),
+        "unchanged_seconds": seconds(unchanged) if unchanged else 0,
+        "limit": limit,
+    }
+    found = asyncio.run(_found(storage, **wanted))
+    if output == "json":
+        echo(escaped(json.dumps([_as_dict(kept) for kept in found], indent=2)))
+        return
+    header = ("task", "state", "unchanged", "process", "agent", "owner")
+    print_table(header, [[one_line(cell) for cell in _row(kept)] for kept in found])
+
+
+@tasks.command()
+def show(
+    task: TaskArgument,
+    storage: StorageOption,
+    agent: AgentOption = None,
+    owner: OwnerOption = None,
+) -> None:
+    """Print a task as JSON, with its agent, its caller and the process that works on it."""
+    from a2a_adapters.protocol.wire import to_dict
+
+    kept = _only(asyncio.run(_found(storage, task_id=task, agent=agent, owner=owner)), task)
+    whole = {**_as_dict(kept), "task": to_dict(kept.task)}
+    echo(escaped(json.dumps(whole, indent=2)))
+
+
+@tasks.command()
+def end(
+    task: TaskArgument,
+    storage: StorageOption,
+    agent: AgentOption = None,
+    owner: OwnerOption = None,
+    reason: Annotated[
+        str, typer.Option(help="What its caller is told.")
+    ] = "An operator ended this task.",
+) -> None:
+    """End a task as failed; the server that works on it stops at its next sweep."""
+    from a2a_adapters_sql.operators import end_task
+
+    async def act(opened: SqlStorage, kept: KeptTask) -> None:
+        await end_task(opened, kept, reason)
+
+    asyncio.run(_act(storage, act, task, agent, owner))
+    echo(f"{one_line(task)} failed")
+
+
+@tasks.command()
+def retry(
+    task: TaskArgument,
+    storage: StorageOption,
+    agent: AgentOption = None,
+    owner: OwnerOption = None,
+) -> None:
+    """Take a task from the server that works on it; the next sweep of any resumes or fails it."""
+    from a2a_adapters_sql.operators import hand_over_task
+
+    asyncio.run(_act(storage, hand_over_task, task, agent, owner))
+    echo(f"{one_line(task)} handed over")
+
+
+async def _act(
+    url: str,
+    act: Callable[[SqlStorage, KeptTask], Awaitable[None]],
+    task_id: str,
+    agent: str | None,
+    owner: str | None,
+) -> None:
+    from a2a.server.cluster.task_store import ConcurrentTaskModificationError
+
+    from a2a_adapters_sql.operators import find_tasks
+
+    async with _started(url) as storage:
+        for _ in range(_ATTEMPTS):
+            found = await find_tasks(storage.database, task_id=task_id, agent=agent, owner=owner)
+            kept = _only(found, task_id)
+            with suppress(ConcurrentTaskModificationError):
+                await act(storage, kept)
+                return
+    fail(f"task {one_line(task_id)} changes all the time; try again", FAILED)
+
+
+@asynccontextmanager
+async def _started(url: str) -> AsyncGenerator[SqlStorage]:
+    storage = open_database(url)
+    await storage.start()
+    try:
+        yield storage
+    finally:
+        await storage.aclose(1)
+
+
+async def _found(url: str, **wanted: Any) -> Sequence[KeptTask]:
+    """Find tasks without taking part in the storage: a server may be running."""
+    storage = open_database(url)
+    from a2a_adapters_sql.operators import find_tasks
+
+    try:
+        return await find_tasks(storage.database, **wanted)
+    finally:
+        await storage.database.release()
+
+
+def _only(found: Sequence[KeptTask], task_id: str) -> KeptTask:
+    if not found:
+        fail(f"there is no task {one_line(task_id)}", FAILED)
+    if len(found) > 1:
+        whose = "; ".join(f"--agent {kept.agent!r} --owner {kept.owner!r}" for kept in found)
+        fail(f"several tasks have the id {one_line(task_id)}, name one: {one_line(whose)}", FAILED)
+    return found[0]
+
+
+def _state(name: str) -> int:
+    from a2a.types import TaskState
+
+    states = {_short(each): number for each, number in TaskState.items()}
+    if (number := states.get(name.lower().replace("_", "-"))) is None:
+        raise ConfigurationError(f"{name!r} is no state; there are {', '.join(states)}")
+    return int(number)
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("TASK_STATE_").lower().replace("_", "-")
+
+
+def _row(kept: KeptTask) -> list[str]:
+    about = _as_dict(kept)
+    return [
+        about["id"],
+        about["state"],
+        f"{about['unchangedSeconds']} s",
+        about["process"],
+        about["agent"],
+        about["owner"],
+    ]
+
+
+def _as_dict(kept: KeptTask) -> dict[str, Any]:
+    from a2a.types import TaskState
+
+    return {
+        "id": kept.task.id,
+        "state": _short(TaskState.Name(kept.task.status.state)),
+        "unchangedSeconds": round(time.time() - kept.task.status.timestamp.ToNanoseconds() / 1e9),
+        "process": kept.process,
+        "recoveryAttempts": kept.attempts,
+        "agent": kept.agent,
+        "owner": kept.owner,
+    }

@@ -1,0 +1,172 @@
+"""A database by its URL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import NullPool, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    DBAPIError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    StatementError,
+)
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from a2a_adapters.contract.errors import ConfigurationError, MissingExtraError
+from a2a_adapters_sql.bulk import PostgresqlBulk, SqliteBulk
+from a2a_adapters_sql.checkpoints import LOG_PAGES, Checkpoints
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+    from a2a_adapters_sql.bulk import Bulk
+
+STATEMENT_SECONDS = 5.0
+"""How long a transaction or a read may take."""
+
+_DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+psycopg"}
+_KINDS = "memory:, sqlite:///file.db or postgresql://user:password@host/database"
+_SYNCHRONOUS = ("off", "normal", "full", "extra")
+CONNECTIONS = 10
+"""How many connections to PostgreSQL a process has at most, beside those of its bus."""
+
+_CACHE_KIB = 32 * 1024
+
+
+def parse_url(url: str) -> URL:
+    """Return the URL of a database, with the driver that is used.
+
+    Raises:
+        ConfigurationError: It is none of those that are known; its text is not repeated, it may
+            hold a password.
+    """
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise ConfigurationError(f"the storage is a URL: {_KINDS}") from error
+    if parsed.drivername not in _DRIVERS:
+        raise ConfigurationError(f"no storage is known as {parsed.drivername}:, only {_KINDS}")
+    if parsed.drivername == "sqlite" and not parsed.database:
+        raise ConfigurationError("the storage sqlite: needs a file, as in sqlite:///agents.db")
+    return parsed.set(drivername=_DRIVERS[parsed.drivername])
+
+
+def shown(url: URL) -> str:
+    """Return a URL for the log: without its password."""
+    name = url.drivername.partition("+")[0]
+    return url.set(drivername=name, query={}).render_as_string(hide_password=True)
+
+
+def make_engine(url: URL) -> AsyncEngine:
+    """Return the engine for a URL of `parse_url`; nothing is connected yet.
+
+    Raises:
+        ConfigurationError: Its options are wrong.
+        MissingExtraError: The driver is not installed.
+    """
+    name = url.drivername.partition("+")[0]
+    try:
+        return _sqlite(url) if name == "sqlite" else _postgresql(url)
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"storage in {name}", name) from error
+
+
+def _postgresql(url: URL) -> AsyncEngine:
+    return create_async_engine(
+        url,
+        hide_parameters=True,
+        pool_size=CONNECTIONS,
+        max_overflow=0,
+        pool_timeout=STATEMENT_SECONDS,
+        pool_pre_ping=False,
+        connect_args={"connect_timeout": int(STATEMENT_SECONDS)} | _no_connect_timeout(url),
+    )
+
+
+def _no_connect_timeout(url: URL) -> dict[str, Any]:
+    given = url.query.get("connect_timeout")
+    return {"connect_timeout": given} if given else {}
+
+
+def make_bulk(url: URL, engine: AsyncEngine) -> Bulk:
+    """Return what writes many rows to the database of an engine."""
+    if engine.dialect.name == "postgresql":
+        return PostgresqlBulk(engine)
+    file, synchronous = url.set(drivername="sqlite", query={}), _synchronous(url)
+    one = create_engine(file, pool_size=1, max_overflow=0, pool_timeout=STATEMENT_SECONDS)
+    new = create_engine(file, poolclass=NullPool)
+    for each in (one, new):
+        _prepare_all(each, synchronous)
+    event.listen(one, "connect", _enlarge_cache)
+    return SqliteBulk(one, Checkpoints(new))
+
+
+def _sqlite(url: URL) -> AsyncEngine:
+    synchronous = _synchronous(url)
+    engine = create_async_engine(
+        url.set(query={}),
+        hide_parameters=True,
+        pool_reset_on_return=None,  # whoever had it has committed or rolled back
+    )
+    _prepare_all(engine.sync_engine, synchronous)
+    return engine
+
+
+def _synchronous(url: URL) -> str:
+    query = dict(url.query)
+    synchronous = str(query.pop("synchronous", "normal"))
+    if synchronous not in _SYNCHRONOUS or query:
+        raise ConfigurationError(
+            f"the storage sqlite: has one option, ?synchronous={'|'.join(_SYNCHRONOUS)}"
+        )
+    return synchronous
+
+
+def _prepare_all(engine: Engine, synchronous: str) -> None:
+    """Prepare every connection of an engine for SQLite."""
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: object) -> None:
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA journal_mode=WAL")
+        cursor.execute(f"PRAGMA synchronous={synchronous}")
+        cursor.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
+        cursor.execute(f"PRAGMA busy_timeout={int(STATEMENT_SECONDS * 1000)}")
+        cursor.close()
+
+
+def _enlarge_cache(connection: Any, _record: object) -> None:
+    """Let the writer keep more than 2 MB of the indexes, which it changes with every row."""
+    connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}").close()
+
+
+def is_data_error(error: BaseException) -> bool:
+    """Return whether a database or its driver cannot take the values of a statement.
+
+    Such an error says nothing about the health of the database: class 22 of SQLSTATE (data
+    exception), class 54 (program limit exceeded), and what drivers raise before they ask.
+    """
+    cause = error.orig if isinstance(error, StatementError) else error
+    state = getattr(cause, "sqlstate", None) or ""
+    return (
+        isinstance(error, DataError)
+        or isinstance(cause, (OverflowError, UnicodeError))
+        or state.startswith(("22", "54"))
+    )
+
+
+def is_away(error: BaseException) -> bool:
+    """Tell whether an error says that the database is away, slow or full, not that we are wrong."""
+    if isinstance(error, DBAPIError) and error.connection_invalidated:
+        return True
+    if is_data_error(error):
+        return False
+    away = (OperationalError, InterfaceError, InternalError, PoolTimeoutError)
+    return isinstance(error, (*away, TimeoutError, OSError))

@@ -1,0 +1,75 @@
+"""Brings a database's tables up to date, and tells whether they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import text
+
+from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters_sql.schema import metadata
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+VERSION_TABLE = "a2a_schema"
+
+_OURS = "a2a_"
+_LOCK = 0x613261
+"""The number of the lock that PostgreSQL's servers take turns by; SQLite has one process."""
+
+
+def is_ours(name: str | None, kind: str, _parents: object) -> bool:
+    """Tell alembic which tables are ours, of all in the database."""
+    return kind != "table" or (name or "").startswith(_OURS)
+
+
+def upgrade(connection: Connection) -> str:
+    """Make the tables, or change older ones; return the schema's version.
+
+    Raises:
+        ConfigurationError: A newer release of a2a-adapters has made them.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    scripts = ScriptDirectory.from_config(_config())
+    head = str(scripts.get_current_head())
+    current = _current(connection)
+    if current == head:
+        return head
+    if current is not None and current not in {s.revision for s in scripts.walk_revisions()}:
+        raise ConfigurationError(
+            f"the storage has the schema {current}, which is newer than this a2a-adapters "
+            f"(it knows {head}); install the newer release"
+        )
+    command.upgrade(_config(connection), "head")
+    return head
+
+
+def differences(connection: Connection) -> list[str]:
+    """Return in which points the tables are not as this release has them."""
+    options = {"version_table": VERSION_TABLE, "include_name": is_ours}
+    found = compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
+    head = ScriptDirectory.from_config(_config()).get_current_head()
+    current = _current(connection)
+    outdated = [] if current == head else [f"the schema is {current}, this release has {head}"]
+    return outdated + [str(difference) for difference in found]
+
+
+def _current(connection: Connection) -> str | None:
+    return MigrationContext.configure(
+        connection, opts={"version_table": VERSION_TABLE}
+    ).get_current_revision()
+
+
+def _config(connection: Connection | None = None) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.attributes["connection"] = connection
+    return config

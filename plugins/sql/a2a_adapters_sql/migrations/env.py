@@ -1,0 +1,17 @@
+"""Run by alembic, on the connection that `Migrations` gives it."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from a2a_adapters_sql.migrate import VERSION_TABLE, is_ours
+from a2a_adapters_sql.schema import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    version_table=VERSION_TABLE,
+    include_name=is_ours,
+)
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,173 @@
+"""The tasks of all owners, for operators: found, ended and handed over beside running servers."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from a2a.auth.user import User
+from a2a.server.context import ServerCallContext
+from a2a.types import Message, Part, Role, Task, TaskState, TaskStatus
+from google.protobuf.timestamp_pb2 import Timestamp
+from sqlalchemy import or_, select
+
+from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.protocol import states
+from a2a_adapters.protocol.ids import new_id
+from a2a_adapters_sql.lease import is_alive
+from a2a_adapters_sql.records import ATTEMPT
+from a2a_adapters_sql.schema import processes, tasks
+from a2a_adapters_sql.task_rows import ANYBODY, HANDED_OVER, stored
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a.server.cluster.task_store import StoredTask
+
+    from a2a_adapters_sql.database import Database
+    from a2a_adapters_sql.storage import SqlStorage
+
+
+class KeptTask(NamedTuple):
+    """A task as it is stored."""
+
+    agent: str
+    owner: str
+    stored: StoredTask
+    process: str
+    """What it waits for: a process by its name, any process, or nothing if it has ended."""
+    attempts: int
+    """How many processes have resumed it, and were not stopped while they worked on it."""
+
+    @property
+    def task(self) -> Task:
+        """The task itself."""
+        return self.stored.task
+
+
+class _Owner(User):
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def is_authenticated(self) -> bool:
+        return bool(self._name)
+
+    @property
+    def user_name(self) -> str:
+        return self._name
+
+
+async def find_tasks(
+    database: Database,
+    *,
+    task_id: str | None = None,
+    agent: str | None = None,
+    owner: str | None = None,
+    state: TaskState | None = None,
+    unchanged_seconds: float = 0,
+    limit: int = 50,
+) -> Sequence[KeptTask]:
+    """Return tasks of all owners, the ones that changed last first.
+
+    Args:
+        database: The database; it need not be started.
+        task_id: Their id: different owners may have tasks with the same one.
+        agent: Their agent's name.
+        owner: Their caller's name; "" is the anonymous one.
+        state: Their state. Without it or an id, only tasks that have not ended are returned.
+        unchanged_seconds: How long they have not changed, at least.
+        limit: The largest number of tasks.
+
+    Raises:
+        ConfigurationError: The database cannot be used.
+    """
+    names = {"id": task_id, "agent": agent, "owner": owner, "state": state}
+    wanted = [tasks.c[name] == value for name, value in names.items() if value is not None]
+    if task_id is None and state is None:
+        wanted.append(tasks.c.process.is_not(None))
+    if unchanged_seconds:
+        wanted.append(tasks.c.changed < time.time_ns() - int(unchanged_seconds * 1e9))
+    alive = is_alive(database.engine.dialect.name, database.lease.seconds).label("is_alive")
+    its = or_(processes.c.id == tasks.c.process, HANDED_OVER + processes.c.id == tasks.c.process)
+    query = select(tasks, processes.c.name, alive).outerjoin(processes, its).where(*wanted)
+    query = query.order_by(tasks.c.changed.desc()).limit(limit)
+    rows = await database.looked_at(lambda connection: connection.execute(query).all())
+    return [
+        KeptTask(
+            row.agent,
+            row.owner_name.decode(),
+            stored(row),
+            _place(row.process, row.name, is_living=bool(row.is_alive)),
+            row.epoch // ATTEMPT,
+        )
+        for row in rows
+    ]
+
+
+def _place(process: str | None, name: str | None, *, is_living: bool) -> str:
+    if process is None:
+        return ""
+    if process == ANYBODY:
+        return "any"
+    if process.startswith(HANDED_OVER):
+        return "handed over"
+    return f"{name or process}{'' if is_living else ' (dead)'}"
+
+
+async def end_task(storage: SqlStorage, kept: KeptTask, reason: str) -> Task:
+    """End a task as failed, notify its receivers, and return it.
+
+    The process that works on it notices within `Limits.sweep_seconds`, and stops.
+
+    Args:
+        storage: The storage, which is started.
+        kept: The task.
+        reason: What the caller is told.
+
+    Raises:
+        ConfigurationError: The task has ended already.
+        ConcurrentTaskModificationError: It has changed; find it again.
+    """
+    _check_open(kept)
+    text = Message(message_id=new_id(), role=Role.ROLE_AGENT, parts=[Part(text=reason)])
+    text.task_id, text.context_id = kept.task.id, kept.task.context_id
+    now = Timestamp()
+    now.GetCurrentTime()
+    task = Task()
+    task.CopyFrom(kept.task)
+    failed = TaskStatus(state=TaskState.TASK_STATE_FAILED, message=text, timestamp=now)
+    task.status.CopyFrom(failed)
+    agent = storage.of(kept.agent)
+    configs = await agent.push_configs.get_info(task.id, ServerCallContext(user=_Owner(kept.owner)))
+    receivers = [config.id for config in configs]
+    await agent.tasks.put(task, kept.owner, kept.stored.version, receivers)
+    return task
+
+
+async def hand_over_task(storage: SqlStorage, kept: KeptTask) -> None:
+    """Take a task from the process that works on it, for any other one to resume.
+
+    A server does at its next sweep; if its agent cannot resume, the task fails with that reason.
+
+    Args:
+        storage: The storage, which is started.
+        kept: The task.
+
+    Raises:
+        ConfigurationError: The task has ended, or waits for its caller.
+        ConcurrentTaskModificationError: It has changed; find it again.
+    """
+    _check_open(kept)
+    if kept.process == "any":
+        raise ConfigurationError(f"task {kept.task.id} waits for its caller, not for a process")
+    agent = storage.of(kept.agent)
+    await agent.tasks.put(kept.task, kept.owner, kept.stored.version, is_handed_over=True)
+
+
+def _check_open(kept: KeptTask) -> None:
+    if kept.task.status.state in states.TERMINAL:
+        raise ConfigurationError(
+            f"task {kept.task.id} has ended, and tasks that have ended never change; "
+            "its caller can send the message again under a new messageId"
+        )

@@ -1,0 +1,95 @@
+"""The bus over Redis: each process subscribes to a channel of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+from a2a_adapters.concurrency import end_if_cancelled
+from a2a_adapters.concurrency.alarm import fair_timeout
+from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters_sql.batches import ANSWER_SECONDS, BEAT_SECONDS, BatchBus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a_adapters_sql.batches import Payload
+
+_CHANNEL = "a2a-adapters:"
+
+
+class RedisBus(BatchBus):
+    """Each batch is a pipeline that publishes to all its receivers; Redis keeps nothing.
+
+    Args:
+        url: Where Redis is, as in `redis://user:password@host:6379/0`, `rediss:` with TLS, or
+            `unix:///run/redis.sock`.
+        process_id: This process.
+
+    Raises:
+        ConfigurationError: The URL is none of these; its text is not repeated, it may hold a
+            password.
+    """
+
+    _payload_bytes = 64 * 1024
+    _failures = (RedisError, OSError)  # TimeoutError is one of the latter
+
+    def __init__(self, url: str, process_id: str) -> None:
+        super().__init__(process_id)
+        try:
+            self.name = f"the bus {_shown(url)}"
+            self._redis = Redis.from_url(
+                url,
+                socket_connect_timeout=2 * ANSWER_SECONDS,
+                # Publishing has a limit of its own; hearing nothing is no failure.
+                socket_timeout=None,
+                retry=Retry(NoBackoff(), 0),  # here, where a loss is told
+            )
+        except ValueError:
+            raise ConfigurationError(
+                "the bus is a URL: redis://user:password@host:6379/0, rediss://... or unix://path"
+            ) from None
+
+    async def aclose(self) -> None:
+        """Stop, and disconnect."""
+        await super().aclose()
+        await self._redis.aclose()
+
+    async def _listen(self) -> None:
+        async with self._redis.pubsub() as channel:
+            await channel.subscribe(_CHANNEL + self._process_id)
+            is_asked = False
+            while True:
+                heard = await channel.get_message(timeout=BEAT_SECONDS)
+                if heard is None:
+                    if is_asked:
+                        raise TimeoutError
+                    await channel.ping()
+                elif heard["type"] == "subscribe":  # also when the client has connected again
+                    self._begin()
+                elif heard["type"] == "message":
+                    self._hear(heard["data"].decode(errors="replace"))
+                is_asked = heard is None
+                end_if_cancelled()
+
+    async def _send(self) -> None:
+        async def deliver(payloads: Sequence[Payload], seconds: float) -> None:
+            async with fair_timeout(seconds), self._redis.pipeline(transaction=False) as pipe:
+                for process, payload in payloads:
+                    pipe.publish(_CHANNEL + process, payload)
+                await pipe.execute()
+
+        async with fair_timeout(2 * ANSWER_SECONDS):
+            await self._redis.ping()
+        await self._send_by(deliver)
+
+
+def _shown(url: str) -> str:
+    """Return a URL for messages: what it is and where, without who may use it."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

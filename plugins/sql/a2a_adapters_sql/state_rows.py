@@ -1,0 +1,107 @@
+"""What is kept of conversations: a row for each of its kinds."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, update
+
+from a2a_adapters_sql.bulk import Rows
+from a2a_adapters_sql.commit import Write
+from a2a_adapters_sql.schema import key, states
+from a2a_adapters_sql.upsert import upsert
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Executable
+    from sqlalchemy.dialects import sqlite
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+
+class SaveState(Write):
+    """Stores, or forgets, something of a conversation."""
+
+    def __init__(
+        self, agent: str, owner: str, context_id: str, kind: str, body: bytes | None
+    ) -> None:
+        self.key = ("state", key(agent), key(owner), key(context_id), kind)
+        self.place = {"agent": agent, "owner": owner, "context": context_id, "kind": kind}
+        self.body = body
+        self.size = len(body or b"")
+
+    @classmethod
+    def rows(cls, dialect: str, writes: Sequence[SaveState]) -> Sequence[Rows] | None:
+        """Return the rows of what there is to keep, if nothing is to be forgotten."""
+        if any(write.body is None for write in writes):
+            return None
+        changed = time.time_ns()
+        kept = [{**write.place, "body": write.body, "changed": changed} for write in writes]
+        return [Rows(_insert(dialect), kept)] if kept else []
+
+    @classmethod
+    async def execute(
+        cls, connection: AsyncConnection, writes: Sequence[SaveState]
+    ) -> Sequence[object]:
+        """Write all that there is to keep by one statement."""
+        kept = [write for write in writes if write.body is not None]
+        for rows in cls.rows(connection.dialect.name, kept) or ():
+            await connection.execute(rows.statement, rows.values)
+        for write in writes:
+            if write.body is None:
+                place = [states.c[name] == value for name, value in write.place.items()]
+                await connection.execute(delete(states).where(*place))
+        return [None] * len(writes)
+
+
+class SwapState(Write):
+    """Stores something in the place of what was read; tells whether that was still there."""
+
+    def __init__(
+        self,
+        agent: str,
+        owner: str,
+        context_id: str,
+        kind: str,
+        body: bytes,
+        expected: bytes | None,
+    ) -> None:
+        save = SaveState(agent, owner, context_id, kind, body)
+        self.key, self._place, self._body = save.key, save.place, body
+        self._expected = expected
+        self.size = save.size
+
+    @classmethod
+    async def execute(
+        cls, connection: AsyncConnection, writes: Sequence[SwapState]
+    ) -> Sequence[object]:
+        """Write them one by one."""
+        return [await write._swap(connection) for write in writes]  # noqa: SLF001
+
+    async def _swap(self, connection: AsyncConnection) -> bool:
+        new = {"body": self._body, "changed": time.time_ns()}
+        swap: Executable
+        if self._expected is None:
+            statement = upsert(connection.dialect.name, states).values(**self._place, **new)
+            swap = statement.on_conflict_do_update(
+                index_elements=list(self._place),
+                set_=new,
+                where=states.c.body == self._body,
+            ).returning(states.c.kind)
+        else:
+            place = [states.c[name] == value for name, value in self._place.items()]
+            known = states.c.body.in_([self._expected, self._body])
+            swap = update(states).where(*place, known).values(new).returning(states.c.kind)
+        return (await connection.execute(swap)).first() is not None
+
+
+@cache
+def _insert(dialect: str) -> sqlite.Insert:
+    statement = upsert(dialect, states)
+    new = statement.excluded
+    return statement.on_conflict_do_update(
+        index_elements=["agent", "owner", "context", "kind"],
+        set_={"body": new.body, "changed": new.changed},
+    )

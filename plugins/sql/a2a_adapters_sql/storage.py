@@ -1,0 +1,254 @@
+"""The engine for SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from a2a.server.cluster.version import TaskVersion
+from sqlalchemy import select
+
+from a2a_adapters.contract.state import ELSEWHERE
+from a2a_adapters.storage.interface import (
+    REPLY,
+    AgentStorage,
+    LeftTask,
+    Place,
+    State,
+    Storage,
+    Undelivered,
+    UsedMessage,
+)
+from a2a_adapters_sql.database import Database
+from a2a_adapters_sql.deliveries import Delivered, TakeDeliveries
+from a2a_adapters_sql.health import PATIENCE_SECONDS
+from a2a_adapters_sql.lease import LEASE_SECONDS
+from a2a_adapters_sql.outlasting import OutlastingWrite
+from a2a_adapters_sql.places import Places
+from a2a_adapters_sql.push import SaveConfig, SqlPushStore
+from a2a_adapters_sql.records import AcceptMessage, CountAttempt, ForgetMessage, TakeOver
+from a2a_adapters_sql.retention import names_elsewhere, prune_agent
+from a2a_adapters_sql.schema import states
+from a2a_adapters_sql.state_rows import SaveState, SwapState
+from a2a_adapters_sql.tasks import SqlTaskStore
+from a2a_adapters_sql.turns import Joining
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Sequence
+
+    from a2a.types import Task, TaskPushNotificationConfig
+
+    from a2a_adapters.storage.quotas import SharedRoom
+    from a2a_adapters_sql.replicas.bus import Bus
+
+
+class SqlStorage(Storage):
+    """Everything in one database.
+
+    Args:
+        url: Where it is, as in `sqlite:///agents.db` or `postgresql://host/name`.
+        lease_seconds: How long a process that does not renew its lease counts as alive.
+        bus: The URL of the Redis by which processes talk, if not by the database itself.
+
+    Raises:
+        ConfigurationError: A URL is wrong.
+        MissingExtraError: A driver is not installed.
+    """
+
+    is_durable = True
+
+    def __init__(
+        self, url: str, lease_seconds: float = LEASE_SECONDS, bus: str | None = None
+    ) -> None:
+        self.database = Database(url, lease_seconds, bus)
+        self.figures = self.database.figures
+        self._url = url
+
+    @property
+    def away(self) -> str:  # type: ignore[override]
+        """What cannot be used now."""
+        return self.database.away
+
+    async def start(self) -> None:
+        """Connect, and bring the tables up to date."""
+        await self.database.start()
+
+    def of(self, agent: str) -> SqlAgentStorage:
+        """Return what one agent stores."""
+        return SqlAgentStorage(self.database, agent, self._url)
+
+    def on_trouble(self, listener: Callable[[], None]) -> None:
+        """Have `listener` called when nothing can be stored for a while."""
+        self.database.health.listen(listener)
+
+    def on_lapse(self, listener: Callable[[], None]) -> None:
+        """Have `listener` called when the lease had ended before it was renewed."""
+        self.database.lease.listen(listener)
+
+    async def aclose(self, seconds: float) -> None:
+        """Write what is left, so many seconds long at most, and disconnect."""
+        await self.database.aclose(seconds)
+
+
+class SqlAgentStorage(AgentStorage):
+    """One agent's rows.
+
+    Args:
+        database: Where they are.
+        agent: The agent's name.
+        url: The database's URL.
+    """
+
+    tasks: SqlTaskStore
+    is_durable = True
+
+    def __init__(self, database: Database, agent: str, url: str) -> None:
+        self._database = database
+        self._agent = self.agent = agent
+        self.url = url
+        self.tasks = SqlTaskStore(database, agent)
+        self._places = Places(database, agent)
+        self.push_configs = SqlPushStore(database, agent)
+        self._elsewhere: dict[str, Callable[[str], Awaitable[None]]] = {}
+        seconds = database.lease.seconds if database.is_shared else None
+        place = agent, database.process_id, seconds
+        self._take_over = OutlastingWrite(database, partial(TakeOver, *place))
+        self._take_deliveries = OutlastingWrite(database, partial(TakeDeliveries, *place))
+
+    async def accept(
+        self,
+        owner: str,
+        message_id: str,
+        digest: bytes,
+        task: Task,
+        config: TaskPushNotificationConfig | None = None,
+        *,
+        joins: bool = False,
+    ) -> UsedMessage | TaskVersion:
+        """Store a message's task, unless it began one before."""
+        save = self.tasks.write_of(task, owner, TaskVersion.MISSING)
+        if config is not None:
+            save.configs = [SaveConfig((self._agent, task.id, owner, config.id), config)]
+        joining = Joining(save.row) if joins and self._database.is_shared else None
+        name = message_id or task.id
+        accept = AcceptMessage(self._agent, owner, name, digest, save, joining)
+        used: UsedMessage | None = await self._database.write(accept, PATIENCE_SECONDS)
+        return used or save.version
+
+    async def retract(
+        self,
+        owner: str,
+        message_id: str,
+        task_id: str,
+        reply: bytes | None = None,
+        kept: Collection[State] = (),
+    ) -> None:
+        """Forget the task of a message that made none, and the message if it was not answered."""
+        replies = [] if reply is None else [State(owner, message_id, REPLY, reply)]
+        forget = ForgetMessage(
+            self._agent,
+            owner,
+            message_id or task_id,
+            task_id,
+            is_answered=reply is not None,
+            states=[SaveState(self._agent, *state) for state in (*replies, *kept)],
+        )
+        await self._database.write(forget, PATIENCE_SECONDS)
+
+    async def reply_to(self, owner: str, message_id: str) -> bytes | None:
+        """Return the reply that `retract` was given, None if there was none."""
+        return await self.read_state(owner, message_id, REPLY)
+
+    async def left_behind(self) -> Sequence[LeftTask]:
+        """Return the tasks that processes which are gone had begun; from now on they are ours."""
+        found: Sequence[LeftTask] = await self._take_over.result()
+        return found
+
+    async def count_attempt(self, owner: str, task_id: str) -> None:
+        """Note that a task that was left behind is gone on with."""
+        await self._database.write(CountAttempt(self._agent, owner, task_id))
+
+    @property
+    def has_left_behind(self) -> bool:
+        """Whether tasks may be ours that `left_behind` has not told yet."""
+        return self._take_over.is_unread
+
+    @property
+    def bus(self) -> Bus | None:
+        """The way to other processes with the same storage, None if there can be none."""
+        return self._database.bus
+
+    def is_unbroken(self, since: float) -> bool:
+        """Tell whether this process has counted as alive since a time of `time.monotonic`."""
+        return not self._database.is_shared or self._database.lease.is_unbroken(since)
+
+    def share(self, room: SharedRoom, what: str = "") -> None:
+        """Have a room know what owners take at other processes, with each renewal of the lease."""
+        if self._database.is_shared:
+            name = f"{self._agent}\0{what}" if what else self._agent
+            self._database.lease.quotas.share(name, room)
+
+    async def place_of(self, owner: str, task_id: str) -> Place:
+        """Return where a task is."""
+        return await self._places.place_of(owner, task_id)
+
+    async def runner_of(self, owner: str, context_id: str) -> str | None:
+        """Return another process that works on a task of a conversation, None if none does."""
+        return await self._places.runner_of(owner, context_id)
+
+    async def homes_of(self, owner: str) -> Sequence[str]:
+        """Return the other living processes that work on tasks of an owner."""
+        return await self._places.homes_of(owner)
+
+    async def is_alive(self, process: str) -> bool:
+        """Tell whether another process is alive."""
+        return await self._places.is_alive(process)
+
+    async def lost(self, task_ids: Sequence[str]) -> Sequence[str]:
+        """Return which of these tasks, on which this process works, are no longer its own."""
+        return await self._places.lost(task_ids)
+
+    async def undelivered(self) -> Sequence[Undelivered]:
+        """Return what processes that are gone had to deliver; from now on it is ours to do."""
+        found: Sequence[Undelivered] = await self._take_deliveries.result()
+        return found
+
+    async def delivered(self, item: Undelivered) -> bool:
+        """Note that a receiver has got, or never will, a task up to that version."""
+        write = Delivered(self._agent, item, self._database.process_id)
+        return not await self._database.write(write)
+
+    async def waiting_since(self, before: float) -> Sequence[LeftTask]:
+        """Return some of the tasks that have waited for their callers since before that time."""
+        return await self.tasks.waiting_since(before)
+
+    async def read_state(self, owner: str, context_id: str, kind: str) -> bytes | None:
+        """Return what was last stored for a conversation under this name."""
+        place = {"agent": self._agent, "owner": owner, "context": context_id, "kind": kind}
+        where = [states.c[name] == value for name, value in place.items()]
+        rows = await self._database.read(select(states.c.body).where(*where))
+        return rows[0].body if rows else None
+
+    async def write_state(self, owner: str, context_id: str, kind: str, body: bytes | None) -> None:
+        """Store something for a conversation; None forgets it."""
+        await self._database.write(SaveState(self._agent, owner, context_id, kind, body))
+
+    async def swap_state(
+        self, owner: str, context_id: str, kind: str, expected: bytes | None, body: bytes
+    ) -> bool:
+        """Store something in the place of what was read, unless that has changed meanwhile."""
+        swap = SwapState(self._agent, owner, context_id, kind, body, expected)
+        is_stored: bool = await self._database.write(swap)
+        return is_stored
+
+    def forget_elsewhere(self, kind: str, forget: Callable[[str], Awaitable[None]]) -> None:
+        """Have `forget` called with names of this kind once their conversations are too old."""
+        self._elsewhere[ELSEWHERE + kind] = forget
+
+    async def prune(self, before: float, most: int) -> int:
+        """Forget what is old; return how many tasks."""
+        old, kinds = int(before * 1e9), tuple(self._elsewhere)
+        for kind, forget in self._elsewhere.items():
+            for name in await names_elsewhere(self._database, self._agent, kind, old):
+                await forget(name)
+        return await prune_agent(self._database, self._agent, old, most, kinds)

@@ -1,0 +1,207 @@
+"""The task store in a database, in a2a-sdk's interface."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from a2a.types import ListTasksResponse, Task
+from a2a.utils.constants import DEFAULT_LIST_TASKS_PAGE_SIZE
+from a2a.utils.errors import InvalidParamsError
+from a2a.utils.task import (
+    ListTasksCursor,
+    decode_list_tasks_cursor,
+    encode_list_tasks_cursor,
+)
+from sqlalchemy import func, select, tuple_
+
+from a2a_adapters.protocol import states
+from a2a_adapters.protocol.conversion import is_durable_question
+from a2a_adapters.storage.interface import LeftTask, PatientTaskStore, State
+from a2a_adapters_sql.health import PATIENCE_SECONDS
+from a2a_adapters_sql.schema import is_anybodys, is_task, key, tasks
+from a2a_adapters_sql.state_rows import SaveState
+from a2a_adapters_sql.task_rows import (
+    ANYBODY,
+    HANDED_OVER,
+    UNKNOWN,
+    DeleteTask,
+    SaveTask,
+    changed_at,
+    stored,
+)
+from a2a_adapters_sql.totals import COUNTED
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from a2a.server.cluster.task_store import StoredTask
+    from a2a.server.cluster.version import TaskVersion
+    from a2a.server.context import ServerCallContext
+    from a2a.server.events import Event
+    from a2a.types import ListTasksRequest
+    from sqlalchemy import ColumnElement
+
+    from a2a_adapters_sql.database import Database
+
+_Conditions: TypeAlias = "list[ColumnElement[bool]]"
+
+_SOME = 100
+"""How many tasks that have waited too long are read at once."""
+
+
+class SqlTaskStore(PatientTaskStore):
+    """Keeps the tasks of one agent.
+
+    Args:
+        database: Where.
+        agent: Whose tasks.
+    """
+
+    def __init__(self, database: Database, agent: str) -> None:
+        self._database = database
+        self._agent = agent
+
+    async def save(
+        self,
+        task: Task,
+        *,
+        event: Event | None,  # noqa: ARG002 - the interface has them
+        prev: Task | None,  # noqa: ARG002
+        prev_version: TaskVersion,
+        context: ServerCallContext,
+    ) -> TaskVersion:
+        """Store a task.
+
+        Raises:
+            ConcurrentTaskModificationError: It has changed since `prev_version`.
+            StorageUnavailableError: It could not be stored in time, and will not be.
+        """
+        write = self.write_of(task, context.user.user_name, prev_version)
+        await self._database.write(write, PATIENCE_SECONDS)
+        return write.version
+
+    async def put(
+        self,
+        task: Task,
+        owner: str,
+        previous: TaskVersion,
+        receivers: Collection[str] = (),
+        kept: Collection[State] = (),
+        *,
+        is_handed_over: bool = False,
+        joins: bool = False,
+    ) -> TaskVersion:
+        """Store a task as it is now, however long that takes; return its new version."""
+        write = self.write_of(task, owner, previous)
+        if joins and self._database.is_shared:
+            write.join()
+        write.states = [SaveState(self._agent, *state) for state in kept]
+        write.size += sum(state.size for state in write.states)
+        if is_handed_over:
+            write.row["process"] = HANDED_OVER + self._database.process_id
+        write.owe(receivers, self._database.process_id)
+        write.overrides = False  # whoever was faster may work on it: that has to be stopped
+        await self._database.write(write)
+        return write.version
+
+    def write_of(self, task: Task, owner: str, previous: TaskVersion) -> SaveTask:
+        """Return what stores a task as it is now."""
+        return SaveTask(self._agent, owner, task, previous, self._process_of(task))
+
+    def _process_of(self, task: Task) -> str | None:
+        """Return who alone can do what comes next for a task; None if nothing does."""
+        if task.status.state in states.TERMINAL:
+            return None
+        return ANYBODY if is_durable_question(task) else self._database.process_id
+
+    async def waiting_since(self, before: float) -> Sequence[LeftTask]:
+        """Return some of the tasks that have waited for an answer since before that time."""
+        query = select(tasks.c.version, tasks.c.body, tasks.c.owner_name, tasks.c.epoch).where(
+            is_anybodys,
+            tasks.c.agent == self._agent,
+            tasks.c.changed < int(before * 1e9),
+        )
+        rows = await self._database.read(query.order_by(tasks.c.changed).limit(_SOME))
+        return [LeftTask(row.owner_name.decode(), stored(row)) for row in rows]
+
+    def is_anybodys(self, task: Task) -> bool:
+        """Tell whether a task waits for an answer that other processes can take as well."""
+        return self._database.is_shared and is_durable_question(task)
+
+    async def get(self, task_id: str, context: ServerCallContext) -> StoredTask | None:
+        """Return the caller's task, None if there is none.
+
+        Raises:
+            StorageUnavailableError: It could not be read in time.
+        """
+        mine = is_task(self._agent, context.user.user_name, task_id)
+        query = select(tasks.c.version, tasks.c.body).where(*mine)
+        found = await self._database.read(query)
+        return stored(found[0]) if found else None
+
+    async def list(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
+        """Return a page of the caller's tasks, newest first.
+
+        `total_size` is exact up to `totals.COUNTED` tasks, and as of the last minute beyond that.
+
+        Raises:
+            InvalidParamsError: The page token is none of ours.
+            StorageUnavailableError: They could not be read in time.
+        """
+        owner = context.user.user_name
+        wanted = [*self._owned(owner), *_filters(params)]
+        size = params.page_size or DEFAULT_LIST_TASKS_PAGE_SIZE
+        newest = tasks.c.changed.desc(), tasks.c.id.desc()
+        page = select(tasks.c.version, tasks.c.body).where(*wanted, *_after(params.page_token))
+        # One more tells whether there is another page.
+        rows = await self._database.read(page.order_by(*newest).limit(size + 1))
+        is_whole = not params.page_token and len(rows) <= size
+        total = len(rows) if is_whole else await self._total(owner, params, wanted)
+        shown = [stored(row).task for row in rows[:size]]
+        token = encode_list_tasks_cursor(_cursor(shown[-1])) if len(rows) > size else ""
+        return ListTasksResponse(
+            tasks=shown, next_page_token=token, total_size=total, page_size=size
+        )
+
+    async def delete(self, task_id: str, context: ServerCallContext) -> None:
+        """Forget the caller's task; it need not exist."""
+        write = DeleteTask(self._agent, context.user.user_name, task_id)
+        await self._database.write(write, PATIENCE_SECONDS)
+
+    async def _total(self, owner: str, params: ListTasksRequest, wanted: _Conditions) -> int:
+        after = params.status_timestamp_after.ToNanoseconds()
+        name = self._agent, key(owner), key(params.context_id), params.status, after
+        if (recent := self._database.totals.recent(name)) is not None:
+            return recent
+        some = select(tasks.c.state).where(*wanted).limit(COUNTED + 1)
+        [(total,)] = await self._database.read(select(func.count()).select_from(some.subquery()))
+        return self._database.totals.estimate(name, wanted) if total > COUNTED else int(total)
+
+    def _owned(self, owner: str) -> _Conditions:
+        return [tasks.c.agent == self._agent, tasks.c.owner == owner]
+
+
+def _filters(params: ListTasksRequest) -> list[ColumnElement[bool]]:
+    filters: list[ColumnElement[bool]] = [tasks.c.state != states.UNSPECIFIED]
+    if params.context_id:
+        filters.append(tasks.c.context == params.context_id)
+    if params.status:
+        filters.append(tasks.c.state == params.status)
+    if params.HasField("status_timestamp_after"):
+        filters.append(tasks.c.changed >= params.status_timestamp_after.ToNanoseconds())
+    return filters
+
+
+def _after(token: str) -> list[ColumnElement[bool]]:
+    if not token:
+        return []
+    cursor = decode_list_tasks_cursor(token)
+    if cursor is None:
+        raise InvalidParamsError("the page token is none of this agent's")
+    changed = UNKNOWN if cursor.timestamp_ns is None else cursor.timestamp_ns
+    return [tuple_(tasks.c.changed, tasks.c.id) < tuple_(changed, key(cursor.task_id))]
+
+
+def _cursor(task: Task) -> ListTasksCursor:
+    changed = changed_at(task)
+    return ListTasksCursor(timestamp_ns=None if changed == UNKNOWN else changed, task_id=task.id)

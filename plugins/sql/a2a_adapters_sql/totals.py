@@ -1,0 +1,89 @@
+"""How many tasks a list has: exact while counting is fast, and as counted recently beyond that."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, select
+
+from a2a_adapters.concurrency.background import Background, end_if_cancelled
+from a2a_adapters_sql.schema import tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from sqlalchemy import ColumnElement
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+COUNTED = 10_000
+"""The largest number of tasks that is counted for each request, which takes a few milliseconds."""
+
+_FRESH_SECONDS = 60.0
+"""The age at which the total of a longer list is counted again."""
+
+_COUNT_SECONDS = 60.0
+"""The longest that such a count may take."""
+
+_LISTS = 1000
+"""How many totals are remembered."""
+
+logger = logging.getLogger(__name__)
+
+
+class Totals:
+    """Counts tasks for `totalSize`.
+
+    A list of more than `COUNTED` tasks is counted in the background, one list at a time, so that
+    requests neither wait for it nor take the database's connections. Until then its total is
+    `COUNTED + 1`.
+
+    Args:
+        engine: The database.
+    """
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+        self._known: OrderedDict[Hashable, tuple[int, float]] = OrderedDict()
+        self._counting = Background()
+        self._is_counting = False
+
+    def recent(self, name: Hashable) -> int | None:
+        """Return the total of a long list that was counted within `_FRESH_SECONDS`, if it was."""
+        total, until = self._known.get(name, (0, 0.0))
+        return total if time.monotonic() < until else None
+
+    def estimate(self, name: Hashable, wanted: Sequence[ColumnElement[bool]]) -> int:
+        """Return the last known total of a long list, and begin to count it.
+
+        Args:
+            name: Identifies the list.
+            wanted: The conditions that its tasks meet.
+        """
+        if not self._is_counting:
+            self._is_counting = True
+            self._counting.begin(self._count(name, wanted))
+        return self._known.get(name, (COUNTED + 1, 0.0))[0]
+
+    async def _count(self, name: Hashable, wanted: Sequence[ColumnElement[bool]]) -> None:
+        query = select(func.count()).select_from(tasks).where(*wanted)
+        try:
+            async with asyncio.timeout(_COUNT_SECONDS), self._engine.connect() as connection:
+                total: int = (await connection.execute(query)).scalar_one()
+        except Exception as error:  # the database may be away, which others report
+            end_if_cancelled()
+            logger.info("the tasks of a list were not counted: %s", type(error).__name__)
+        else:
+            self._known[name] = max(total, COUNTED + 1), time.monotonic() + _FRESH_SECONDS
+            self._known.move_to_end(name)
+            if len(self._known) > _LISTS:
+                self._known.popitem(last=False)
+        finally:
+            self._is_counting = False
+
+    def close(self) -> None:
+        """Stop counting."""
+        self._counting.cancel()

@@ -1,0 +1,18 @@
+"""Shared by the tests of the client side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import started
+
+_OLD_AGENT = Path(__file__).parent / "servers" / "sdk_v03.py"
+
+
+@pytest.fixture(scope="session")
+def sdk_v03_url(old_python):
+    """Return the address of an agent on a2a-sdk 0.3, in a process of its own."""
+    with started([old_python, str(_OLD_AGENT)]) as url:
+        yield url

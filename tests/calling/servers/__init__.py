@@ -1,0 +1,69 @@
+"""Agents that are not ours, for the tests of the client side.
+
+Nothing here uses the runtime of this project: the agents are served by a2a-sdk, or written by
+hand where a proper server would not behave so badly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from starlette.types import ASGIApp
+
+from tests.calling.servers.bindings import grpc_first, old_card_path, rest_only, rpc_elsewhere
+from tests.calling.servers.late import stream_ends_working, submitted
+from tests.calling.servers.loose import chunks_without_task, task_then_message
+from tests.calling.servers.mixed import mixed_parts, several_parts
+from tests.calling.servers.old import old_message, old_task
+from tests.calling.servers.single import (
+    artifact_and_status,
+    final_task,
+    final_task_in_stream,
+    message_only,
+    progress,
+    progress_then_status,
+    status_only,
+)
+from tests.calling.servers.streams import (
+    chunks,
+    chunks_left_open,
+    chunks_then_whole,
+    snapshots,
+    status_deltas,
+    status_deltas_then_whole,
+    status_snapshots,
+    status_whole,
+)
+
+_FACTORIES = (
+    message_only,
+    final_task,
+    final_task_in_stream,
+    status_only,
+    artifact_and_status,
+    progress,
+    progress_then_status,
+    chunks,
+    chunks_left_open,
+    chunks_then_whole,
+    snapshots,
+    status_deltas,
+    status_deltas_then_whole,
+    status_snapshots,
+    status_whole,
+    several_parts,
+    mixed_parts,
+    stream_ends_working,
+    submitted,
+    rest_only,
+    grpc_first,
+    rpc_elsewhere,
+    old_card_path,
+    old_message,
+    old_task,
+    chunks_without_task,
+    task_then_message,
+)
+
+FOREIGN_AGENTS: dict[str, Callable[[], ASGIApp]] = {each.__name__: each for each in _FACTORIES}
+"""Agents that answer the text `ping` with the text `pong: ping`, each in its own way."""

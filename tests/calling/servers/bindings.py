@@ -1,0 +1,31 @@
+"""Agents that are found or spoken to in another way."""
+
+from __future__ import annotations
+
+from starlette.types import ASGIApp
+
+from tests.calling.servers.cards import OLD_CARD_PATH
+from tests.calling.servers.sdk import sdk_app
+from tests.calling.servers.streams import chunking
+
+RPC_PATH = "/agents/pong/v1"
+
+
+def rest_only() -> ASGIApp:
+    """Speaks nothing but HTTP+JSON."""
+    return sdk_app(chunking(), bindings=["HTTP+JSON"])
+
+
+def grpc_first() -> ASGIApp:
+    """Prefers GRPC, which it does not even serve; its second choice is JSONRPC."""
+    return sdk_app(chunking(), bindings=["GRPC", "JSONRPC"])
+
+
+def rpc_elsewhere() -> ASGIApp:
+    """Speaks JSONRPC at a path of its own, that only its card tells."""
+    return sdk_app(chunking(), rpc_path=RPC_PATH)
+
+
+def old_card_path() -> ASGIApp:
+    """Has its card at the path of A2A before 0.3 only."""
+    return sdk_app(chunking(), card_path=OLD_CARD_PATH)

@@ -1,0 +1,57 @@
+"""Agents whose streams are not quite what the specification says, as some real ones send them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp
+
+from tests.calling.servers.sdk import pieces
+from tests.calling.servers.wire import (
+    COMPLETED,
+    WORKING,
+    Call,
+    TaskEvents,
+    message,
+    rpc_app,
+    sse,
+)
+
+
+def chunks_without_task() -> ASGIApp:
+    """Streams chunks that say `append` from the first one on, and never sends the Task."""
+
+    async def answer(call: Call) -> Response:
+        told = TaskEvents.answering(call)
+        cut = pieces(f"pong: {call.text}")
+
+        async def events() -> AsyncIterator[dict[str, Any]]:
+            yield call.result(told.status(WORKING))
+            for piece in cut:
+                yield call.result(told.chunk(piece))
+            yield call.result(told.status(COMPLETED))
+
+        return (
+            sse(events()) if call.streams else JSONResponse(call.result(told.task(COMPLETED, *cut)))
+        )
+
+    return rpc_app(answer)
+
+
+def task_then_message() -> ASGIApp:
+    """Announces a task in its stream and answers with a Message, which is the end of it."""
+
+    async def answer(call: Call) -> Response:
+        told = TaskEvents.answering(call)
+        reply = message(f"pong: {call.text}")
+
+        async def events() -> AsyncIterator[dict[str, Any]]:
+            yield call.result(told.task(WORKING))
+            yield call.result(told.status(WORKING, "thinking…"))
+            yield call.result(reply)
+
+        return sse(events()) if call.streams else JSONResponse(call.result(reply))
+
+    return rpc_app(answer)

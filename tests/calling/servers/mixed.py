@@ -1,0 +1,46 @@
+"""Agents whose answer has more than one part."""
+
+from __future__ import annotations
+
+from a2a.helpers import new_data_part
+from a2a.server.agent_execution import RequestContext
+from a2a.server.tasks import TaskUpdater
+from a2a.types import Part
+from starlette.types import ASGIApp
+
+from tests.calling.servers.sdk import Scripted, pieces, pong, sdk_app, text
+
+RECORD = {"city": "Paris", "degrees": 21.5, "days": [1, 2]}
+ROWS = [{"id": 1}, {"id": 2}]
+IMAGE = bytes(range(256))
+REPORT_URL = "https://files.example/report.pdf"
+
+
+def several_parts() -> ASGIApp:
+    """Has one artifact whose text is cut into several parts, which belong together as they are."""
+
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        await task.start_work()
+        await task.add_artifact(text(*pieces(pong(context))))
+        await task.complete()
+
+    return sdk_app(Scripted(script))
+
+
+def mixed_parts() -> ASGIApp:
+    """Has three artifacts: text beside `RECORD`; `IMAGE` and `REPORT_URL`; `ROWS` alone."""
+
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        await task.start_work()
+        await task.add_artifact([*text(pong(context)), new_data_part(RECORD)], name="answer")
+        await task.add_artifact(
+            [
+                Part(raw=IMAGE, media_type="image/png", filename="map.png"),
+                Part(url=REPORT_URL, media_type="application/pdf", filename="report.pdf"),
+            ],
+            name="files",
+        )
+        await task.add_artifact([new_data_part(ROWS)], name="rows")
+        await task.complete()
+
+    return sdk_app(Scripted(script))

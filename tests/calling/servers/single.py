@@ -1,0 +1,99 @@
+"""Agents that say everything at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from a2a.helpers import new_text_message
+from a2a.server.agent_execution import AgentExecutor, RequestContext
+from a2a.server.events import EventQueue
+from a2a.server.tasks import TaskUpdater
+from a2a.types import Artifact, Message, Task, TaskState, TaskStatus
+from starlette.types import ASGIApp
+
+from tests.calling.servers.sdk import Scripted, pong, sdk_app, text
+
+
+def message_only() -> ASGIApp:
+    """Answers with one Message and no task, as a2a-sdk's helloworld sample does."""
+    return sdk_app(_OneEvent(_message))
+
+
+def final_task() -> ASGIApp:
+    """Answers with a completed Task that holds an artifact; it cannot stream."""
+    return sdk_app(_OneEvent(_completed), streaming=False)
+
+
+def final_task_in_stream() -> ASGIApp:
+    """Says it streams, and the stream holds nothing but the completed Task."""
+    return sdk_app(_OneEvent(_completed))
+
+
+def status_only() -> ASGIApp:
+    """Has its text in the message of the completed status; there is no artifact."""
+
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        await task.start_work()
+        await task.complete(task.new_agent_message(text(pong(context))))
+
+    return sdk_app(Scripted(script))
+
+
+def artifact_and_status() -> ASGIApp:
+    """Says the same text twice: in an artifact and in the message of the completed status."""
+
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        await task.start_work()
+        await task.add_artifact(text(pong(context)))
+        await task.complete(task.new_agent_message(text(pong(context))))
+
+    return sdk_app(Scripted(script))
+
+
+def progress() -> ASGIApp:
+    """Tells what it does in two working statuses, which are not part of the artifact's answer."""
+
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        await task.start_work(task.new_agent_message(text("thinking…")))
+        await task.start_work(task.new_agent_message(text("writing…")))
+        await task.add_artifact(text(pong(context)))
+        await task.complete()
+
+    return sdk_app(Scripted(script))
+
+
+def progress_then_status() -> ASGIApp:
+    """Tells what it does in a working status, and the answer in the completed one."""
+
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        await task.start_work(task.new_agent_message(text("thinking…")))
+        await task.complete(task.new_agent_message(text(pong(context))))
+
+    return sdk_app(Scripted(script))
+
+
+class _OneEvent(AgentExecutor):
+    """Answers with the one event that `reply` builds."""
+
+    def __init__(self, reply: Callable[[RequestContext], Task | Message]) -> None:
+        self._reply = reply
+
+    async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
+        await event_queue.enqueue_event(self._reply(context))
+
+    async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
+        await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
+
+
+def _message(context: RequestContext) -> Message:
+    return new_text_message(pong(context), context_id=context.context_id)
+
+
+def _completed(context: RequestContext) -> Task:
+    return Task(
+        id=context.task_id,
+        context_id=context.context_id,
+        status=TaskStatus(state=TaskState.TASK_STATE_COMPLETED),
+        artifacts=[Artifact(artifact_id="answer", parts=text(pong(context)))],
+        history=[context.message],
+    )

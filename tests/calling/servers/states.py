@@ -1,0 +1,99 @@
+"""Agents whose task does not simply complete."""
+
+from __future__ import annotations
+
+from a2a.server.agent_execution import RequestContext
+from a2a.server.tasks import TaskUpdater
+from a2a.types import TaskState
+from starlette.types import ASGIApp
+
+from tests.calling.servers.sdk import Scripted, sdk_app, text
+
+QUESTION = "Which city?"
+SECOND_QUESTION = "When?"
+LOGIN = "Log in at https://login.example/start"
+
+
+def asks_city() -> ASGIApp:
+    """Asks `QUESTION` (input-required); the next message of the task, `X`, gets `Booked: X`."""
+
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        if context.current_task is None:
+            await task.requires_input(task.new_agent_message(text(QUESTION)))
+        else:
+            await task.add_artifact(text(f"Booked: {context.get_user_input()}"))
+            await task.complete()
+
+    return sdk_app(Scripted(script))
+
+
+def asks_twice() -> ASGIApp:
+    """Asks `QUESTION` and then `SECOND_QUESTION`; the second answer, `Y`, gets `Booked: Y`."""
+
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        if context.current_task is None:
+            await task.requires_input(task.new_agent_message(text(QUESTION)))
+        elif context.current_task.status.message.parts[0].text == QUESTION:
+            await task.requires_input(task.new_agent_message(text(SECOND_QUESTION)))
+        else:
+            await task.add_artifact(text(f"Booked: {context.get_user_input()}"))
+            await task.complete()
+
+    return sdk_app(Scripted(script))
+
+
+def asks_login() -> ASGIApp:
+    """Sends the caller to log in elsewhere (auth-required); any next message gets `Welcome`."""
+
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        if context.current_task is None:
+            await task.requires_auth(task.new_agent_message(text(LOGIN)))
+        else:
+            await task.add_artifact(text("Welcome"))
+            await task.complete()
+
+    return sdk_app(Scripted(script))
+
+
+def fails() -> ASGIApp:
+    """Streams `begun` as its artifact and fails with the status message `Out of paper.`."""
+
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        await task.start_work()
+        await task.add_artifact(text("begun"))
+        await task.failed(task.new_agent_message(text("Out of paper.")))
+
+    return sdk_app(Scripted(script))
+
+
+def fails_silently() -> ASGIApp:
+    """Fails without a word."""
+    return _ends(TaskState.TASK_STATE_FAILED, "")
+
+
+def rejects() -> ASGIApp:
+    """Rejects every message: `Not my job.`."""
+    return _ends(TaskState.TASK_STATE_REJECTED, "Not my job.")
+
+
+def cancels() -> ASGIApp:
+    """Cancels its task itself: `The shop is closed.`."""
+    return _ends(TaskState.TASK_STATE_CANCELED, "The shop is closed.")
+
+
+def crashes() -> ASGIApp:
+    """Raises in the middle: a2a-sdk then sends a JSON-RPC error in place of a status."""
+
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        await task.start_work()
+        raise RuntimeError("disk on fire")
+
+    return sdk_app(Scripted(script))
+
+
+def _ends(state: TaskState, words: str) -> ASGIApp:
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        said = task.new_agent_message(text(words)) if words else None
+        await task.update_status(state, said)
+
+    return sdk_app(Scripted(script))

@@ -1,0 +1,138 @@
+"""Agents that stream their answer, each in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from itertools import accumulate
+
+from a2a.server.agent_execution import RequestContext
+from a2a.server.context import ServerCallContext
+from a2a.server.events import Event
+from a2a.server.request_handlers import DefaultRequestHandler
+from a2a.server.tasks import TaskUpdater
+from a2a.types import GetTaskRequest, SendMessageRequest
+from starlette.types import ASGIApp
+
+from tests.calling.servers.sdk import Scripted, pieces, pong, sdk_app, text
+
+ANSWER = "answer"
+"""The id of the artifact."""
+
+
+def chunks() -> ASGIApp:
+    """Appends chunks to one artifact; the last one says so. The task keeps a part per chunk."""
+
+    return sdk_app(chunking())
+
+
+def chunks_left_open() -> ASGIApp:
+    """Appends chunks to one artifact and never says which one is the last."""
+
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        await task.start_work()
+        await _append(task, pong(context), close=False)
+        await task.complete()
+
+    return sdk_app(Scripted(script))
+
+
+def chunks_then_whole() -> ASGIApp:
+    """Appends chunks, replaces them by the whole text, completes, and ends with the Task."""
+
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        await task.start_work()
+        await _append(task, pong(context), close=False)
+        await task.add_artifact(text(pong(context)), ANSWER, append=False, last_chunk=True)
+        await task.complete()
+
+    return sdk_app(Scripted(script), handler_type=_EndsWithTask)
+
+
+def snapshots() -> ASGIApp:
+    """Replaces its artifact with each update: every one holds the whole text so far."""
+
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        await task.start_work()
+        for so_far in accumulate(pieces(pong(context))):
+            await task.add_artifact(text(so_far), ANSWER, append=False)
+        await task.complete()
+
+    return sdk_app(Scripted(script))
+
+
+def status_deltas() -> ASGIApp:
+    """Streams its text as working statuses, one piece each; the completed one is empty.
+
+    Who does not stream finds the pieces in the task's history only.
+    """
+
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        for piece in pieces(pong(context)):
+            await task.start_work(task.new_agent_message(text(piece)))
+        await task.complete()
+
+    return sdk_app(Scripted(script))
+
+
+def status_deltas_then_whole() -> ASGIApp:
+    """Streams its text as working statuses, one piece each; the completed one has it whole."""
+
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        for piece in pieces(pong(context)):
+            await task.start_work(task.new_agent_message(text(piece)))
+        await task.complete(task.new_agent_message(text(pong(context))))
+
+    return sdk_app(Scripted(script))
+
+
+def status_snapshots() -> ASGIApp:
+    """Streams working statuses that each hold the whole text so far; so does the completed one."""
+
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        for so_far in accumulate(pieces(pong(context))):
+            await task.start_work(task.new_agent_message(text(so_far)))
+        await task.complete(task.new_agent_message(text(pong(context))))
+
+    return sdk_app(Scripted(script))
+
+
+def status_whole() -> ASGIApp:
+    """Says everything in one working status; the completed one is empty.
+
+    Microsoft's agent framework answers so; who does not stream finds it in the history only.
+    """
+
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        await task.start_work(task.new_agent_message(text(pong(context))))
+        await task.complete()
+
+    return sdk_app(Scripted(script))
+
+
+def chunking() -> Scripted:
+    """Return the agent of `chunks`, to be served in other ways too."""
+
+    async def script(context: RequestContext, task: TaskUpdater) -> None:
+        await task.start_work()
+        await _append(task, pong(context), close=True)
+        await task.complete()
+
+    return Scripted(script)
+
+
+async def _append(task: TaskUpdater, answer: str, *, close: bool) -> None:
+    cut = pieces(answer)
+    for index, piece in enumerate(cut):
+        last = close and index == len(cut) - 1
+        await task.add_artifact(text(piece), ANSWER, append=index > 0, last_chunk=last)
+
+
+class _EndsWithTask(DefaultRequestHandler):
+    """Sends the whole task once more when its stream ends."""
+
+    async def on_message_send_stream(
+        self, params: SendMessageRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Event]:
+        async for event in super().on_message_send_stream(params, context):
+            yield event
+        yield await self.on_get_task(GetTaskRequest(id=params.message.task_id), context)

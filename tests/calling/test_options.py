@@ -1,0 +1,87 @@
+"""Options of single messages, and of agents given by their URLs."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from a2a_adapters import (
+    BearerAuth,
+    ConfigurationError,
+    RemoteAgent,
+    RemoteAuthError,
+    RemoteConnectionError,
+    RemoteOptions,
+    RemoteTimeoutError,
+    build_app,
+)
+from a2a_adapters.testing import running
+from tests.calling.servers.front import Recording
+from tests.calling.servers.states import asks_city
+
+
+async def silent(text: str) -> str:
+    await asyncio.Event().wait()
+    return text
+
+
+@pytest.mark.parametrize("in_conversation", [False, True])
+async def test_a_message_has_a_time_of_its_own(in_conversation):
+    async with running(build_app(silent)) as url, RemoteAgent(url) as agent:
+        await agent.card()
+        send = agent.conversation().send if in_conversation else agent.send
+        with pytest.raises(RemoteTimeoutError, match=r"no whole answer within 0.2 s"):
+            await send("x", timeout=0.2)
+        with pytest.raises(ConfigurationError, match="above 0"):
+            await send("x", timeout=0)
+        with pytest.raises(TypeError, match="temperature"):
+            await send("x", temperature=1)
+
+
+@pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
+async def test_a_message_has_headers_of_its_own(binding):
+    recording = Recording(asks_city())
+    options = RemoteOptions(bindings=[binding])
+    async with (
+        running(recording) as url,
+        RemoteAgent(url, auth=BearerAuth("one"), options=options) as agent,
+    ):
+        asked = await agent.send("book", headers={"X-Tenant": "a", "Authorization": "Bearer two"})
+        events = agent.stream("Rome", task_id=asked.task_id, headers={"x-tenant": "b"})
+        async for _ in events:
+            await agent.get_task(asked.task_id)  # one more request, by the same asyncio task
+        with pytest.raises(RemoteAuthError, match="cannot be sent"):
+            await agent.send("x", headers={"X-Tenant": "a\nb"})
+        elsewhere = agent.conversation(context_id=asked.context_id)
+        await elsewhere.send("again", headers={"X-Tenant": "c"})
+    sent = recording.header_values("x-tenant")
+    assert list(filter(None, sent)) == ["a", "b", "b", "c", "c"]
+    assert "Bearer two" in recording.header_values("authorization")
+    assert not sent[0]  # the card is of all calls
+
+
+async def test_an_agent_given_by_its_url_has_options():
+    recording = Recording(build_app(silent))
+    async with running(recording) as url:
+        agent = RemoteAgent.of(url, timeout=0.2, headers={"X-Key": "k"})
+        with pytest.raises(RemoteTimeoutError):
+            await agent.send("x")
+        await agent.aclose()
+    assert set(recording.header_values("x-key")) == {"k"}
+    with pytest.raises(RemoteConnectionError):
+        await RemoteAgent.of("http://127.0.0.1:9", max_retries=0).send("x")
+
+
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [({"timeout": 0}, "above 0"), ({"max_retries": -1}, "from 0"), ({"colour": 1}, "colour")],
+)
+def test_options_that_make_no_sense_are_refused(option, why):
+    with pytest.raises((ConfigurationError, TypeError), match=why):
+        RemoteAgent.of("http://localhost:1", **option)
+
+
+def test_a_remote_agent_has_its_own_options():
+    with pytest.raises(ConfigurationError, match="timeout: a RemoteAgent has its own"):
+        RemoteAgent.of(RemoteAgent("http://localhost:1"), timeout=1)

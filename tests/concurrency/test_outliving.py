@@ -1,0 +1,36 @@
+"""Blocking calls that outlive their task, made by functions in threads."""
+
+from __future__ import annotations
+
+import asyncio
+
+from a2a_adapters import build_app
+from a2a_adapters.testing import answer_of, connect, running, send, user_message
+from tests.support.outliving import Blocking, check_that_it_is_told
+
+
+async def test_a_function_that_blocks_is_told_of(caplog):
+    blocking = Blocking()
+
+    def work(text):
+        return blocking()
+
+    await check_that_it_is_told(work, blocking, caplog)
+
+
+async def test_a_call_in_the_loops_own_threads_is_told_of(caplog):
+    blocking = Blocking()
+
+    async def work(text):
+        return await asyncio.get_running_loop().run_in_executor(None, blocking)
+
+    await check_that_it_is_told(work, blocking, caplog)
+
+
+async def test_what_ends_by_itself_is_not(caplog):
+    async def work(text):
+        return await asyncio.to_thread(text.upper)
+
+    async with running(build_app(work)) as url, connect(url) as client:
+        assert answer_of(await send(client, user_message("hi"))) == "HI"
+    assert "go on although" not in caplog.text

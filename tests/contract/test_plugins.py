@@ -1,0 +1,232 @@
+"""Discovery and the hooks."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from importlib import metadata
+from types import SimpleNamespace
+
+import pytest
+
+from a2a_adapters import (
+    Adapter,
+    AgentDescription,
+    ConfigurationError,
+    Factory,
+    NoAdapterError,
+    Plugins,
+    TargetError,
+    hookimpl,
+    installed_plugins,
+)
+from a2a_adapters.contract.plugins import BLOCK_VARIABLE
+from a2a_adapters.dialects import DialectRoutes
+
+
+class Target:
+    pass
+
+
+class TargetAdapter(Adapter):
+    def __init__(self, name="adapter"):
+        self.name = name
+
+    def describe(self):
+        return AgentDescription(name=self.name, description="A target.")
+
+    async def stream(self, request):
+        yield
+
+
+def plugin(name, accepts=Target):
+    @hookimpl
+    def a2a_adapt(target):
+        return TargetAdapter(name) if isinstance(target, accepts) else None
+
+    return SimpleNamespace(a2a_adapt=a2a_adapt)
+
+
+class EntryPoint:
+    def __init__(self, name, loaded, dist="third-party"):
+        self.name = name
+        self.value = f"module_{name}"
+        self.dist = SimpleNamespace(name=dist, version="1.2")
+        self._loaded = loaded
+
+    def load(self):
+        if isinstance(self._loaded, Exception):
+            raise self._loaded
+        return self._loaded
+
+
+@pytest.fixture
+def discover(monkeypatch):
+    def run(*entry_points):
+        monkeypatch.setattr(metadata, "entry_points", lambda group: list(entry_points))
+        plugins = Plugins()
+        plugins.discover()
+        return plugins
+
+    return run
+
+
+def test_an_adapter_is_its_own():
+    adapter = TargetAdapter()
+    assert Plugins().adapt(adapter) is adapter
+
+
+def test_third_parties_win_over_bundled_ones_wherever_they_stand(discover):
+    plugins = discover(
+        EntryPoint("a_third", plugin("third")),
+        EntryPoint("z_bundled", plugin("bundled"), dist="a2a-adapters"),
+    )
+    assert plugins.adapt(Target()).name == "third"
+    assert [status.name for status in plugins.statuses()] == ["z_bundled", "a_third"]
+
+
+def make_target():
+    return Target()
+
+
+class Factories:
+    """Makes a new target for every run."""
+
+    @hookimpl
+    def a2a_adapt(self, target):
+        if isinstance(target, Factory) and isinstance(target.example, Target):
+            return TargetAdapter(type(target()).__name__)
+        return None
+
+
+def test_what_a_function_makes_is_looked_at_once():
+    plugins, made = Plugins(), []
+    plugins.register(plugin("one for all"))
+
+    def make(count=1):
+        made.append(count)
+        return Target()
+
+    assert plugins.adapt(make).name == "one for all"
+    assert plugins.adapt(partial(make, 2)).name == "one for all"
+    assert made == [1, 2]
+    plugins.register(Factories())
+    assert plugins.adapt(make_target).name == "Target"
+    assert plugins.adapt(partial(TargetAdapter, "its own")).name == "its own"
+
+
+def test_a_function_that_makes_nothing_of_use_is_named():
+    plugins = Plugins()
+    with pytest.raises(NoAdapterError, match=r"builtins.int, which make\(\) returned"):
+        plugins.adapt(partial(make, 3))
+    with pytest.raises(TargetError, match=r"make\(\) could not be called: TypeError"):
+        plugins.adapt(partial(make, "no_number"))
+
+
+def make(number):
+    return number + 1
+
+
+def takes_text(text=""):
+    raise AssertionError(text)
+
+
+def takes_a_request(request=None):
+    raise AssertionError(request)
+
+
+def needs_something(number):
+    raise AssertionError(number)
+
+
+def yields():
+    yield
+
+
+async def yields_later():
+    yield
+
+
+@pytest.mark.parametrize(
+    "function", [takes_text, takes_a_request, needs_something, yields, yields_later, str.upper]
+)
+def test_what_takes_a_message_or_yields_is_no_factory(function):
+    with pytest.raises(NoAdapterError, match=r"builtins\..*(function|method_descriptor); asked"):
+        Plugins().adapt(function)
+
+
+def test_a_broken_plugin_is_skipped_and_shown(discover, caplog):
+    with caplog.at_level(logging.WARNING):
+        plugins = discover(
+            EntryPoint("broken", ImportError("no module named x")),
+            EntryPoint("good", plugin("good")),
+        )
+    assert plugins.adapt(Target()).name == "good"
+    broken, good = plugins.statuses()
+    assert broken.problem == "ImportError: no module named x"
+    assert (good.hooks, good.problem, good.version) == (("a2a_adapt",), "", "1.2")
+    assert "broken" in caplog.text
+
+
+def test_plugins_can_be_blocked(discover, monkeypatch):
+    monkeypatch.setenv(BLOCK_VARIABLE, "other, blocked")
+    plugins = discover(EntryPoint("blocked", plugin("blocked")))
+    assert BLOCK_VARIABLE in plugins.statuses()[0].problem
+    with pytest.raises(NoAdapterError, match="a2a-adapters plugins"):
+        plugins.adapt(Target())
+
+
+def test_a_name_is_given_once(discover):
+    plugins = discover(
+        EntryPoint("same", plugin("bundled"), dist="a2a-adapters"),
+        EntryPoint("same", plugin("third")),
+    )
+    assert plugins.adapt(Target()).name == "bundled"
+    assert plugins.statuses()[1].problem == "another plugin has this name"
+
+
+def test_misspelt_hooks_are_shown(discover):
+    @hookimpl
+    def a2a_adopt(target):
+        return None
+
+    plugins = discover(EntryPoint("misspelt", SimpleNamespace(a2a_adopt=a2a_adopt)))
+    assert plugins.statuses()[0].problem == "no such hook: a2a_adopt"
+
+
+def test_no_adapter_names_the_type_and_who_was_asked():
+    plugins = Plugins()
+    with pytest.raises(NoAdapterError, match="none, no plugin is loaded"):
+        plugins.adapt(object())
+    plugins.register(plugin("mine"), "mine")
+    with pytest.raises(NoAdapterError, match=r"test_plugins\.Target.*asked: mine"):
+        plugins.register(plugin("never", accepts=int), "never") or plugins.adapt(
+            type("Target", (), {"__module__": "test_plugins"})()
+        )
+
+
+def test_the_extra_is_named_when_it_is_known():
+    kind = type("Chain", (), {"__module__": "langchain_core.runnables.base"})
+    with pytest.raises(NoAdapterError, match=r"a2a-adapters\[langchain\]"):
+        Plugins().adapt(kind())
+
+
+def test_the_bundled_plugins_are_found_by_their_entry_points():
+    statuses = {status.name: status for status in installed_plugins().statuses()}
+    assert statuses["functions"].problem == ""
+    assert statuses["langchain"].problem == ""
+    assert statuses["omniroute"].problem == ""
+    assert statuses["agno"].problem == ""
+    assert "a2a_adapt" in statuses["langchain"].hooks
+
+
+def test_a_dialect_is_spoken_by_the_plugin_that_knows_it():
+    @hookimpl
+    def a2a_routes(dialect, server):
+        return DialectRoutes() if dialect == "morse" else None
+
+    plugins = Plugins()
+    plugins.register(SimpleNamespace(a2a_routes=a2a_routes), "morse")
+    assert plugins.routes("morse", server=None) == DialectRoutes()
+    with pytest.raises(ConfigurationError, match="the dialect 'smoke'; asked: morse"):
+        plugins.routes("smoke", server=None)

@@ -1,0 +1,99 @@
+"""Drive agents by JavaScript clients: of A2A, both generations, and of MCP; needs node and npm."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.support.processes import serving, started  # noqa: E402 - found only now
+
+FOLDER = ROOT / ".demo" / "javascript"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(HERE)}
+MODULES = FOLDER / "node_modules"
+NODE = str(MODULES / "node" / "bin" / "node")
+"""One that is new enough for MCP's inspector and its conformance suite."""
+MCP = MODULES / "@modelcontextprotocol"
+PROGRAM = [sys.executable, "-m", "a2a_adapters", "mcp"]
+TOOLS = ("echo", "book", "wait")
+TARGETS = [f"{name}={HERE / 'tools.py'}:{name}" for name in TOOLS]
+
+
+def main() -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in ("package.json", "check.mjs", "mcp.mjs"):
+        shutil.copy(HERE / name, FOLDER)
+    subprocess.run(["npm", "install", "--silent", "--no-audit"], cwd=FOLDER, check=True)
+    talk()
+    first, *others = TARGETS
+    with serving(first, ENVIRONMENT, *others, "--dialect", "mcp") as url:
+        use_tools(f"{url.partition('/agents/')[0]}/mcp")
+    conform()
+
+
+def run(*command: str, node: str = "node") -> str:
+    """Run a program in JavaScript; return what it prints."""
+    ended = subprocess.run(
+        [node, *command],
+        cwd=FOLDER,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    if ended.returncode:
+        sys.exit(f"{ended.stdout}\n{' '.join(command)} failed")
+    return ended.stdout
+
+
+def talk() -> None:
+    """Talk to an agent over A2A."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    # These clients take an address for gRPC with a scheme for the name of a host.
+    grpc = ["--grpc-port", str(port), "--grpc-url", f"127.0.0.1:{port}"]
+    with serving("agent:echo", ENVIRONMENT, *grpc) as url:
+        for generation in ("1.0", "0.3"):
+            for binding in ("JSONRPC", "HTTP+JSON", "GRPC"):
+                run("check.mjs", generation, binding, url)
+                print(f"A2A {generation} over {binding}: as it should be")
+
+
+def use_tools(server: str) -> None:
+    """Use agents as tools, at their own port and over stdio."""
+    for line in ("1", "2"):
+        run("mcp.mjs", line, "http", server)
+        run("mcp.mjs", line, "stdio", *PROGRAM, *TARGETS)
+        print(f"MCP over HTTP and stdio, SDK {line}: as it should be")
+    inspector = str(MCP / "inspector" / "clients" / "launcher" / "build" / "index.js")
+    for words in ([server, "--transport", "http"], [*PROGRAM, *TARGETS]):
+        listed = run(inspector, "--cli", *words, "--method", "tools/list", node=NODE)
+        assert {tool["name"] for tool in json.loads(listed)["tools"]} == set(TOOLS)
+        call = ["--method", "tools/call", "--tool-name", "echo", "--tool-arg", "message=hello"]
+        called = run(inspector, "--cli", *words, *call, node=NODE)
+        assert json.loads(called)["content"][0]["text"] == "hello"
+    print("MCP's inspector: as it should be")
+
+
+def conform() -> None:
+    """Run MCP's conformance suite."""
+    suite = str(MCP / "conformance" / "dist" / "index.js")
+    with started([sys.executable, str(HERE / "conforming.py")], ENVIRONMENT) as url:
+        server = f"{url.partition('/agents/')[0]}/mcp"
+        gaps = ["--suite", "all", "--expected-failures", str(HERE / "gaps.yaml")]
+        told = run(suite, "server", "--url", server, *gaps, node=NODE)
+    print("MCP's conformance suite:", told.partition("Total: ")[2].splitlines()[0])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Two callers with twenty conversations each, all at once, under the same context ids."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from langchain_core.messages import AIMessage
+from langchain_core.prompt_values import PromptValue
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from langchain_core.runnables import RunnableLambda
+from langgraph.graph import START, MessagesState, StateGraph
+
+from a2a_adapters import AgentRequest, ServerOptions, build_app
+from a2a_adapters.testing import answer_of, connect, running, user_message
+from tests.support.busy import send
+
+CONVERSATIONS = 20
+TURNS = 3
+
+
+async def said(messages):
+    """Answer with everything the caller has said, after letting the others run."""
+    await asyncio.sleep(0)
+    return AIMessage(" ".join(str(m.text) for m in messages if m.type == "human"))
+
+
+def a_graph():
+    async def node(state: MessagesState):
+        return {"messages": [await said(state["messages"])]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    return builder.compile()
+
+
+def a_runnable():
+
+    async def answer(value: PromptValue) -> AIMessage:
+        return await said(value.to_messages())
+
+    return ChatPromptTemplate([MessagesPlaceholder("messages")]) | RunnableLambda(answer)
+
+
+def a_function():
+    async def answer(request: AgentRequest) -> str:
+        await asyncio.sleep(0)
+        earlier = [turn.text for turn in request.history if turn.role == "user"]
+        return " ".join([*earlier, request.text])
+
+    return answer
+
+
+async def talk(client, caller, number):
+    """Have one conversation; return the last answer."""
+    words = [f"{caller}{number}.{turn}" for turn in range(TURNS)]
+    for word in words:
+        task = await send(client, user_message(word, context_id=f"context {number}"))
+    return words, answer_of(task)
+
+
+@pytest.mark.parametrize("target", [a_graph, a_runnable, a_function])
+async def test_nobody_hears_anybody_else(target, any_storage):
+    options = ServerOptions(storage=any_storage)
+    async with (
+        running(build_app(target(), options=options)) as url,
+        connect(url, user="ann") as ann,
+        connect(url, user="bob") as bob,
+    ):
+        talks = [
+            talk(client, caller, number)
+            for caller, client in (("ann", ann), ("bob", bob))
+            for number in range(CONVERSATIONS)
+        ]
+        for words, heard in await asyncio.gather(*talks):
+            assert heard == " ".join(words)

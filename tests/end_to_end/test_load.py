@@ -1,0 +1,22 @@
+"""Many streams at once, and a reader that stops: `make load`, smaller."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.timeout(300)
+def test_many_streams_at_once():
+    command = [sys.executable, "benchmarks/streams.py", "--streams", "60", "--chunks", "50"]
+    done = subprocess.run(
+        [*command, "--rounds", "2"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "| every chunk of every stream once and in order | yes |" in done.stdout
+    assert "| the task nobody reads any more | completed |" in done.stdout

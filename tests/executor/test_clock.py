@@ -1,0 +1,54 @@
+"""Clocks of runs that share a timer: each stops its own run, in its own time and context."""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import ContextVar
+
+import pytest
+
+from a2a_adapters.contract.limits import Limits
+from a2a_adapters.executor.clock import RunClocks, TimeLimitError
+
+conversation = ContextVar("conversation", default="nobody's")
+
+
+async def run(clocks: RunClocks, name: str, seen: list[tuple[str, str]]) -> None:
+    """Run until the clock stops it; note in which context that is told."""
+    conversation.set(name)
+    async with clocks.clock(lambda reason: seen.append((conversation.get(), reason))):
+        await asyncio.Event().wait()
+
+
+async def test_each_run_is_stopped_for_itself():
+    clocks, seen = RunClocks(Limits(idle_seconds=0.3)), []
+    async with clocks.clock(seen.append):  # the timer is set by one that ends at once
+        pass
+    told = await asyncio.gather(
+        run(clocks, "quiet", seen),
+        run(clocks, "quiet too", seen),
+        return_exceptions=True,
+    )
+    assert [type(error) for error in told] == [TimeLimitError] * 2
+    idle = "The agent was stopped: nothing came from it for 0.3 s."
+    assert sorted(seen) == [("quiet", idle), ("quiet too", idle)]
+
+
+async def test_a_run_that_begins_after_the_timer_looked_is_stopped_too():
+    clocks, seen = RunClocks(Limits(idle_seconds=0.05)), []
+    for name in ("first", "second"):
+        with pytest.raises(TimeLimitError):
+            await run(clocks, name, seen)
+    assert [who for who, _ in seen] == ["first", "second"]
+
+
+def test_clocks_go_on_in_another_loop():
+    clocks, seen = RunClocks(Limits(idle_seconds=0.05)), []
+
+    async def shortly() -> None:
+        async with clocks.clock(lambda reason: None):
+            pass
+
+    asyncio.run(shortly())
+    with pytest.raises(TimeLimitError):
+        asyncio.run(run(clocks, "later", seen))

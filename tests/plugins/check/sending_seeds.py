@@ -1,0 +1,143 @@
+"""Servers that answer messages wrongly in one thing each, with the check that has to find it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.plugins.check.broken import Asked, Edit, Given, error, on_events, on_method, result
+from tests.plugins.check.seeds import Seed, put
+from tests.plugins.check.support import pushing_anywhere
+
+REQUIRED = [{"uri": "https://example.org/extensions/needed", "required": True}]
+
+
+def on_task(method: str, change: Any) -> Edit:
+    """Return an edit of the tasks that a method returns."""
+
+    def edit(given: Given) -> Given:
+        body = given.json
+        found = body.get("result")
+        if isinstance(found, dict):
+            change(found.get("task", found))
+        return given.of(body)
+
+    return on_method(method, edit)
+
+
+def said(role: str) -> Any:
+    """Return a change to an answer by a message."""
+    message = {"messageId": "m", "role": role, "parts": [{"text": "Hi."}]}
+    return result({"message": message})
+
+
+def only_if(method: str, is_asked: Any, change: Any) -> Edit:
+    """Return an edit of the answers to calls whose params are as they are asked for."""
+
+    def edit(asked: Asked, given: Given) -> Given:
+        is_so = asked.method == method and is_asked(asked.body["params"])
+        return change(given) if is_so else given
+
+    return edit
+
+
+def _message(params: Any) -> dict[str, Any]:
+    return params["message"]
+
+
+def _of_another(events: list[Any]) -> list[Any]:
+    for event in events[1:2]:
+        for body in event.values():
+            body["taskId"] = "another"
+    return events
+
+
+def _appended(events: list[Any]) -> list[Any]:
+    for event in events:
+        if update := event.get("artifactUpdate"):
+            update["append"] = True
+    return events
+
+
+def _state(state: str) -> Any:
+    return lambda task: task["status"].update(state=state)
+
+
+ANSWER_SEEDS = [
+    Seed("nothing for an answer", "send.answers", on_method("SendMessage", result({}))),
+    Seed("a task without id", "send.type", on_task("SendMessage", lambda task: task.pop("id"))),
+    Seed("history as text", "send.type", on_task("SendMessage", lambda t: t.update(history="x"))),
+    Seed("a state of 0.3", "send.state", on_task("SendMessage", _state("completed"))),
+    Seed("the user's role", "send.role", on_method("SendMessage", said("ROLE_USER"))),
+    Seed(
+        "a time without zone",
+        "send.timestamp",
+        on_task("SendMessage", lambda t: t["status"].update(timestamp="2026-11-22T10:00:00")),
+    ),
+    Seed("a message on one side", "send.equal", on_method("SendMessage", said("ROLE_AGENT"))),
+    Seed(
+        "a message without parts",
+        "send.no-parts",
+        only_if("SendMessage", lambda p: not _message(p)["parts"], said("ROLE_AGENT")),
+    ),
+    Seed(
+        "a task that the caller names",
+        "send.unknown-task",
+        only_if("SendMessage", lambda p: "taskId" in _message(p), said("ROLE_AGENT")),
+    ),
+    Seed(
+        "any file",
+        "send.media-type",
+        only_if("SendMessage", lambda p: "raw" in str(_message(p)["parts"]), said("ROLE_AGENT")),
+    ),
+    Seed(
+        "an extension that is required by the card alone",
+        "send.extension",
+        put("capabilities/extensions", REQUIRED),
+    ),
+]
+
+STREAM_SEEDS = [
+    Seed("no streams", "stream.answers", on_method("SendStreamingMessage", error(-32004))),
+    Seed("a page for a stream", "stream.answers", on_method("SendStreamingMessage", result({}))),
+    Seed(
+        "an event of nothing",
+        "stream.event",
+        on_events("SendStreamingMessage", lambda events: [*events[:1], {}, *events[1:]]),
+    ),
+    Seed(
+        "an event of two things",
+        "stream.event",
+        on_events("SendStreamingMessage", lambda e: [*e[:-1], {**e[0], **e[-1]}]),
+    ),
+    Seed("no task first", "stream.first", on_events("SendStreamingMessage", lambda e: e[1:])),
+    Seed("another's event", "stream.ids", on_events("SendStreamingMessage", _of_another)),
+    Seed(
+        "an artifact without a beginning",
+        "stream.append",
+        on_events("SendStreamingMessage", _appended),
+    ),
+    Seed("no end", "stream.end", on_events("SendStreamingMessage", lambda e: e[:-1])),
+    Seed(
+        "a task that still works", "stream.stored", on_task("GetTask", _state("TASK_STATE_WORKING"))
+    ),
+]
+
+TASK_SEEDS = [
+    Seed("an empty list", "task.listed", on_method("ListTasks", result({"tasks": []}))),
+    Seed(
+        "a history that nobody wants",
+        "task.history-length",
+        on_task("GetTask", lambda t: t.update(history=[{"messageId": "m"}])),
+    ),
+    Seed("an end that is undone", "task.ended-cancel", on_method("CancelTask", result({}))),
+    Seed(
+        "a subscription to what has ended",
+        "task.ended-subscribe",
+        on_method("SubscribeToTask", lambda g: result({})(g) if b"error" in g.content else g),
+        edits_subscriptions=True,
+    ),
+    Seed("work that goes on", "task.cancel", on_task("CancelTask", _state("TASK_STATE_WORKING"))),
+    Seed("calls inside the network", "push.inside", lambda _, given: given, app=pushing_anywhere),
+]
+
+SENDING_SEEDS = [*ANSWER_SEEDS, *STREAM_SEEDS, *TASK_SEEDS]

@@ -1,0 +1,89 @@
+"""`a2a-adapters check`, as a terminal and a CI server use it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+
+import pytest
+
+from a2a_adapters.testing import running
+from tests.plugins.check.broken import Broken
+from tests.plugins.check.seeds import put
+from tests.plugins.check.support import HEADERS, guarded, plain
+from tests.support.warm import warm
+
+
+@pytest.fixture
+async def agent():
+    async with running(plain()) as url:
+        yield url
+
+
+async def run(*words):
+    command = warm("-m", "a2a_adapters", "check", *words)
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+async def test_a_sound_agent(agent):
+    code, told, _ = await run(agent, "--send", "--fail-on", "note")
+    assert code == 0, told
+    assert "0 errors, 0 warnings, 0 notes" in told
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "code"), [("error", 0), ("warning", 1), ("note", 1), ("never", 0)]
+)
+async def test_findings_fail_the_command_from_a_severity_on(fail_on, code):
+    async with running(Broken(plain(), put("documentationUrl", "docs.html"))) as url:
+        ended, told, _ = await run(url, "--fail-on", fail_on, "-o", "json")
+    assert ended == code
+    assert [each["id"] for each in json.loads(told)["findings"]] == ["card.link"]
+
+
+async def test_credentials():
+    header = f"Authorization: {HEADERS['Authorization']}"
+    async with running(guarded()) as url:
+        code, told, _ = await run(url, "--header", header, "-o", "json")
+        assert (code, len(json.loads(told)["skipped"]) > 0) == (0, True)
+        code, told, _ = await run(url)
+    assert code == 0
+    assert "the agent wants credentials, or other ones (--header sends them)" in told
+
+
+async def test_nobody_is_there():
+    code, told, error = await run("127.0.0.1:9")
+    assert (code, told) == (3, "")
+    assert error.startswith("a2a-adapters: http://127.0.0.1:9/.well-known/agent-card.json cannot")
+    assert len(error.splitlines()) == 1
+
+
+async def refusing(scope, receive, send):
+    if scope["type"] == "http":
+        await send({"type": "http.response.start", "status": 401, "headers": []})
+        await send({"type": "http.response.body"})
+
+
+async def silent(scope, receive, send):
+    if scope["type"] == "http":
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize(("app", "code"), [(refusing, 4), (silent, 5)])
+async def test_no_card(app, code):
+    async with running(app) as url:
+        ended, told, error = await run(url, "--timeout", "1")
+    assert (ended, told) == (code, "")
+    assert "Traceback" not in error
+
+
+async def test_wrong_options():
+    for words in (
+        ["ftp://agent"],
+        ["http://127.0.0.1:9", "-o", "html"],
+        ["http://a", "--header", "x"],
+    ):
+        code, _, _ = await run(*words)
+        assert code == 2, words

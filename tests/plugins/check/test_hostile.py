@@ -1,0 +1,135 @@
+"""Agents that send too much, too slowly, or for ever do the check no harm."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import httpx
+import pytest
+from pydantic_core import from_json
+
+from a2a_adapters import (
+    ConfigurationError,
+    RemoteAuthError,
+    RemoteConnectionError,
+    RemoteTimeoutError,
+    check,
+)
+from a2a_adapters.testing import running
+from tests.plugins.check.broken import CARD
+from tests.plugins.check.support import plain
+
+
+class Hostile:
+    """Answers the card as a sound agent does, and anything else as it likes.
+
+    Args:
+        answer: Sends an answer's body.
+        media_type: What it says that is.
+    """
+
+    def __init__(self, answer, media_type="application/json"):
+        self._app = plain()
+        self._answer = answer
+        self._media_type = media_type
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] == "lifespan" or scope["path"] == CARD:
+            await self._app(scope, receive, send)
+            return
+        headers = [(b"content-type", self._media_type.encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await self._answer(send)
+
+
+async def nothing(send):
+    await asyncio.Event().wait()
+
+
+async def floods(send):
+    while True:
+        await send({"type": "http.response.body", "body": b"[" * 65536, "more_body": True})
+        await asyncio.sleep(0.001)  # nobody tells it that the reader has gone
+
+
+async def drips(send):
+    while True:
+        await send({"type": "http.response.body", "body": b"data: {}\n\n", "more_body": True})
+        await asyncio.sleep(0.01)
+
+
+async def nests(send):
+    await send({"type": "http.response.body", "body": b"[" * 100_000 + b"]" * 100_000})
+
+
+@pytest.mark.parametrize(
+    ("answer", "media_type"),
+    [
+        (nothing, "application/json"),
+        (floods, "application/json"),
+        (drips, "text/event-stream"),
+        (nests, "application/json"),
+    ],
+)
+async def test_answers_that_never_end(answer, media_type):
+    async with running(Hostile(answer, media_type)) as url:
+        async with asyncio.timeout(120):
+            report = await check(url, send=True, timeout=3)
+    assert {"binding.answers", "binding.speaks"} & {each.id for each in report.findings}, report
+    assert "error.unknown-task" in report.skipped
+
+
+async def refusing(scope, receive, send):
+    if scope["type"] == "http":
+        await send({"type": "http.response.start", "status": 401, "headers": []})
+        await send({"type": "http.response.body"})
+
+
+async def silent(scope, receive, send):
+    if scope["type"] == "http":
+        await asyncio.Event().wait()
+
+
+async def test_a_card_that_needs_credentials():
+    async with running(refusing) as url:
+        with pytest.raises(RemoteAuthError):
+            await check(url)
+
+
+async def test_a_card_that_never_comes():
+    async with running(silent) as url:
+        with pytest.raises(RemoteTimeoutError):
+            await check(url, timeout=0.2)
+
+
+async def test_nobody_is_there():
+    with pytest.raises(RemoteConnectionError):
+        await check("http://127.0.0.1:9")
+    with pytest.raises(ConfigurationError):
+        await check("agent")
+
+
+async def test_credentials_go_to_the_agents_own_origin_only():
+    seen = []
+
+    async def other(scope, receive, send):
+        if scope["type"] == "http":
+            seen.append(dict(scope["headers"]))
+            await refusing(scope, receive, send)
+
+    async def agent(scope, receive, send):
+        if scope["type"] == "http":
+            body = json.dumps(card).encode()
+            headers = [(b"content-type", b"application/json")]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": body})
+
+    async with running(other) as elsewhere, running(agent) as url:
+        async with running(plain()) as sound, httpx.AsyncClient() as http:
+            card = from_json((await http.get(f"{sound}{CARD}")).content)
+        for each in card["supportedInterfaces"]:
+            each["url"] = elsewhere
+        await check(url, headers={"Authorization": "Bearer secret"})
+    assert seen
+    assert not [headers for headers in seen if b"secret" in headers.get(b"authorization", b"")]

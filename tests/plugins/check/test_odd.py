@@ -1,0 +1,80 @@
+"""Cards and answers of shapes that nobody expects are told of, and never end the check."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+
+from a2a_adapters import check
+from a2a_adapters.testing import running
+from tests.plugins.check.broken import Broken, Given, on_method, result
+from tests.plugins.check.card_seeds import interface, say, signed
+from tests.plugins.check.seeds import put
+from tests.plugins.check.support import plain
+
+
+async def found_in(edit, *, send=False):
+    async with running(Broken(plain(), edit)) as url:
+        report = await check(url, send=send)
+    return {each.id for each in report.findings}
+
+
+def header(**fields):
+    text = json.dumps({"alg": "ES256", "kid": "k", **fields})
+    return signed(base64.urlsafe_b64encode(text.encode()).decode().rstrip("="))
+
+
+def detailed(_):
+    data = [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": ["a", "list"]}]
+    body = {"code": -32001, "message": "It is not there.", "data": data}
+    return Given().of({"jsonrpc": "2.0", "id": "check-1", "error": body})
+
+
+@pytest.mark.parametrize(
+    ("edit", "found"),
+    [
+        (header(alg=["ES256"]), "signature.form"),
+        (header(alg={}), "signature.form"),
+        (header(jku="http://[", kid=["k"]), "signature.key"),
+        (interface(url="http://["), "binding.answers"),
+        (interface(protocolVersion="1.0\u00e9"), "binding.answers"),
+        (interface(protocolBinding="GRPC", protocolVersion="1.0\u00e9"), "binding.grpc"),
+        (interface(protocolBinding="GRPC", protocolVersion="1\r\nx: y"), "binding.grpc"),
+        (interface(protocolBinding="GRPC", url="127.0.0.1:99999999"), "binding.grpc"),
+    ],
+)
+async def test_odd_cards(edit, found):
+    assert found in await found_in(edit)
+
+
+@pytest.mark.parametrize(
+    ("edit", "found"),
+    [
+        (on_method("GetTask", detailed), None),
+        (on_method("SendMessage", result({"task": {"id": "1", "status": "done"}})), "send.type"),
+        (on_method("SendMessage", result({"task": 1, "message": [1]})), "send.answers"),
+        (on_method("ListTasks", result({"tasks": 5})), "capability.list"),
+    ],
+)
+async def test_odd_answers(edit, found):
+    assert found is None or found in await found_in(edit, send=True)
+
+
+ENDLESS = ";a=" + '"x";a=' * 2_000 + " !"
+
+
+@pytest.mark.parametrize(
+    ("edit", "found"),
+    [
+        (put("defaultInputModes", [f"text/plain{ENDLESS}"]), "card.media-types"),
+        (say("<" + " " * 19_000), None),
+        (put("skills/0/examples", ["eyJ-" * 5_000] * 40), "card.size"),
+        (on_method("GetTask", lambda _: Given(content=b"\n" * 4_000_000)), "binding.speaks"),
+    ],
+    ids=["media type", "markup", "tokens", "empty lines"],
+)
+async def test_texts_by_which_patterns_look_back_for_hours(edit, found):
+    told = await found_in(edit)
+    assert found in told if found else not told

@@ -1,0 +1,103 @@
+"""Reports in every format, as their own tools read them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from a2a_adapters_check import FORMATS, render
+from a2a_adapters_check.table import CHECKS
+from junitparser import JUnitXml
+from sarif_pydantic import Sarif
+
+from a2a_adapters import Finding, Report, Severity
+
+REQUIRED = Finding(
+    id="card.required",
+    severity=Severity.ERROR,
+    message="description is required, and missing or empty",
+    clause="A2A 1.0.1, 4.4.1 and 5.7",
+    remedy="Fill the field.",
+    where="/description",
+)
+ADVICE = Finding(
+    id="caching.etag",
+    severity=Severity.NOTE,
+    message='the card of "<A & B>" has no ETag',
+    clause="A2A 1.0.1, 8.6.1",
+    remedy="Send an ETag.",
+)
+SENDING = [each.id for each in CHECKS if each.sends]
+REPORT = Report(
+    url="http://127.0.0.1:8000",
+    agent="Poet",
+    findings=(REQUIRED, ADVICE),
+    passed=tuple(
+        each.id for each in CHECKS if not each.sends and each.id not in {REQUIRED.id, ADVICE.id}
+    ),
+    skipped=dict.fromkeys(SENDING, "it would send messages"),
+    figures={"latency": 41.2},
+    seconds=0.9,
+)
+
+
+def test_for_people():
+    told = render(REPORT).splitlines()
+    assert told[0] == "Poet at http://127.0.0.1:8000"
+    assert told[1].startswith("1 error, 0 warnings, 1 note; ")
+    assert told[1].endswith(" checks passed in 0.9 s; a small request takes 41 ms")
+    assert told[3:6] == [
+        "error    card.required: description is required, and missing or empty",
+        "         /description  [A2A 1.0.1, 4.4.1 and 5.7]",
+        "         Fill the field.",
+    ]
+    assert told[-1] == (
+        f"{len(SENDING)} checks were left out: it would send messages (--send allows it)."
+    )
+
+
+def test_as_json():
+    told = json.loads(render(REPORT, "json"))
+    assert told["findings"][0] == {
+        "id": "card.required",
+        "severity": "error",
+        "message": "description is required, and missing or empty",
+        "clause": "A2A 1.0.1, 4.4.1 and 5.7",
+        "remedy": "Fill the field.",
+        "where": "/description",
+    }
+    assert told["figures"] == {"latency": 41.2}
+    assert told["is_sound"] is False
+
+
+def test_as_sarif():
+    [run] = Sarif.model_validate_json(render(REPORT, "sarif")).runs
+    assert [rule.id for rule in run.tool.driver.rules] == [each.id for each in CHECKS]
+    first, second = run.results
+    assert (first.rule_id, first.level, second.level) == ("card.required", "error", "note")
+    assert first.message.text.startswith("description is required")
+    [place] = first.locations
+    assert place.physical_location.artifact_location.uri == ".well-known/agent-card.json"
+    assert run.tool.driver.rules[first.rule_index].id == first.rule_id
+
+
+def test_as_junit():
+    suites = JUnitXml.fromstring(render(REPORT, "junit").encode())
+    cases = [case for suite in suites for case in suite]
+    assert len(cases) == len(CHECKS) == suites.tests
+    failed = [case for case in cases if case.is_failure]
+    assert [case.name.partition(":")[0] for case in failed] == ["card.required"]
+    assert [case.name.partition(":")[0] for case in cases if case.is_skipped] == SENDING
+
+
+@pytest.mark.parametrize(
+    ("severity", "number"), [(Severity.ERROR, 1), (Severity.WARNING, 1), (Severity.NOTE, 2)]
+)
+def test_findings_by_severity(severity, number):
+    assert len(REPORT.at_least(severity)) == number
+
+
+def test_a_report_of_an_agent_without_a_card():
+    report = Report(url="http://127.0.0.1:8000", skipped={each.id: "none" for each in CHECKS})
+    for form in FORMATS:
+        assert render(report, form)

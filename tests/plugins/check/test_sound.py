@@ -1,0 +1,208 @@
+"""Servers that are as they should be: nothing is found, or only what is true."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import jwt
+import pytest
+from a2a.server.tasks import TaskUpdater
+from a2a_adapters_check.table import CHECKS
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from a2a_adapters import BearerTokens, ServerOptions, Severity, Skill, build_app, card_signer, check
+from a2a_adapters.testing import running
+from tests.bindings.support import grpc_port
+from tests.calling.servers.bindings import rest_only
+from tests.calling.servers.sdk import Scripted, sdk_app, text
+from tests.plugins.check.broken import Broken, Given, on_card
+from tests.plugins.check.fasta2a_agent import fasta2a
+from tests.plugins.check.support import HEADERS, TOKEN, echo, guarded, plain, pushing, sound
+
+NOTHING = set()
+NO_CACHING = {"caching.max-age", "caching.etag"}
+
+
+def ids(report, least=Severity.NOTE):
+    return {each.id for each in report.at_least(least)}
+
+
+@pytest.mark.parametrize("app", [plain, pushing], ids=lambda app: app.__name__)
+@pytest.mark.parametrize("send", [False, True], ids=["reading", "sending"])
+async def test_ours(app, send):
+    async with running(app()) as url:
+        report = await check(url, send=send)
+    assert ids(report) == NOTHING, report
+    assert report.is_sound
+    assert report.agent == "echo"
+    assert {each.id for each in CHECKS} == {*report.passed, *report.skipped}
+    assert {each.id for each in CHECKS if each.sends and not send} == set(report.skipped)
+    assert ("first_token" in report.figures) == send
+
+
+async def test_one_that_asks_for_credentials():
+    async with running(guarded()) as url:
+        known = await check(url, send=True, headers=HEADERS)
+        stranger = await check(url, send=True)
+    assert ids(known) == ids(stranger) == NOTHING
+    assert not known.skipped
+    assert stranger.skipped["error.unknown-task"] == "the agent wants credentials, or other ones"
+    assert TOKEN not in repr(known)
+
+
+async def test_one_with_an_extended_card():
+    def extend(about, user):
+        skill = Skill(id="more", name="More", description=f"More for {user}.")
+        return replace(about, skills=[*about.skills, skill])
+
+    tokens = BearerTokens({TOKEN: "caller"})
+    async with running(sound(authentication=tokens, extended_description=extend)) as url:
+        assert ids(await check(url, headers=HEADERS)) == NOTHING
+        assert ids(await check(url)) == NOTHING
+
+
+async def test_one_over_grpc():
+    app = sound(grpc_port=0)
+    async with running(app) as url:
+        assert grpc_port(app)
+        report = await check(url)
+    assert ids(report) == NOTHING
+    assert "binding.grpc" in report.passed
+
+
+async def test_one_of_several():
+    async with running(build_app({"one": echo, "two": echo})) as url:
+        assert ids(await check(f"{url}/agents/two", send=False)) == NOTHING
+
+
+async def test_one_for_web_pages():
+    async with running(sound(cors_origins=["*"], allowed_hosts=["*"])) as url:
+        assert ids(await check(url)) == NOTHING
+
+
+def without_current(card):
+    del card["supportedInterfaces"]
+    return card
+
+
+async def test_one_of_0_3():
+    async with running(Broken(plain(), on_card(without_current))) as url:
+        report = await check(url, send=True)
+    assert ids(report) == NOTHING, report
+    assert "no interface speaks A2A 1.0 over HTTP" in report.skipped.values()
+
+
+class Late:
+    """An app that is made when its address is known; it has its public key beside it."""
+
+    app = None
+    keys = None
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] == "lifespan":
+            await plain()(scope, receive, send)
+        elif scope["path"] == "/jwks.json":
+            given = Given().of(self.keys)
+            edited = Broken(self.app, lambda asked, answer: given)
+            await edited(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
+def key_pair():
+    key = ec.generate_private_key(ec.SECP256R1())
+    public = jwt.algorithms.ECAlgorithm.to_jwk(key.public_key(), as_dict=True)
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return pem, {"keys": [{**public, "kid": "mine"}]}
+
+
+@pytest.fixture
+async def signed():
+    """An agent that signs its card."""
+    late = Late()
+    private, late.keys = key_pair()
+    async with running(late) as url:
+        signer = card_signer(private, key_id="mine", jwks_url=f"{url}/jwks.json")
+        late.app = build_app(echo, url=url, options=ServerOptions(card_signer=signer))
+        yield late, url
+
+
+async def test_one_that_signs_its_card(signed):
+    _, url = signed
+    report = await check(url)
+    assert ids(report) == NOTHING, report
+    assert "signature.valid" in report.passed
+
+
+async def test_a_card_that_was_changed_after_it_was_signed(signed):
+    late, url = signed
+    late.app = Broken(late.app, on_card(lambda card: {**card, "name": "Another"}))
+    assert ids(await check(url)) == {"signature.valid"}
+
+
+async def test_a_card_signed_by_another_key(signed):
+    late, url = signed
+    _, late.keys = key_pair()
+    assert ids(await check(url)) == {"signature.valid"}
+
+
+@pytest.mark.parametrize("keys", [{"keys": []}, {"error": "none"}, []])
+async def test_a_key_that_is_not_there(signed, keys):
+    late, url = signed
+    late.keys = keys
+    assert ids(await check(url)) == {"signature.key"}
+
+
+async def pong(context, updater: TaskUpdater):
+    await updater.start_work()
+    await updater.add_artifact(text(f"pong: {context.get_user_input()}"), last_chunk=True)
+    await updater.complete()
+
+
+@pytest.mark.parametrize("send", [False, True], ids=["reading", "sending"])
+async def test_the_official_server(send):
+    """Its card route sets no caching headers here, and it looks at no media type by default."""
+    app = sdk_app(Scripted(pong), bindings=("JSONRPC", "HTTP+JSON"))
+    async with running(app) as url:
+        report = await check(url, send=send)
+    assert ids(report, Severity.WARNING) == NOTHING, report
+    assert ids(report) == NO_CACHING | ({"send.media-type"} if send else set())
+
+
+async def test_the_official_server_by_one_binding():
+    async with running(rest_only()) as url:
+        assert ids(await check(url)) == NO_CACHING
+
+
+FASTA2A = {
+    "error.unknown-method",  # HTTP 500, as the next three
+    "error.no-json",
+    "error.no-request",
+    "error.params",
+    "error.version",  # it looks at no A2A-Version
+    "capability.list",  # "not supported" with the storage in memory
+    "capability.undeclared-push",  # HTTP 500
+    "capability.undeclared-extended-card",  # HTTP 500
+}
+"""What is wrong with fasta2a 2.1, seen by hand, too."""
+
+FASTA2A_SENDING = {
+    "send.timestamp",  # without a zone
+    "send.no-parts",
+    "send.unknown-task",
+    "send.media-type",
+}
+
+FASTA2A_ENDED = {"task.ended-cancel", "task.ended-subscribe", "task.history-length"}
+"""Found only if the task has ended when its message is answered, which fasta2a leaves to chance."""
+
+
+@pytest.mark.parametrize("send", [False, True], ids=["reading", "sending"])
+async def test_fasta2a(send):
+    app = fasta2a()
+    async with running(app) as url:
+        app.url = url
+        report = await check(url, send=send)
+    expected = NO_CACHING | FASTA2A | (FASTA2A_SENDING if send else set())
+    assert ids(report) - FASTA2A_ENDED == expected, report

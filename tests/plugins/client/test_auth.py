@@ -1,0 +1,260 @@
+"""`a2a-adapters auth`, and the tokens that other commands send then."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+from contextlib import AsyncExitStack
+
+import httpx
+import pytest
+import pytest_asyncio
+from a2a.types import (
+    ClientCredentialsOAuthFlow,
+    DeviceCodeOAuthFlow,
+    OAuth2SecurityScheme,
+    OAuthFlows,
+    OpenIdConnectSecurityScheme,
+    SecurityScheme,
+)
+from a2a_adapters_client.oauth.grants import DeviceLogin
+from a2a_adapters_client.oauth.ways import Way
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from a2a_adapters import Authenticator, ServerOptions, build_app
+from a2a_adapters.contract.errors import RemoteAuthError, UnauthenticatedError
+from a2a_adapters.protocol.catalog import CARD_TYPE, CATALOG_PATH
+from a2a_adapters.testing import running
+from tests.plugins.client.authorization import SECRET, AuthorizationServer
+
+pytestmark = [pytest.mark.timeout(5 * 60), pytest.mark.asyncio(loop_scope="module")]
+
+MACHINE = {"A2ACLI_CLIENT_ID": "machine", "A2ACLI_CLIENT_SECRET": SECRET}
+PERSON = {"A2ACLI_CLIENT_ID": "person"}
+
+
+class Tokens(Authenticator):
+    """Takes what an authorization server gave."""
+
+    def __init__(self, server, url, kind):
+        self.server, self.url, self.kind = server, url, kind
+        self.seen = []
+
+    def security_schemes(self):
+        token, device = f"{self.url}/token", f"{self.url}/device"
+        match self.kind:
+            case "openid":
+                url = f"{self.url}/.well-known/openid-configuration"
+                scheme = OpenIdConnectSecurityScheme(open_id_connect_url=url)
+                return {"oidc": SecurityScheme(open_id_connect_security_scheme=scheme)}
+            case "machine":
+                flow = ClientCredentialsOAuthFlow(token_url=token, scopes={"ask": "Ask."})
+                flows = OAuthFlows(client_credentials=flow)
+            case _:
+                flow = DeviceCodeOAuthFlow(
+                    token_url=token, device_authorization_url=device, scopes={"ask": "Ask."}
+                )
+                flows = OAuthFlows(device_code=flow)
+        scheme = OAuth2SecurityScheme(flows=flows)
+        return {"oauth": SecurityScheme(oauth2_security_scheme=scheme)}
+
+    async def authenticate(self, headers):
+        self.seen.append(headers.get("authorization", ""))
+        if headers.get("authorization", "").removeprefix("Bearer ") in self.server.valid:
+            return "ann"
+        raise UnauthenticatedError("log in")
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def place():
+    """Return what starts an agent and its authorization server."""
+    async with AsyncExitStack() as stack:
+
+        async def place(kind):
+            server = AuthorizationServer()
+            there = await stack.enter_async_context(running(server.app()))
+            tokens = Tokens(server, there, kind)
+            options = ServerOptions(authentication=tokens)
+            app = build_app(lambda text: f"You said {text}", name="Echo", options=options)
+            return await stack.enter_async_context(running(app)), server, tokens
+
+        yield place
+
+
+def listing(agent):
+    """Return an app that lists an agent elsewhere, and the credentials that it gets."""
+    entry = {"displayName": "echo", "mediaType": CARD_TYPE, "url": agent}
+    seen = []
+
+    async def catalog(request):
+        seen.append(request.headers.get("authorization", ""))
+        return JSONResponse({"specVersion": "1.0", "entries": [entry]})
+
+    return Starlette(routes=[Route(CATALOG_PATH, catalog)]), seen
+
+
+async def test_the_client_itself(place, run, run_json, tmp_path):
+    url, server, _ = await place("machine")
+    refused = await run_json("send", url, "hi")
+    assert refused["error"]["code"] == "A2ACLI_ERR_CREDENTIALS_MISSING"
+    assert f"auth login -a {url}" in refused["error"]["hint"]
+    done = await run("auth", "login", url, "--scope", "ask", "--scope", "tell", **MACHINE)
+    assert done.returncode == 0, done.stderr
+    assert "t0ken" not in done.stdout + done.stderr
+    assert server.scopes == ["ask tell"]
+    assert "logging in at 127.0.0.1, which the card names" in done.stderr
+    sent = await run("send", url, "hi", "--debug")
+    assert "You said hi" in sent.stdout
+    assert "t0ken" not in sent.stderr
+    [about] = await run_json("auth", "status")
+    assert (about["origin"], about["flow"], about["isRenewable"]) == (
+        url.rstrip("/"), "client-credentials", True,
+    )  # fmt: skip
+    [file] = tmp_path.rglob("logins.json")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert (await run("auth", "logout", url)).returncode == 0
+    assert "t0ken" not in file.read_text()
+    assert SECRET not in file.read_text()
+    assert (await run("send", url, "hi")).returncode == 4
+    assert (await run("auth", "logout", url)).returncode == 2
+
+
+async def test_a_person(place, run):
+    url, server, _ = await place("person")
+    server.answers = ["authorization_pending"]
+    done = await run("auth", "login", url, **PERSON)
+    assert done.returncode == 0, done.stderr
+    assert "open https://login.example/device\\x1b[2J and enter ABCD-EFGH" in done.stderr
+    assert "\x1b" not in done.stderr
+    assert "You said hi" in (await run("send", url, "hi")).stdout
+    assert "You said hi" in (await run("chat", url, text="hi\n")).stdout
+    assert (await run("task", "list", url)).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"), [("access_denied", "was denied"), ("expired_token", "in time")]
+)
+async def test_a_person_who_does_not_agree(place, run, run_json, answer, told):
+    url, server, _ = await place("person")
+    server.answers = [answer]
+    done = await run("auth", "login", url, **PERSON)
+    assert done.returncode == 4
+    assert told in done.stderr
+    assert await run_json("auth", "status") == []
+
+
+async def test_waiting_longer_is_obeyed():
+    server, waited = AuthorizationServer(), []
+    server.answers = ["slow_down", "authorization_pending", "slow_down"]
+
+    async def sleep(seconds):
+        waited.append(seconds)
+
+    transport = httpx.ASGITransport(server.app())
+    async with httpx.AsyncClient(transport=transport) as http:
+        there = "http://127.0.0.1"
+        way = Way("device-code", f"{there}/token", "", f"{there}/device", [])
+        login = DeviceLogin(http, way, ("person", ""), lambda code: None, sleep)
+        assert (await login.token("")).access_token
+        assert waited == [1, 6, 6, 11]
+        with pytest.raises(RemoteAuthError, match="invalid_client"):
+            await DeviceLogin(http, way, ("nobody", ""), lambda code: None, sleep).token("")
+
+
+async def test_tokens_are_renewed(place, run, tmp_path):
+    url, server, _ = await place("person")
+    server.expires_in = 1
+    await run("auth", "login", url, **PERSON)
+    server.expires_in = 3600
+    several = await asyncio.gather(*(run("send", url, "hi") for _ in range(3)))
+    assert [each.returncode for each in several] == [0, 0, 0]
+    assert server.seen["refresh_token"] == 1
+    server.valid.clear()  # it is revoked before its time
+    assert (await run("send", url, "hi")).returncode == 0
+    assert server.seen["refresh_token"] == 2
+    server.valid.clear()
+    server.refresh_tokens.clear()
+    done = await run("send", url, "hi")
+    assert done.returncode == 4
+    assert "log in again" in done.stderr
+    assert "t0ken" not in done.stderr
+
+
+async def test_a_token_that_has_ended_and_cannot_be_renewed(place, run, run_json):
+    url, server, tokens = await place("person")
+    server.expires_in, server.gives_refresh = 1, False
+    await run("auth", "login", url, **PERSON)
+    tokens.seen.clear()
+    done = await run_json("send", url, "hi")
+    assert done["error"]["code"] == "A2ACLI_ERR_AUTH_FAILED"
+    assert "log in" in done["error"]["hint"]
+    assert not any(tokens.seen)
+
+
+async def test_nobody_else_gets_a_token(place, run):
+    url, _, _ = await place("machine")
+    other, _, others = await place("machine")
+    await run("auth", "login", url, **MACHINE)
+    assert (await run("send", other, "hi")).returncode == 4
+    assert not any(others.seen)
+    given = await run("send", url, "hi", A2ACLI_BEARER="mine")
+    assert given.returncode == 4  # what is given goes before
+
+
+async def test_a_login_goes_to_an_agent_that_another_host_lists(place, run):
+    url, _, agent = await place("machine")
+    catalog, seen = listing(url)
+    async with running(catalog) as host:
+        assert (await run("auth", "login", url, **MACHINE)).returncode == 0
+        sent = await run("send", f"{host}#echo", "hi")
+    assert "You said hi" in sent.stdout, sent.stderr
+    assert any(agent.seen)
+    assert seen
+    assert not any(seen)
+
+
+async def test_a_login_stays_at_its_host_whatever_that_lists(place, run, tmp_path):
+    url, _, _ = await place("machine")
+    other, _, others = await place("machine")
+    catalog, seen = listing(other)
+    async with running(catalog) as host:
+        assert (await run("auth", "login", url, **MACHINE)).returncode == 0
+        [file] = tmp_path.rglob("logins.json")
+        file.write_text(file.read_text().replace(url.rstrip("/"), host.rstrip("/")))
+        for command in ("send", "call"):
+            assert (await run(command, f"{host}#echo", "hi")).returncode == 4
+    assert any(seen)
+    assert not any(others.seen)
+
+
+async def test_openid_connect(place, run, run_json):
+    url, server, _ = await place("openid")
+    assert (await run("auth", "login", url, **PERSON)).returncode == 0
+    assert "You said hi" in (await run("send", url, "hi")).stdout
+    assert (await run("auth", "login", url, **MACHINE)).returncode == 0
+    [about] = await run_json("auth", "status", url)
+    assert about["flow"] == "client-credentials"
+    server.issuer = "https://login.example"
+    done = await run("auth", "login", url, **PERSON)
+    assert "another issuer" in done.stderr
+
+
+async def test_what_cannot_be(place, run, url, tmp_path):
+    there, _, _ = await place("machine")
+    assert "--client-id" in (await run("auth", "login", there)).stderr
+    nothing = await run("auth", "login", url, **PERSON)
+    assert (nothing.returncode, "offers no OAuth" in nothing.stderr) == (2, True)
+    done = await run("auth", "login", there, "--flow", "device-code", **PERSON)
+    assert (done.returncode, "no device-code" in done.stderr) == (2, True)
+    wrong = await run("auth", "login", there, **(MACHINE | {"A2ACLI_CLIENT_SECRET": "wr0ng"}))
+    assert (wrong.returncode, "invalid_client" in wrong.stderr) == (4, True)
+    assert "wr0ng" not in wrong.stderr
+    card = json.loads((await run("card", "get", there, "-o", "json")).stdout)
+    flows = card["securitySchemes"]["oauth"]["oauth2SecurityScheme"]["flows"]
+    flows["clientCredentials"]["tokenUrl"] = "http://login.example/token"
+    (tmp_path / "card.json").write_text(json.dumps(card))
+    plain = await run("auth", "login", "card.json", **MACHINE)
+    assert (plain.returncode, "not https" in plain.stderr) == (1, True)

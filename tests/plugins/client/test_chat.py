@@ -1,0 +1,264 @@
+"""`a2a-adapters chat`, as a person uses it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+
+from a2a_adapters import AgentRequest, Data, InputRequired, build_app
+from a2a_adapters.testing import running
+from tests.calling.servers.guarded import api_key
+from tests.support.processes import PATIENCE
+from tests.support.warm import warm
+
+pytestmark = pytest.mark.timeout(5 * 60)
+
+CONTROL = re.compile(r"\x1b(\[[0-9;?]*[a-zA-Z]|[=>])|[\r\x07]")
+
+
+async def waiter(request: AgentRequest):
+    """Bring something to drink."""
+    if "count" in request.text:
+        yield f"{len(request.history)} before, {len(request.parts)} parts"
+        return
+    if "fail" in request.text:
+        raise RuntimeError("secret")
+    drinks = {"type": "string", "enum": ["tea", "coffee"]}
+    answer = yield InputRequired("What?", [Data({"properties": {"drink": drinks}})])
+    yield f"Here is **{answer.text}**.\n\n"
+    yield "```\nx = [1]\n\ny = [2]\n```"
+
+
+@pytest.fixture
+async def url():
+    async with running(build_app(waiter)) as address:
+        yield address
+
+
+def chat(*arguments):
+    return warm("-m", "a2a_adapters", "chat", *map(str, arguments))
+
+
+async def typed(*lines, arguments):
+    """Return what is printed for lines that a program types."""
+
+    def run():
+        return subprocess.run(
+            chat(*arguments),
+            input="".join(f"{line}\n" for line in lines),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE,
+        )
+
+    return await asyncio.to_thread(run)
+
+
+class Terminal:
+    """What a person types, and sees."""
+
+    def __init__(self, leader, process):
+        self._leader = leader
+        self.process = process
+        self.seen = self.raw = ""
+
+    def type(self, text):
+        os.write(self._leader, text.encode())
+
+    def see(self, text):
+        """Read on until a text is seen, and return what came with it."""
+        while text not in self.seen:
+            assert select.select([self._leader], [], [], PATIENCE)[0], self.seen
+            read = os.read(self._leader, 65536).decode()
+            self.raw += read
+            self.seen += CONTROL.sub("", read)
+        before, _, self.seen = self.seen.partition(text)
+        return before
+
+
+@contextmanager
+def terminal(*arguments, **variables):
+    leader, follower = pty.openpty()
+    settings = {"PROMPT_TOOLKIT_NO_CPR": "1", "TERM": "xterm", "COLUMNS": "80"}
+    environment = os.environ | settings | variables
+    with subprocess.Popen(
+        # The terminal's Ctrl-C is for the process that has it, so none may stand for that.
+        [sys.executable, "-m", "a2a_adapters", "chat", *map(str, arguments)],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env=environment,
+        start_new_session=True,
+    ) as process:
+        try:
+            yield Terminal(leader, process)
+        finally:
+            process.kill()
+            os.close(leader)
+            os.close(follower)
+
+
+async def test_a_conversation_has_turns_and_questions(url):
+    done = await typed("count", "", "serve me", "/task", "tea", "count", arguments=[url])
+    assert done.returncode == 0
+    first, *_, last = done.stdout.splitlines()
+    assert (first, last) == ("0 before, 1 parts", "6 before, 1 parts")
+    assert "What?\n" in done.stdout
+    assert " waits\n" in done.stdout
+    assert "Here is **tea**.\n" in done.stdout
+
+
+async def test_commands(url, tmp_path):
+    file = tmp_path / "a.txt"
+    file.write_text("a")
+    lines = [
+        "count",
+        f"/file {file}",
+        "count",
+        "/new",
+        "/task",
+        "count",
+        "//count",
+        "/raw",
+        "count",
+    ]
+    done = await typed(*lines, "count", "/help", "/quit", "never said", arguments=[url])
+    printed = done.stdout.splitlines()
+    assert printed[:4] == [
+        "0 before, 1 parts",
+        "it is sent with the next message",
+        "2 before, 2 parts",
+        "conversation has not begun",
+    ]
+    assert printed[4:7] == ["no task waits", "0 before, 1 parts", "2 before, 1 parts"]
+    assert '  "text": "4 before, 1 parts",' in printed
+    assert printed[-1] == "Ctrl-C stops an answer."
+
+
+async def test_a_task_that_waits_is_given_up(url):
+    done = await typed("/cancel", "serve me", "/cancel", "/task", arguments=[url])
+    printed = done.stdout.splitlines()
+    assert printed[0] == "no task waits"
+    assert printed[-3] == "cancelled"
+    assert printed[-1] == "no task waits"
+
+
+async def test_what_goes_wrong_does_not_end_the_conversation(url):
+    lines = ["fail", "/file nowhere", "/file ~nobody-here/x", "/nonsense", "count"]
+    done = await typed(*lines, arguments=[url])
+    assert done.stdout == "0 before, 1 parts\n"
+    assert done.returncode == 1
+    failed, unread, unnamed, unknown = done.stderr.splitlines()
+    assert "nobody has that name" in unnamed
+    assert "task failed" in failed
+    assert "nowhere cannot be read" in unread
+    assert unknown == "there is no /nonsense; /help tells what there is"
+    assert "secret" not in done.stderr
+
+
+async def test_headers_are_credentials():
+    async with running(api_key("s3cret")) as url:
+        done = await typed("ping", arguments=[url, "--header", "X-API-Key: s3cret"])
+        assert done.stdout == "pong: ping\n"
+
+
+async def test_a_target_is_served_for_the_conversation(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "app.py").write_text("def loud(text: str):\n    return text.upper()\n")
+    done = await typed("hello", arguments=["app:loud"])
+    assert (done.stdout, done.stderr) == ("HELLO\n", "")
+    wrong = await typed("hello", arguments=["app:nothing"])
+    assert wrong.returncode == 2
+    (tmp_path / "late.py").write_text("async def made():\n    raise OSError('no database')\n")
+    late = await typed("hello", arguments=["late:made"])
+    assert (late.returncode, "no database" in late.stderr) == (2, True)
+    assert "Traceback" not in late.stderr
+    away = await typed("hello", arguments=["http://127.0.0.1:9"])
+    assert away.returncode == 3
+
+
+async def test_what_an_agent_says_as_data_steers_no_terminal():
+    async def steers(text: str):
+        yield {"word": "\x9b2Jclear\u202e"}
+
+    async with running(build_app(steers)) as address:
+        done = await typed("go", "/raw", "go", arguments=[address])
+    assert done.stdout.count('"word": "\\u009b2Jclear\\u202e"') == 3
+
+
+async def test_a_terminal_shows_markdown_and_completes_choices(url):
+    def use():
+        with terminal(url) as person:
+            person.see(">")
+            person.type("serve me\r")
+            person.see("What?")
+            person.see(">")
+            person.type("te")
+            person.see("tea")  # below what is typed
+            person.type("\t\r")
+            shown = person.see("y = [2]")
+            assert "Here is tea." in shown
+            assert "x = [1]" in shown
+            assert "```" not in shown
+            person.see(">")
+            person.type("\x04")
+            return person.process.wait(PATIENCE)
+
+    assert await asyncio.to_thread(use) == 0
+
+
+@pytest.mark.parametrize(("no_color", "is_red"), [("", True), ("1", False)])
+async def test_colors_can_be_turned_off(url, no_color, is_red):
+    def use():
+        with terminal(url, NO_COLOR=no_color) as person:
+            greeting = person.see(">")
+            person.type("/file nowhere\r")
+            person.see("cannot be read")
+            return greeting, person.raw
+
+    greeting, raw = await asyncio.to_thread(use)
+    assert "waiter: Bring something to drink." in greeting
+    assert ("\x1b[31m" in raw) == is_red
+
+
+async def test_ctrl_c_stops_the_answer_and_not_the_conversation():
+    stopped = asyncio.Event()
+
+    async def endless(text: str):
+        if text == "end":
+            yield "the end"
+            return
+        try:
+            while True:
+                yield "more "
+                await asyncio.sleep(0.01)
+        finally:
+            stopped.set()
+
+    def use(url):
+        with terminal(url) as person:
+            person.see(">")
+            person.type("go\r")
+            person.see("more more")
+            person.process.send_signal(signal.SIGINT)
+            person.see("stopped")
+            person.see(">")
+            person.type("end\r")
+            person.see("the end")
+            person.see(">")
+            person.type("\x04")
+            return person.process.wait(PATIENCE)
+
+    async with running(build_app(endless)) as url:
+        assert await asyncio.to_thread(use, url) == 0
+        await stopped.wait()

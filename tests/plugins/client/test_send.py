@@ -1,0 +1,227 @@
+"""`a2a-adapters send`, as the a2a-cli specification 0.2 has it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+
+import pytest
+
+from a2a_adapters.testing import running
+from tests.calling.servers.guarded import api_key, bearer
+
+pytestmark = [pytest.mark.timeout(5 * 60), pytest.mark.asyncio(loop_scope="module")]
+
+
+def field(done, label):
+    return next(
+        line.partition(": ")[2] for line in done.stdout.splitlines() if line.startswith(label)
+    )
+
+
+async def test_text_is_fields_and_blocks(url, run):
+    done = await run("send", url, "draw Rome")
+    assert done.returncode == 0
+    assert field(done, "State") == "TASK_STATE_COMPLETED"
+    assert "\nArtifact: answer\nText:\nIt rains in draw Rome\\x1b[2J.\n\n" in done.stdout
+    assert "\nFile: ../../../sky.png, image/png, 2 bytes\n" in done.stdout
+    assert '\nData:\n{\n  "degrees": 8\n}\n\n' in done.stdout
+    assert f"task {field(done, 'Task')}" in done.stderr
+
+
+async def test_json_is_one_document(url, run_json):
+    task = (await run_json("send", url, "Rome"))["task"]
+    assert task["status"]["state"] == "TASK_STATE_COMPLETED"
+    assert task["artifacts"][0]["parts"] == [{"text": "It rains in Rome\x1b[2J."}]
+
+
+@pytest.mark.parametrize("transport", ["jsonrpc", "http+json"])
+async def test_streams_are_lines(url, run, transport):
+    done = await run("send", "-a", url, "Rome", "--stream", "-o", "json", "--transport", transport)
+    first, *_, last = map(json.loads, done.stdout.splitlines())
+    assert first["task"]["id"] == last["statusUpdate"]["taskId"]
+    assert last["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
+
+
+async def test_a_variable_names_several_transports(url, run):
+    done = await run("send", url, "Rome", "--debug", A2ACLI_TRANSPORT="grpc HTTP+JSON jsonrpc")
+    assert "It rains" in done.stdout
+    assert "/message:stream" in done.stderr
+
+
+async def test_a_stream_as_text_ends_with_the_state(url, run):
+    done = await run("send", url, "Rome", "--stream")
+    assert done.stdout.splitlines()[-1] == "State: TASK_STATE_COMPLETED"
+    assert "Text:\nIt rains \n\n" in done.stdout
+
+
+async def test_a_question_is_no_failure_and_says_how_to_go_on(url, run):
+    asked = await run("send", url, "ask me")
+    assert asked.returncode == 0
+    assert field(asked, "State") == "TASK_STATE_INPUT_REQUIRED"
+    assert "Where?" in asked.stdout
+    hint = asked.stderr.split("answer: a2a-adapters ")[1].replace('"..."', "Bergen").split()
+    answered = await run(*hint)
+    assert "It rains in Bergen" in answered.stdout
+    again = await run(*hint, "-o", "json")
+    assert (again.returncode, "error" in json.loads(again.stdout)) == (1, True)
+
+
+@pytest.mark.parametrize(("text", "state"), [("refuse", "REJECTED"), ("fail", "FAILED")])
+async def test_what_the_agent_decides_is_no_exit_code(url, run, text, state):
+    done = await run("send", url, text)
+    assert (done.returncode, field(done, "State")) == (0, f"TASK_STATE_{state}")
+    assert f"(TASK_STATE_{state})" in done.stderr
+    assert "secret" not in done.stdout + done.stderr
+
+
+async def test_not_waiting_tells_the_ids(url, run, run_json):
+    task = (await run_json("send", url, "endless", "--async"))["task"]
+    assert task["contextId"]
+    late = await run("task", "get", url, task["id"], "--wait", "--timeout", "200ms")
+    assert late.returncode == 5
+    cancelled = await run_json("task", "cancel", url, task["id"])
+    assert cancelled["status"]["state"] == "TASK_STATE_CANCELED"
+
+
+async def test_a_timeout_names_the_task(url, run_json):
+    error = (await run_json("send", url, "endless", "--timeout", "1s"))["error"]
+    assert error["code"] == "A2ACLI_ERR_TIMEOUT"
+    task_id = error["hint"].split("task get ")[1].split()[0]
+    task = await run_json("task", "get", url, task_id)
+    assert task["status"]["state"] == "TASK_STATE_WORKING"
+
+
+async def test_who_does_not_wait_any_longer_is_told_how_to_go_on(url, run):
+    command = [sys.executable, "-m", "a2a_adapters", "send", url, "endless"]
+    process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE)
+    first = await process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    told = (await process.stderr.read()).decode()
+    assert await process.wait() == 130
+    task_id = first.decode().split()[1]
+    assert f"the task goes on: a2a-adapters task get {task_id} --wait -a {url}" in told
+    end = told.split("end it: a2a-adapters ")[1].split()
+    assert "TASK_STATE_CANCELED" in (await run(*end)).stdout
+
+
+async def test_parts_keep_their_order_and_types(server, run_json, tmp_path):
+    (tmp_path / "a.bin").write_bytes(b"1")
+    (tmp_path / "b.json").write_text('{"b": 1}')
+    task = (
+        await run_json(
+            *["send", f"{server}/agents/parts", "--data", "b.json", "--text", "one"],
+            *["--file", "a.bin", "--media-type", "image/png", "--text", "two", "--data", "[2]"],
+            *["--file", "https://files.example.org/a.pdf"],
+        )
+    )["task"]
+    assert task["artifacts"][0]["parts"][0]["data"] == [
+        ["Data", ""],
+        ["Text", ""],
+        ["File", "image/png"],
+        ["Text", ""],
+        ["Data", ""],
+        ["File", "application/pdf"],
+    ]
+
+
+async def test_what_is_piped_in_is_sent(url, run):
+    for arguments in ([url], [url, "-"]):
+        assert "It rains in Oslo" in (await run("send", *arguments, text="Oslo")).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "name"),
+    [
+        (["{url}"], 2, "A2ACLI_ERR_USAGE"),
+        (["{url}", ""], 2, "A2ACLI_ERR_USAGE"),
+        (["{url}", "--text", " "], 2, "A2ACLI_ERR_USAGE"),
+        (["{url}", "x", "y"], 2, "A2ACLI_ERR_USAGE"),
+        (["{url}", "x", "--nonsense"], 2, "A2ACLI_ERR_USAGE"),
+        (["{url}", "x", "--timeout", "soon"], 2, "A2ACLI_ERR_USAGE"),
+        (["{url}", "--media-type", "a/b", "--text", "x"], 2, "A2ACLI_ERR_USAGE"),
+        (["{url}", "--file", "nowhere"], 2, "A2ACLI_ERR_USAGE"),
+        (["{url}", "--data", "{"], 2, "A2ACLI_ERR_USAGE"),
+        (["{url}", "x", "--metadata", "[]"], 2, "A2ACLI_ERR_USAGE"),
+        (["{url}", "x", "--transport", "smoke"], 2, "A2ACLI_ERR_USAGE"),
+        (["{url}", "x", "--config", "nowhere"], 2, "A2ACLI_ERR_USAGE"),
+        (["{url}", "\udcff"], 2, "A2ACLI_ERR_USAGE"),
+        (["{url}", "x", "--task-id", "unknown"], 1, "TaskNotFoundError"),
+        (["./current.json", "x", "--a2a-version", "0.3"], 1, "VersionNotSupportedError"),
+        (["{url}nothing", "x"], 3, "A2ACLI_ERR_CARD_NOT_FOUND"),
+        (["./nowhere.json", "x"], 3, "A2ACLI_ERR_CARD_NOT_FOUND"),
+        (["./no-card.json", "x"], 1, "A2ACLI_ERR_CARD_INVALID"),
+        (["http://127.0.0.1:9", "x"], 3, "A2ACLI_ERR_UNREACHABLE"),
+    ],
+)
+async def test_errors_are_documents(url, run, tmp_path, arguments, code, name):
+    (tmp_path / "no-card.json").write_text("[1]")
+    interface = {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    current = {"name": "x", "supportedInterfaces": [interface]}
+    (tmp_path / "current.json").write_text(json.dumps(current))
+    given = [argument.replace("{url}", url) for argument in arguments]
+    done = await run("send", *given, "-o", "json")
+    assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (code, name)
+    assert (await run("send", *given)).returncode == code
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--transport", "htp", "did you mean http+json?"),
+        ("--transport", "smoke", "there are jsonrpc, http+json, grpc"),
+        ("--a2a-version", "7", "there are 1.0, 0.3"),
+    ],
+)
+async def test_what_we_do_not_speak_is_refused_before_anybody_is_asked(run, option, value, told):
+    variable = "A2ACLI_" + option.removeprefix("--").replace("-", "_").upper()
+    for done in (
+        await run("send", "http://127.0.0.1:9", "x", option, value),
+        await run("send", "http://127.0.0.1:9", "x", **{variable: value}),
+    ):
+        assert (done.returncode, told in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("version", ["1", "1.0", "1.0.1", "0.3", "0.3.0"])
+async def test_versions_have_the_names_that_people_know(url, run, version):
+    assert "It rains" in (await run("send", url, "Rome", "--a2a-version", version)).stdout
+
+
+@pytest.mark.parametrize("version", ["0.3", "0.3.0"])
+async def test_agents_of_an_older_version_need_no_option(url, run, run_json, tmp_path, version):
+    interface = {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": version}
+    card = {"name": "x", "capabilities": {"streaming": True}, "supportedInterfaces": [interface]}
+    (tmp_path / "old.json").write_text(json.dumps(card))
+    sent = await run("send", "./old.json", "Rome")
+    assert (sent.returncode, "It rains in Rome" in sent.stdout) == (0, True)
+    got = await run_json("task", "get", "-a", "./old.json", field(sent, "Task"))
+    assert got["status"]["state"] == "TASK_STATE_COMPLETED"
+    refused = await run("send", "./old.json", "Rome", "--a2a-version", "1.0")
+    assert "supports A2A 0.3" in refused.stderr
+
+
+async def test_what_is_not_verified_is_warned_of_once(url, run):
+    done = await run("send", url, "Rome", "--insecure")
+    assert done.stderr.count("WARNING") == 1
+
+
+async def test_credentials_go_where_the_card_wants_them(run, run_json):
+    async with running(api_key("s3cret", header="X-Secret")) as url:
+        assert "pong" in (await run("send", url, "ping", A2ACLI_API_KEY="s3cret")).stdout
+        missing = await run("send", url, "ping", "-o", "json")
+        wrong = await run("send", url, "ping", "-o", "json", "--api-key", "wrong", "--debug")
+    assert missing.returncode == wrong.returncode == 4
+    assert json.loads(missing.stdout)["error"]["code"] == "A2ACLI_ERR_CREDENTIALS_MISSING"
+    assert json.loads(wrong.stdout)["error"]["code"] == "A2ACLI_ERR_AUTH_FAILED"
+    assert "> POST" in wrong.stderr
+    assert "wrong" not in wrong.stderr
+
+
+@pytest.mark.parametrize("card_too", [True, False])
+async def test_bearer_tokens(run, card_too):
+    async with running(bearer("s3cret", card_too=card_too)) as url:
+        done = await run("send", url, "ping", "--debug", A2ACLI_BEARER="s3cret")
+    assert "pong" in done.stdout
+    assert "s3cret" not in done.stdout + done.stderr

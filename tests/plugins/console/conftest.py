@@ -1,0 +1,64 @@
+"""A real browser, and pages in it whose errors fail the test."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import async_playwright, expect
+
+from a2a_adapters import ServerOptions, build_app
+from a2a_adapters.testing import running
+from tests.plugins.console.agents import AGENTS
+from tests.support.command_line import run, server
+from tests.support.programs import needed
+
+__all__ = ["browser", "open_page", "run", "server", "url"]
+
+SECONDS = 60
+"""How long anything may take to appear, on the slowest machine."""
+
+expect.set_options(timeout=SECONDS * 1000)
+
+
+def chromium():
+    return needed("chromium", "chromium", "google-chrome")
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser():
+    path = chromium()
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        await browser.close()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def url():
+    """Return the address of a server with all the agents of these tests."""
+    async with running(build_app(AGENTS, options=ServerOptions(console=True))) as url:
+        yield url
+
+
+@pytest.fixture
+def open_page(browser):
+    """Return what opens the console of a server, in a browser session of its own."""
+
+    @asynccontextmanager
+    async def open_page(url, agent="", *, may_fail=False, **options):
+        context = await browser.new_context(viewport={"width": 1280, "height": 860}, **options)
+        context.set_default_timeout(SECONDS * 1000)
+        page = await context.new_page()
+        problems = []
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda said: said.type == "error" and problems.append(said.text))
+        await page.goto(f"{url}/console")
+        if agent:
+            await page.get_by_label("Agent", exact=True).select_option(agent)
+        yield page
+        await context.close()
+        assert may_fail or not problems
+
+    return open_page

@@ -1,0 +1,44 @@
+"""Servers in processes of their own: they die and come back, or are those of the command line."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import expect
+
+from tests.plugins.console.test_chat import say
+from tests.support.processes import Server, launched
+from tests.support.warm import warm
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def test_a_server_that_dies_and_comes_back_is_asked_again(open_page, tmp_path):
+    def command(port):
+        return warm("-m", "tests.plugins.console.served", f"sqlite:///{tmp_path}/tasks.db", port)
+
+    with launched(command("0")) as (process, url):
+        async with open_page(url, may_fail=True) as page:
+            await say(page, "count")
+            await expect(page.locator(".artifact")).to_contain_text("1 2 3")
+            process.kill()
+            process.wait()
+            await expect(page.get_by_role("status")).to_contain_text("Trying again")
+            with launched(command(url.rpartition(":")[2])):
+                # The run went down with its process, and the server that came back says so.
+                await expect(page.locator(".turn .state.bad")).to_have_text("failed")
+                await expect(page.get_by_role("status")).to_have_count(0)
+                await expect(page.get_by_role("button", name="Send")).to_be_visible()
+
+
+async def test_the_command_line_shows_any_agent(open_page, url):
+    process = Server(
+        warm("-m", "a2a_adapters", "console", f"{url}/agents/clerk", "--port", "0"), None
+    )
+    try:
+        console = process.said(r"console at (http://\S+)/console")[1]
+        async with open_page(console) as page:
+            await say(page, "hello")
+            await expect(page.get_by_text("What is your name?")).to_be_visible()
+    finally:
+        process.terminate()
+        process.ended()

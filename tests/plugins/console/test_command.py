@@ -1,0 +1,36 @@
+"""`a2a-adapters console`: which agents its page offers."""
+
+from __future__ import annotations
+
+import asyncio
+
+import httpx
+import pytest
+
+from tests.support.processes import Server
+from tests.support.warm import warm
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_an_agent_that_a_host_lists_is_named(server):
+    host = server.removeprefix("http://")
+    command = warm("-m", "a2a_adapters", "console", f"{host}#parts", "--port", "0")
+    process = await asyncio.to_thread(Server, command, None)
+    try:
+        [url] = (await asyncio.to_thread(process.said, r"console at (http://\S+)/console")).groups()
+        async with httpx.AsyncClient(base_url=url) as http:
+            [agent] = (await http.get("/console/agents.json")).json()["agents"]
+            card = (await http.get("/agents/1/.well-known/agent-card.json")).json()
+    finally:
+        process.terminate()
+        await asyncio.to_thread(process.ended)
+    assert agent["name"] == f"{host}#parts"
+    assert agent["url"].startswith(f"{server}/agents/parts/")
+    assert card["name"] == "parts"
+
+
+async def test_an_agent_that_a_host_does_not_list_is_told(server, run):
+    done = await run("console", f"{server}#nobody", "--port", "0")
+    assert done.returncode == 3
+    assert "lists no agent 'nobody'" in done.stderr

@@ -1,0 +1,116 @@
+"""The console's files over HTTP."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from pathlib import Path
+
+import a2a_adapters_console
+import httpx
+import pytest
+
+from a2a_adapters import ServerOptions, build_app
+from a2a_adapters.security import BearerTokens
+from a2a_adapters.testing import running
+
+STATIC = Path(a2a_adapters_console.__file__).parent / "static"
+OWN = [path for path in STATIC.iterdir() if path.is_file()]
+
+
+def echo(text: str) -> str:
+    """Say it again."""
+    return text
+
+
+@pytest.fixture
+async def http():
+    app = build_app(echo, options=ServerOptions(console=True))
+    async with running(app) as url, httpx.AsyncClient(base_url=url) as http:
+        yield http
+
+
+async def test_files_come_with_strict_headers_and_a_tag(http):
+    for name in ("", "app.js", "style.css", "icon.svg", "vendor/preact.js", "agents.json"):
+        answer = await http.get(f"/console/{name}")
+        assert answer.status_code == 200
+        policy = answer.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        tag = answer.headers["etag"]
+        known = await http.get(f"/console/{name}", headers={"If-None-Match": f'"x", W/{tag}'})
+        assert (known.status_code, known.content) == (304, b"")
+
+
+async def test_the_address_without_a_slash_leads_to_the_page(http):
+    answer = await http.get("/console")
+    assert (answer.status_code, answer.headers["location"]) == (307, "console/")
+
+
+async def test_only_the_files_are_served(http):
+    for name in ("pages.py", "../pages.py", "%2e%2e/pages.py", "static", "vendor/"):
+        assert (await http.get(f"/console/{name}")).status_code == 404
+    assert (await http.post("/console/", json={})).status_code in {404, 405}
+
+
+async def test_the_page_lists_agents_where_they_are(http):
+    assert (await http.get("/console/agents.json")).json() == {
+        "agents": [{"name": "echo", "path": "../", "url": "", "check": "check/0"}]
+    }
+    several = build_app({"one": echo, "two": echo}, options=ServerOptions(console=True))
+    async with running(several) as url, httpx.AsyncClient(base_url=url) as other:
+        agents = (await other.get("/console/agents.json")).json()["agents"]
+        assert [agent["path"] for agent in agents] == ["../agents/one/", "../agents/two/"]
+
+
+async def test_who_builds_an_app_gets_no_console_unasked():
+    async with running(build_app(echo)) as url, httpx.AsyncClient(base_url=url) as http:
+        assert (await http.get("/console/")).status_code == 404
+
+
+async def test_the_page_is_for_everybody_and_the_agent_is_not():
+    options = ServerOptions(authentication=BearerTokens({"secret-of-ada": "ada"}), console=True)
+    async with running(build_app(echo, options=options)) as url, httpx.AsyncClient() as http:
+        assert (await http.get(f"{url}/console/")).status_code == 200
+        assert (await http.post(f"{url}/", json={})).status_code == 401
+
+
+async def test_pages_of_other_hosts_get_nothing(http):
+    answer = await http.get("/console/", headers={"Host": "evil.example"})
+    assert answer.status_code == 421
+
+
+def test_our_files_are_small_and_plain():
+    assert sum(path.stat().st_size for path in OWN) < 60_000
+    for path in OWN:
+        text = path.read_text()
+        assert "innerHTML" not in text
+        for name in re.findall(r'from "(\./[^"]+)"', text):
+            assert (STATIC / name).is_file()
+
+
+def test_no_file_of_ours_makes_markup_of_text():
+    for path in STATIC.glob("*.js"):
+        text = path.read_text()
+        assert not re.search(
+            r"dangerously|outerHTML|insertAdjacentHTML|document\.write|\beval\b", text
+        )
+
+
+def test_the_libraries_are_the_listed_ones_and_bring_their_licences():
+    licences = (STATIC / "vendor" / "LICENSES.txt").read_text()
+    assert "The MIT License" in licences
+    assert "Apache License" in licences
+    listed = tomllib.loads(Path(__file__).with_name("vendored.toml").read_text())
+    files = {path.name for path in (STATIC / "vendor").iterdir()} - {"LICENSES.txt"}
+    assert files == listed.keys()
+    for name, entry in listed.items():
+        content = (STATIC / "vendor" / name).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == entry["sha256"], name
+        assert entry.keys() == {"package", "version", "licence", "source", "made", "sha256"}
+        assert f"{entry['package']} {entry['version']} (" in licences
+        assert name in licences
+        assert entry["source"] in licences
+        assert entry["licence"] in {"MIT", "Apache-2.0"}

@@ -1,0 +1,66 @@
+"""Storages of every engine."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from sqlalchemy import event
+from sqlalchemy.util import greenlet_spawn
+
+from a2a_adapters import Limits
+from a2a_adapters.runtime import MemoryTaskStore
+from a2a_adapters.storage import open_storage
+
+
+def new_url(engine, tmp_path):
+    """Return the URL of an empty storage."""
+    if engine == "postgresql":
+        from tests.plugins.sql.postgresql import new_database
+
+        return new_database()
+    return {"memory": "memory:", "sqlite": f"sqlite:///{tmp_path}/agents.db"}[engine]
+
+
+def storage_at(url, limits=None, bus=None):
+    limits = limits or Limits()
+    return open_storage(url, limits, partial(MemoryTaskStore, limits), bus)
+
+
+def before_statements(database, listener):
+    """Have something done before every statement; return what ends that."""
+    engine, bulk = database.engine.sync_engine, database.commits.bulk
+
+    async def write(batch):
+        for rows in batch:
+            await greenlet_spawn(listener, None, None, str(rows.statement))
+        return await type(bulk).write(bulk, batch)
+
+    def end():
+        event.remove(engine, "before_cursor_execute", listener)
+        del bulk.write
+
+    event.listen(engine, "before_cursor_execute", listener)
+    bulk.write = write
+    return end
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def url(request, tmp_path):
+    """The URL of an empty storage of each engine."""
+    return new_url(request.param, tmp_path)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request, tmp_path):
+    """The URL of an empty database of each engine that survives its process."""
+    return new_url(request.param, tmp_path)
+
+
+@pytest.fixture
+async def storage(url):
+    """An empty storage of each engine."""
+    opened = storage_at(url)
+    await opened.start()
+    yield opened
+    await opened.aclose(1)

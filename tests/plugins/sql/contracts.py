@@ -1,0 +1,21 @@
+"""Runs the contract of adapters on a server with PostgreSQL."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from a2a_adapters.testing import OnStorage
+
+
+class OnPostgresql(OnStorage):
+    """Runs a contract on a server with PostgreSQL; all of a process share a database."""
+
+    def storage(self):
+        return _postgresql()
+
+
+@cache
+def _postgresql():
+    from tests.plugins.sql.postgresql import new_database
+
+    return new_database()

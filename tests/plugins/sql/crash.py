@@ -1,0 +1,297 @@
+"""A server is killed at a random moment and started again: what is lost, stuck or done twice?
+
+python -m tests.plugins.sql.crash --tasks 1000 --seeds 20
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import httpx
+
+from a2a_adapters import RemoteAgent, RemoteAgentError, RemoteOptions, RemoteTaskError, TextDelta
+from tests.plugins.sql.conftest import new_url
+from tests.plugins.sql.crashing import COUNTED
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+V1 = {"A2A-Version": "1.0"}
+SENDERS = 20
+STREAMS = 4
+KINDS = ("count", "tell")
+"""Of streams: one that can be gone on with, and one that cannot."""
+ENDED = {"TASK_STATE_COMPLETED", "TASK_STATE_FAILED"}
+WAITS = "TASK_STATE_INPUT_REQUIRED"
+PATIENT = RemoteOptions(retries=20, timeout=300)
+
+
+@dataclass
+class Seen:
+    """What became of a run.
+
+    Attributes:
+        sent: The texts of all messages, by their ids.
+        told: The tasks of those that were acknowledged, by the messages' ids.
+        recovered: Seconds until nothing was stuck, once the second process listened.
+        states: How many tasks of the messages are in which state at last.
+        whole: How many streams had all their chunks, once and in order.
+        resumed: How many of these were cut off by the kill.
+        broken: How many streams of what cannot go on ended by one error.
+        wrong: What must not be, in words.
+    """
+
+    sent: dict[str, str] = field(default_factory=dict)
+    told: dict[str, str] = field(default_factory=dict)
+    recovered: float = 0
+    states: Counter[str] = field(default_factory=Counter)
+    whole: int = 0
+    resumed: int = 0
+    broken: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+class Crash:
+    """One run: messages and streams, a kill, a second process.
+
+    Args:
+        storage: The URL of an empty storage.
+        folder: An empty folder.
+        seed: Of what is random.
+        tasks: How many messages are sent.
+    """
+
+    def __init__(self, storage: str, folder: Path, seed: int, tasks: int) -> None:
+        self._random = random.Random(seed)
+        self._effects = folder / "effects"
+        self._effects.touch()
+        self._log = folder / "log"
+        self._port = _free_port()
+        command = [sys.executable, "-m", "tests.plugins.sql.crashing"]
+        self._command = [*command, storage, str(self._effects), str(self._port)]
+        self._tasks = tasks
+        self._kill_after = self._random.randrange(tasks // 10, tasks * 9 // 10)
+        self._is_killed = False
+        self._hasty: set[str] = set()
+        """The messages whose sender does not wait for their tasks to end."""
+        self._heard = Counter[str]()
+        """How many streams of each kind say something now."""
+        self.seen = Seen()
+
+    async def run(self) -> Seen:
+        """Do it all."""
+        url = f"http://127.0.0.1:{self._port}"
+        async with RemoteAgent(url, options=PATIENT) as agent:
+            async with self._serving() as process, _http(url) as http:
+                streams = [
+                    asyncio.create_task(self._streams(agent, kind))
+                    for kind in KINDS
+                    for _ in range(STREAMS)
+                ]
+                await self._send_all(http, process.kill)
+            async with self._serving():
+                started = time.monotonic()
+                async with _http(url) as http:
+                    await self._settled(http)
+                    self.seen.recovered = time.monotonic() - started
+                    await asyncio.gather(*streams)
+                    await self._send_again(http)
+        done = Counter(self._effects.read_text().split())
+        self._expect(not (twice := {m for m, n in done.items() if n > 1}), f"done twice: {twice}")
+        return self.seen
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        """Start a server; its log is a file, for a pipe that nobody reads is full one day."""
+        with self._log.open("ab") as log:
+            return subprocess.Popen(self._command, stderr=log)
+
+    @asynccontextmanager
+    async def _serving(self) -> AsyncGenerator[subprocess.Popen[bytes]]:
+        """Run a server until it is killed."""
+        process = self._started()
+        try:
+            while not await _listens(self._port):
+                assert process.poll() is None, self._log.read_text()
+                await asyncio.sleep(0.05)
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+    def _expect(self, holds: bool, otherwise: str) -> None:
+        if not holds:
+            self.seen.wrong.append(otherwise)
+
+    async def _send_all(self, http: httpx.AsyncClient, kill: Callable[[], None]) -> None:
+        """Send messages all the time, and kill the server in between, while it streams."""
+        is_due = asyncio.Event()
+
+        async def sender() -> None:
+            for _ in range(self._tasks // SENDERS):
+                message_id = str(UUID(int=self._random.getrandbits(128)))
+                kind = "ask" if self._random.random() < 0.1 else "work"
+                self.seen.sent[message_id] = f"{kind} {message_id}"
+                if self._random.random() < 0.5:
+                    self._hasty.add(message_id)
+                with suppress(httpx.HTTPError):
+                    task = await self._send(http, message_id)
+                    self.seen.told[message_id] = task["id"]
+                if len(self.seen.told) >= self._kill_after:
+                    is_due.set()
+
+        async def killer() -> None:
+            await is_due.wait()
+            while True:
+                if all(self._heard[kind] for kind in KINDS):
+                    break
+                await asyncio.sleep(0.001)
+            self._is_killed = True
+            kill()
+
+        await asyncio.gather(killer(), *(sender() for _ in range(SENDERS)))
+
+    async def _send(self, http: httpx.AsyncClient, message_id: str) -> dict[str, Any]:
+        """Send a message, in the same words each time: else it is another request."""
+        parts = [{"text": self.seen.sent[message_id]}]
+        message = {"messageId": message_id, "role": "ROLE_USER", "parts": parts}
+        configuration = {"returnImmediately": message_id in self._hasty}
+        params = {"message": message, "configuration": configuration}
+        answer = await _rpc(http, "SendMessage", params)
+        task: dict[str, Any] = answer["task"]
+        return task
+
+    async def _streams(self, agent: RemoteAgent, kind: str) -> None:
+        """Stream one answer after the other, until the server has been killed."""
+        while not self._is_killed:
+            heard, has_failed = "", False
+            began_before = not self._is_killed
+            try:
+                async for event in agent.stream(f"{kind} {self._random.random()}"):
+                    if isinstance(event, TextDelta):
+                        self._heard[kind] += not heard
+                        heard += event.text
+            except RemoteTaskError:
+                has_failed = True
+            except RemoteAgentError as error:
+                self._expect(False, f"a stream ended by {error!r}")
+                return
+            finally:
+                self._heard[kind] -= bool(heard)
+            was_cut_off = began_before and self._is_killed
+            if has_failed:
+                self.seen.broken += 1
+                self._expect(kind == "tell", "what can be gone on with failed")
+                self._expect(COUNTED.startswith(heard), f"{kind} was heard as {heard!r}")
+            else:
+                self.seen.whole += 1
+                self.seen.resumed += was_cut_off and kind == "count"
+                self._expect(heard == COUNTED, f"{kind} was heard as {heard!r}")
+
+    async def _settled(self, http: httpx.AsyncClient) -> None:
+        """Wait until no task is being worked on, and look at those that were acknowledged."""
+        while True:
+            found = await _all_tasks(http)
+            if set(found.values()) <= {*ENDED, WAITS}:
+                break
+            await asyncio.sleep(0.1)
+        lost = set(self.seen.told.values()) - set(found)
+        self._expect(not lost, f"lost: {lost}")
+        self.seen.states = Counter(found[task] for task in self.seen.told.values() if task in found)
+
+    async def _send_again(self, http: httpx.AsyncClient) -> None:
+        """Send every message again: what was begun is answered by its task."""
+        left = list(self.seen.sent)
+
+        async def sender() -> None:
+            while left:
+                message_id = left.pop()
+                task = await self._send(http, message_id)
+                known = self.seen.told.get(message_id, task["id"])
+                self._expect(task["id"] == known, f"message {message_id} has two tasks")
+
+        await asyncio.gather(*(sender() for _ in range(SENDERS)))
+
+
+@asynccontextmanager
+async def _http(url: str) -> AsyncGenerator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=url, headers=V1, timeout=120) as http:
+        yield http
+
+
+async def _rpc(http: httpx.AsyncClient, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    result: dict[str, Any] = (await http.post("/", json=call)).json()["result"]
+    return result
+
+
+async def _all_tasks(http: httpx.AsyncClient) -> dict[str, str]:
+    """Return the state of every task."""
+    found: dict[str, str] = {}
+    token = ""
+    while True:
+        page = await _rpc(http, "ListTasks", {"pageSize": 100, "pageToken": token})
+        found |= {task["id"]: task["status"]["state"] for task in page.get("tasks", [])}
+        if not (token := page.get("nextPageToken", "")):
+            return found
+
+
+async def _listens(port: int) -> bool:
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:
+        return False
+    writer.close()
+    return True
+
+
+def _free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+def main() -> None:
+    """Run so many seeds on each engine, and fail if anything was wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tasks", type=int, default=1000)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=15, help="until nothing is stuck")
+    parser.add_argument("--engines", nargs="+", default=["sqlite", "postgresql"])
+    arguments = parser.parse_args()
+    is_wrong = False
+    for engine in arguments.engines:
+        for seed in range(1, arguments.seeds + 1):
+            with tempfile.TemporaryDirectory() as name:
+                folder = Path(name)
+                crash = Crash(new_url(engine, folder), folder, seed, arguments.tasks)
+                seen = asyncio.run(crash.run())
+            if seen.recovered > arguments.seconds:
+                seen.wrong.append(f"stuck for {seen.recovered:.1f} s")
+            is_wrong = is_wrong or bool(seen.wrong)
+            states = {name[len("TASK_STATE_") :].lower(): n for name, n in seen.states.items()}
+            print(  # noqa: T201
+                f"{engine} seed {seed}: {len(seen.sent)} sent, {len(seen.told)} acknowledged "
+                f"{states}, at rest after {seen.recovered:.1f} s; streams: {seen.whole} whole, of "
+                f"which {seen.resumed} over the kill, {seen.broken} ended by an error; "
+                f"{'; '.join(seen.wrong) or 'nothing wrong'}",
+                flush=True,
+            )
+    sys.exit(is_wrong)
+
+
+if __name__ == "__main__":
+    main()

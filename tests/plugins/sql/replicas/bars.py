@@ -1,0 +1,165 @@
+"""How much later another process tells, how soon it stops a task, and what two are worth.
+
+python -m tests.plugins.sql.replicas.bars --write docs/replicas.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import sys
+import tempfile
+import time
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import median, quantiles
+from urllib.parse import urlsplit
+
+import httpx
+
+from benchmarks import load
+from tests.plugins.sql.postgresql import new_database
+from tests.plugins.sql.replicas.reading import Stream, message
+from tests.plugins.sql.replicas.redis_server import redis_url
+from tests.support.processes import launched
+
+V1 = {"A2A-Version": "1.0"}
+CONNECTIONS = 32
+PLACE = re.compile(r"(?<=<!-- figures -->\n).*(?=<!-- end of figures -->)", re.DOTALL)
+
+
+@contextmanager
+def replicas(folder, count, *bus):
+    """Run processes that serve `timed` from one database; yield their addresses."""
+    command = [
+        sys.executable,
+        "-m",
+        "tests.plugins.sql.replicas.timed",
+        new_database(),
+        str(folder),
+        *bus,
+    ]
+    with ExitStack() as stack:
+        yield [stack.enter_context(launched(command))[1] for _ in range(count)]
+
+
+async def read_all(urls, folder, streams, chunks):
+    """Read streams at the process that runs each and at another; return all, in pairs."""
+    pairs = []
+    async with asyncio.TaskGroup() as reading:
+        for number in range(streams):
+            here, there = urls[number % len(urls)], urls[(number + 1) % len(urls)]
+            local, remote = Stream(), Stream()
+            sent = message(f"count {chunks}")
+            reading.create_task(local.read(here, "SendStreamingMessage", sent))
+            await local.begun.wait()
+            about = {"id": local.task_id}
+            reading.create_task(remote.read(there, "SubscribeToTask", about))
+            await remote.begun.wait()
+            pairs.append((local, remote))
+        (folder / "go").touch()
+    return pairs
+
+
+def behind(pairs):
+    """Return how many milliseconds later each number came through the other process."""
+    return [
+        (later - earlier) * 1e3
+        for local, remote in pairs
+        for (_, earlier), (_, later) in zip(local.numbers, remote.numbers, strict=True)
+    ]
+
+
+async def cancel_all(urls, folder, tries):
+    """Stop tasks through another process; return after how many milliseconds each had stopped."""
+    took = []
+    async with httpx.AsyncClient(timeout=60, headers=V1) as http:
+
+        async def call(url, method, params):
+            sent = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+            return (await http.post(url, json=sent)).json()["result"]
+
+        for number in range(tries):
+            here, there = urls[number % len(urls)], urls[(number + 1) % len(urls)]
+            word = f"try-{number}"
+            text = f"{'silent' if number % 2 else 'talk'} {word}"
+            begun = await call(here, "SendMessage", message(text, returnImmediately=True))
+            began = time.monotonic()
+            about = {"id": begun["task"]["id"]}
+            stopped = await call(there, "CancelTask", about)
+            assert stopped["status"]["state"] == "TASK_STATE_CANCELED"
+            took.append((await noted(folder / word) - began) * 1e3)
+    return took
+
+
+async def noted(file):
+    """Return the time that an agent notes."""
+    while True:
+        if file.exists() and (text := file.read_text()):
+            return float(text)
+        await asyncio.sleep(0.01)
+
+
+def rate(agent, workers, seconds):
+    """Return how many messages per second so many workers answer."""
+    serve = [
+        sys.executable,
+        "-m",
+        "a2a_adapters",
+        "serve",
+        f"tests.plugins.sql.replicas.timed:{agent}",
+    ]
+    options = ["--port", "0", "--workers", str(workers), "--storage", new_database()]
+    with launched([*serve, *options]) as (_, url):
+        port = urlsplit(url).port
+        asyncio.run(load.throughput(port, 1, CONNECTIONS, load.COMPLETED))
+        return asyncio.run(load.throughput(port, seconds, CONNECTIONS, load.COMPLETED))
+
+
+def late(milliseconds):
+    """Return the median and the 99th percentile in words."""
+    return f"{median(milliseconds):.1f} ms, {quantiles(milliseconds, n=100)[-1]:.1f} ms"
+
+
+def measured(streams, chunks, tries, seconds):
+    """Measure all; return the rows of the table."""
+    rows = {}
+    for name, bus in {"PostgreSQL": [], "Redis": [redis_url()]}.items():
+        with tempfile.TemporaryDirectory() as work, replicas(work, 3, *bus) as urls:
+            folder = Path(work)
+            pairs = asyncio.run(read_all(urls, folder, streams, chunks))
+            whole = sum(each.is_whole(chunks) for pair in pairs for each in pair)
+            took = asyncio.run(cancel_all(urls, folder, tries))
+        assert whole == 2 * streams, f"{2 * streams - whole} streams are not whole"
+        rows |= {
+            f"streams whole at both processes, bus in {name}": f"{streams} x {chunks} chunks",
+            f"a chunk later than at the task's own process, bus in {name}": late(behind(pairs)),
+            f"{tries} cancellations until the agent had stopped, bus in {name}": late(took),
+        }
+    for agent, doing in {"echo": "says what is said", "compute": "computes for 5 ms"}.items():
+        rates = [(rate(agent, 1, seconds), rate(agent, 2, seconds)) for _ in range(3)]
+        one, two = (median(each) for each in zip(*rates, strict=True))
+        ratio = f"{one:,.0f}, {two:,.0f} ({two / one:.2f} x)"
+        rows[f"`SendMessage`/s with one worker, with two, of an agent that {doing}"] = ratio
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--streams", type=int, default=200)
+    parser.add_argument("--chunks", type=int, default=200)
+    parser.add_argument("--tries", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=8)
+    parser.add_argument("--write", type=Path, metavar="FILE")
+    said = parser.parse_args()
+    rows = measured(said.streams, said.chunks, said.tries, said.seconds)
+    table = "".join(f"| {name} | {value} |\n" for name, value in rows.items())
+    print(table)
+    if said.write:
+        text = said.write.read_text()
+        said.write.write_text(PLACE.sub(f"\n| | |\n|---|---|\n{table}\n", text))
+
+
+if __name__ == "__main__":
+    main()

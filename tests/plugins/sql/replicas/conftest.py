@@ -1,0 +1,74 @@
+"""Processes that serve one agent from one database."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import pytest
+
+from tests.plugins.sql.postgresql import new_database
+from tests.support.processes import PATIENCE, launched
+
+
+class Replicas:
+    """Starts processes that serve the agent of `served`, and reads what it notes."""
+
+    def __init__(self, work):
+        self.database = new_database()
+        self._work = work
+        self._command = [
+            sys.executable,
+            "-m",
+            "tests.plugins.sql.replicas.served",
+            self.database,
+            str(work),
+        ]
+
+    def running(self, *options):
+        """Run one more; yields its process and its address."""
+        return launched([*self._command, *options])
+
+    def touch(self, name):
+        (self._work / name).touch()
+
+    def log(self):
+        log = self._work / "log"
+        return log.read_text().splitlines() if log.exists() else []
+
+    async def noted(self, line):
+        """Wait until the agent has noted something."""
+        while True:
+            if line in self.log():
+                return
+            await asyncio.sleep(0.05)
+
+
+@pytest.fixture
+def replicas(tmp_path):
+    return Replicas(tmp_path)
+
+
+@pytest.fixture
+def hold(monkeypatch):
+    """Hold up the next transaction of a replica that writes something of this kind.
+
+    That is no database that is away, however long a busy machine takes meanwhile.
+    """
+    for patient in ("outlasting.PATIENCE", "sql.PATIENCE", "commit.STATEMENT"):
+        monkeypatch.setattr(f"a2a_adapters.storage.{patient}_SECONDS", PATIENCE)
+
+    def held(replica, kind):
+        commits, is_due, may_go = replica.storage.database.commits, asyncio.Event(), asyncio.Event()
+        transaction = commits._transaction
+
+        async def later(writes):
+            if any(isinstance(write, kind) for write in writes):
+                is_due.set()
+                await may_go.wait()
+            return await transaction(writes)
+
+        monkeypatch.setattr(commits, "_transaction", later)
+        return is_due, may_go
+
+    return held

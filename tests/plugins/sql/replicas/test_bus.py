@@ -1,0 +1,227 @@
+"""The bus over every carrier: letters arrive once and in order, or a loss is told."""
+
+from __future__ import annotations
+
+import asyncio
+
+import psycopg
+import pytest
+from a2a_adapters_sql.replicas.bus import Letter
+
+from a2a_adapters import ConfigurationError
+from tests.plugins.sql.conftest import storage_at
+from tests.plugins.sql.postgresql import new_database
+from tests.plugins.sql.replicas.carriers import CARRIERS
+
+pytestmark = pytest.mark.timeout(5 * 60)
+
+
+class End:
+    """One end of the bus, with what it has received."""
+
+    def __init__(self, url, bus):
+        self.storage = storage_at(url, bus=bus)
+        self.letters = asyncio.Queue()
+        self.losses = 0
+        self.id = self.storage.database.process_id
+        self.bus = self.storage.database.bus
+        self.bus.listen("poet", self.letters.put_nowait, self.lose)
+
+    def lose(self):
+        self.losses += 1
+
+    async def lost_more_than(self, before):
+        while True:
+            if self.losses > before and self.bus.is_ready:
+                return
+            await asyncio.sleep(0.05)
+
+    async def send(self, to, body):
+        await self.bus.send(Letter(to.id, "poet", body))
+
+    async def received(self):
+        async with asyncio.timeout(60):
+            return (await self.letters.get()).body
+
+
+@pytest.fixture
+def url():
+    return new_database()
+
+
+@pytest.fixture(params=CARRIERS)
+def carrier(request, url):
+    """What carries letters: the test can cut its connections, and send something past the bus."""
+    return CARRIERS[request.param](url)
+
+
+@pytest.fixture
+async def ends(carrier, url):
+    one, other = End(url, carrier.bus), End(url, carrier.bus)
+    await one.storage.start()
+    await other.storage.start()
+    yield one, other
+    await one.storage.aclose(1)
+    await other.storage.aclose(1)
+
+
+async def test_letters_of_any_size_come_once_and_in_order(ends):
+    one, other = ends
+    bodies = [bytes([number % 256]) * (1 if number % 10 else 50_000) for number in range(200)]
+    await asyncio.gather(*(one.send(other, body) for body in bodies))
+    assert [await other.received() for _ in bodies] == bodies
+    await other.send(one, b"back")
+    assert await one.received() == b"back"
+    assert other.letters.empty()
+
+
+async def test_who_could_not_listen_for_a_while_is_told_of_a_loss(ends, carrier):
+    one, other = ends
+    await one.send(other, b"before")
+    assert await other.received() == b"before"
+    before = other.losses
+    carrier.cut_listeners()
+    async with asyncio.timeout(60):
+        await other.lost_more_than(before)
+    await one.send(other, b"after")
+    assert await other.received() == b"after"
+
+
+async def test_what_could_not_be_sent_is_sent_when_the_carrier_is_back(ends, carrier):
+    one, other = ends
+    await one.send(other, b"before")
+    carrier.cut_senders()
+    async with asyncio.timeout(60):
+        await asyncio.gather(*(one.send(other, b"%d" % number) for number in range(20)))
+    assert await other.received() == b"before"
+    assert [await other.received() for _ in range(20)] == [b"%d" % number for number in range(20)]
+
+
+async def test_a_loss_in_the_middle_is_noticed(ends):
+    one, other = ends
+    await one.send(other, b"one")
+    assert await other.received() == b"one"
+    before = other.losses
+    one.bus._sent[other.id] += 1  # a batch that never arrived
+    await one.send(other, b"three")
+    assert await other.received() == b"three"
+    assert other.losses == before + 1
+
+
+async def test_nobody_listens_to_letters_for_the_dead(ends):
+    one, _ = ends
+    await one.bus.send(Letter("nobody", "poet", b"hello"))
+    assert one.losses == 1  # since it began to listen
+
+
+async def test_a_batch_that_is_begun_again_comes_once(ends, carrier):
+    one, other = ends
+    await one.send(other, b"one")
+    assert await other.received() == b"one"
+    carrier.send(other.id, f"{one.id} 2 0 1 [[")  # and its sender does not know
+    await one.send(other, b"two")
+    assert await other.received() == b"two"
+
+
+async def test_a_batch_whose_beginning_was_missed_is_a_loss(ends, carrier):
+    one, other = ends
+    await one.send(other, b"one")
+    assert await other.received() == b"one"
+    before = other.losses
+    carrier.send(other.id, f"{one.id} 2 1 0 ]]")
+    one.bus._sent[other.id] += 1
+    await one.send(other, b"three")
+    assert await other.received() == b"three"
+    assert other.losses == before + 1
+
+
+async def test_what_cannot_be_read_is_a_loss_and_ends_nothing(ends, carrier, caplog):
+    one, other = ends
+    before = other.losses
+    carrier.send(other.id, "nonsense")
+    carrier.send(other.id, f"{one.id} 1 0 0 [[")
+    one.bus._sent[other.id] += 1
+    await one.send(other, b"hello")
+    assert await other.received() == b"hello"
+    assert other.losses == before + 2
+    assert "the bus dropped" in caplog.text
+
+
+@pytest.mark.parametrize("carrier", ["redis"], indirect=True)
+async def test_what_is_no_text_is_a_loss_and_ends_nothing(ends, carrier):
+    one, other = ends
+    before = other.losses
+    carrier.send(other.id, b"\xff")
+    await one.send(other, b"hello")
+    assert await other.received() == b"hello"
+    assert other.losses == before + 1
+
+
+@pytest.mark.parametrize("url_of_bus", ["amqp://ann:secret@host", "redis://ann:secret@[host"])
+def test_what_is_no_bus_is_refused_without_being_repeated(url, url_of_bus):
+    with pytest.raises(ConfigurationError, match="the bus is a URL") as told:
+        storage_at(url, bus=url_of_bus)
+    assert "secret" not in str(told.value)
+    assert told.value.__cause__ is None
+
+
+@pytest.mark.parametrize("carrier", ["postgresql"], indirect=True)
+async def test_a_large_letter_is_sent_in_many_statements(ends, monkeypatch):
+    one, other = ends
+    execute, sizes = psycopg.AsyncConnection.execute, []
+
+    async def executed(connection, query, params=None, **options):
+        if "pg_notify" in str(query):
+            sizes.append(sum(map(len, params[1])))
+        return await execute(connection, query, params, **options)
+
+    monkeypatch.setattr(psycopg.AsyncConnection, "execute", executed)
+    await one.send(other, b"x" * 5_000_000)
+    assert await other.received() == b"x" * 5_000_000
+    assert max(sizes) <= 1024 * 1024
+
+
+@pytest.mark.parametrize("carrier", ["postgresql"], indirect=True)
+async def test_a_letter_whose_sender_has_given_up_holds_up_no_other(ends, monkeypatch):
+    one, other = ends
+    execute, has_failed = psycopg.AsyncConnection.execute, asyncio.Event()
+
+    async def executed(connection, query, params=None, **options):
+        if params and sum(map(len, params[1])) > 10_000:
+            has_failed.set()
+            raise psycopg.OperationalError("it takes too long")
+        return await execute(connection, query, params, **options)
+
+    monkeypatch.setattr(psycopg.AsyncConnection, "execute", executed)
+    sending = asyncio.ensure_future(one.send(other, b"x" * 20_000))
+    async with asyncio.timeout(60):
+        await has_failed.wait()
+        sending.cancel()
+        await one.send(other, b"hello")
+    assert await other.received() == b"hello"
+
+
+async def test_who_hears_nothing_at_all_notices_soon(ends, carrier):
+    one, other = ends
+    before = other.losses
+    with carrier.frozen():
+        while True:
+            if not other.bus.is_ready:
+                break
+            await asyncio.sleep(0.05)
+    await other.lost_more_than(before)
+    await one.send(other, b"hello")
+    assert await other.received() == b"hello"
+
+
+async def test_a_bus_that_cannot_be_reached_is_told_without_its_password(url):
+    storage = storage_at(url, bus="redis://ann:secret@127.0.0.1:1/0")
+    with pytest.raises(ConfigurationError, match=r"127\.0\.0\.1:1") as told:
+        await storage.start()
+    assert "secret" not in str(told.value)
+
+
+@pytest.mark.parametrize("storage", ["memory:", "sqlite:///agents.db"])
+def test_a_process_that_is_alone_needs_no_bus(storage):
+    with pytest.raises(ConfigurationError, match="share a postgresql: storage"):
+        storage_at(storage, bus="redis://127.0.0.1")

@@ -1,0 +1,167 @@
+"""What is on its way to a process that is being stopped: it begins nothing, another one may."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from a2a_adapters_sql.records import AcceptMessage
+from a2a_adapters_sql.schema import tasks
+from a2a_adapters_sql.task_rows import HANDED_OVER
+from sqlalchemy import select
+
+from a2a_adapters import InputRequired, Limits, TextDelta
+from a2a_adapters.protocol.errors import ServerBusyError
+from tests.plugins.sql.postgresql import new_database
+from tests.plugins.sql.replicas.test_shared import (
+    ANN,
+    COMPLETED,
+    WORKING,
+    Replica,
+    Steps,
+    text_of,
+    until,
+)
+from tests.plugins.sql.test_database import end_lease
+from tests.plugins.sql.test_messages import message
+
+PATIENT = Limits(sweep_seconds=0.1, shutdown_seconds=600)
+
+
+class AsksLater(Steps):
+    """Asks, once it may, what any process can be told."""
+
+    async def _say(self, request):
+        self.calls.append(request.text)
+        if request.resuming:
+            yield TextDelta(f"answered {request.text}")
+        else:
+            await self.words.get()
+            yield InputRequired("which?", durable=True)
+
+
+@pytest.fixture(params=[Steps])
+async def replicas(request):
+    url, agent = new_database(), request.param
+    async with (
+        Replica(url, agent=agent(), limits=PATIENT).running() as one,
+        Replica(url, agent=agent()).running() as other,
+    ):
+        yield one, other
+
+
+async def working(replica, talk):
+    """Return a task of a conversation that a process works on."""
+    task = await replica.begin(talk, context_id=talk, message_id=f"message-{talk}")
+    return await until(lambda: replica.get(task), lambda task: task.status.state == WORKING)
+
+
+def sent(replica, text, talk):
+    request = message(text, f"{text}-{talk}", context_id=talk)
+    return asyncio.ensure_future(replica.runtime.on_message_send(request, ANN))
+
+
+@pytest.mark.parametrize("replicas", [AsksLater], indirect=True)
+@pytest.mark.parametrize("is_stream", [False, True])
+async def test_a_follow_up_waits_until_the_process_that_is_stopped_has_ended_its_part(
+    replicas, is_stream
+):
+    one, other = replicas
+    task = await working(one, "follow-up")
+    closing = asyncio.ensure_future(one.runtime.aclose())
+    request = message("now", "follow-up-2", task_id=task.id)
+    sending = asyncio.ensure_future(
+        last_of(other.runtime.on_message_send_stream(request, ANN))
+        if is_stream
+        else other.runtime.on_message_send(request, ANN)
+    )
+
+    async def refused():
+        return one.runtime._peers._served
+
+    await until(refused, bool)
+    one.say("ask")
+    await sending
+    done = await other.get(task)
+    assert (done.status.state, text_of(done)) == (COMPLETED, "answered now")
+    assert (one.agent.calls, other.agent.calls) == (["follow-up"], ["now"])
+    await closing
+
+
+async def last_of(stream):
+    return [event async for event in stream][-1]
+
+
+async def test_a_message_that_was_being_stored_begins_nothing(replicas, hold):
+    one, other = replicas
+    is_due, may_go = hold(one, AcceptMessage)
+    sending = sent(one, "late", "talk")
+    await is_due.wait()
+    await one.runtime.aclose()
+    may_go.set()
+    with pytest.raises(ServerBusyError):
+        await sending
+    other.say("a ", "end")
+    assert text_of(await sent(other, "late", "talk")) == "a "
+    assert (one.agent.calls, other.agent.calls) == ([], ["late"])
+
+
+async def test_what_another_process_has_left_is_not_taken_up(replicas, hold):
+    one, other = replicas
+    for replica in replicas:
+        replica.runtime._upkeep.close()
+    await working(other, "talk")
+    await working(one, "own")
+    is_due, may_go = hold(one, AcceptMessage)
+    sending = sent(one, "late", "talk")
+    await is_due.wait()
+    closing = asyncio.ensure_future(one.runtime.aclose())
+    await other.storage.database.bus.aclose()
+    await end_lease(other.storage, only=True)
+    may_go.set()
+    with pytest.raises(ServerBusyError):
+        await sending
+    one.say("end")
+    await closing
+    assert one.agent.calls == ["own"]
+
+
+@pytest.fixture
+async def hasty():
+    url = new_database()
+    async with Replica(url).running() as one, Replica(url).running() as other:
+        yield one, other
+
+
+async def test_tasks_of_a_conversation_that_are_handed_over_one_by_one_are_taken_together(
+    hasty, monkeypatch
+):
+    one, other = hasty
+    first = await working(one, "talk")
+    queued = sent(one, "second", "talk")
+    live, may_go = one.runtime._live.known(first.id), asyncio.Event()
+    hand_over = live.hand_over
+
+    async def later():
+        await may_go.wait()
+        await hand_over()
+
+    async def processes():
+        return await other.storage.database.read(select(tasks.c.process))
+
+    async def begun():
+        return [run for run in one.runtime._executions.runs if run.live.task is not None]
+
+    await until(begun, lambda found: len(found) == 2)
+    monkeypatch.setattr(live, "hand_over", later)
+    closing = asyncio.ensure_future(one.runtime.aclose())
+    await until(processes, lambda found: any(row.process[0] == HANDED_OVER for row in found))
+    await other.runtime._takeover.sweep()
+    assert other.agent.calls == []
+    may_go.set()
+    other.say("a ", "end", "b ", "end")
+    with pytest.raises(ServerBusyError):
+        await queued
+    await closing
+    assert text_of(await sent(other, "second", "talk")) == "b "
+    assert other.agent.calls == ["talk", "second"]

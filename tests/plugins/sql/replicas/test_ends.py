@@ -1,0 +1,59 @@
+"""An end that is still being stored is told to nobody, and who reads its task goes on reading."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from a2a_adapters_sql.task_rows import SaveTask
+
+from tests.plugins.sql.postgresql import new_database
+from tests.plugins.sql.replicas.test_shared import ANN, COMPLETED, Replica, heard, until
+from tests.plugins.sql.test_messages import message
+
+
+@pytest.fixture
+async def replica():
+    async with Replica(new_database()).running() as one:
+        yield one
+
+
+@pytest.fixture
+async def ending(replica, hold):
+    """A stream whose task has ended; that is stored once it may be."""
+    stream = replica.runtime.on_message_send_stream(message("go", "message-1"), ANN)
+    events = [await anext(stream)]
+    replica.say("a ")
+    live = replica.runtime._live.known(events[0].id)
+
+    async def page():
+        return live.page
+
+    while heard(events) != "a ":
+        events.append(await anext(stream))
+    await until(page, lambda page: not page.is_dirty and not page.is_saving)
+    is_due, may_go = hold(replica, SaveTask)
+    replica.say("end")
+    await is_due.wait()
+    yield events, stream, may_go
+    may_go.set()
+
+
+async def test_its_run_is_not_left_behind(replica, ending):
+    events, stream, may_go = ending
+    for _ in range(3):
+        await replica.runtime._executions.leave_behind()
+    may_go.set()
+    events += [event async for event in stream]
+    assert events[-1].status.state == COMPLETED
+    assert (await replica.get(events[0])).status.state == COMPLETED
+
+
+async def test_who_sends_its_message_again_hears_of_it_once_it_is_stored(replica, ending):
+    *_, may_go = ending
+    again = replica.runtime.on_message_send_stream(message("go", "message-1"), ANN)
+    beginning = asyncio.ensure_future(anext(again))
+    await asyncio.wait([beginning], timeout=0.2)
+    assert not beginning.done()
+    may_go.set()
+    assert (await beginning).status.state == COMPLETED

@@ -1,0 +1,71 @@
+"""Two processes, one database: whoever dies or sleeps too long loses its tasks to the other."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+
+from tests.plugins.sql.test_resume import Caller, reason, texts
+
+
+async def test_what_a_killed_process_did_goes_on_or_ends_at_the_other(replicas):
+    with replicas.running() as (first, at_first), replicas.running() as (_, at_second):
+        async with Caller(at_first) as one, Caller(at_second) as other:
+            counting = await one.send("count", context="a")
+            ticking = await one.send("tick", context="b")
+            await replicas.noted(f"count {first.pid}")
+            await replicas.noted(f"tick {first.pid}")
+            first.kill()
+            ticked = await other.ended(ticking["id"])
+            replicas.touch("go")
+            counted = await other.ended(counting["id"])
+    assert counted["status"]["state"] == "TASK_STATE_COMPLETED"
+    assert texts(counted) == ["0 1 2 "]
+    assert ticked["status"]["state"] == "TASK_STATE_FAILED"
+    assert reason(ticked).startswith("It was stopped.")
+
+
+async def test_a_process_that_slept_beyond_its_lease_stops_and_changes_nothing(replicas):
+    with replicas.running() as (sleeper, at_sleeper), replicas.running() as (_, at_other):
+        async with Caller(at_sleeper) as one, Caller(at_other) as other:
+            ticking = await one.send("tick")
+            await replicas.noted(f"tick {sleeper.pid}")
+            sleeper.send_signal(signal.SIGSTOP)
+            ended = await other.ended(ticking["id"])
+            sleeper.send_signal(signal.SIGCONT)
+            while True:  # until it has heard of it
+                before = len(replicas.log())
+                await asyncio.sleep(1)
+                if len(replicas.log()) == before:
+                    break
+            assert await one.get(ticking["id"]) == await other.get(ticking["id"]) == ended
+            # It serves on: what it begins now is done, and would be gone on with.
+            replicas.touch("go")
+            done = await one.send("count", wait=True, context="d")
+            assert texts(done) == ["0 1 2 "]
+
+
+async def test_a_process_that_slept_tells_nothing_older_than_what_others_have_told(replicas):
+    with replicas.running() as (sleeper, at_sleeper), replicas.running() as (_, at_other):
+        async with Caller(at_sleeper) as one, Caller(at_other) as other:
+            counting = await one.send("count")
+            await replicas.noted(f"count {sleeper.pid}")
+            sleeper.send_signal(signal.SIGSTOP)
+            replicas.touch("go")
+            ended = await other.ended(counting["id"])
+            asking = asyncio.ensure_future(one.get(counting["id"]))
+            await asyncio.wait([asking], timeout=0.2)  # it is there when the process wakes
+            sleeper.send_signal(signal.SIGCONT)
+            assert await asking == ended
+
+
+async def test_a_process_that_is_stopped_hands_its_tasks_over_at_once(replicas):
+    with replicas.running() as (first, at_first), replicas.running() as (second, at_second):
+        async with Caller(at_first) as one, Caller(at_second) as other:
+            counting = await one.send("count")
+            await replicas.noted(f"count {first.pid}")
+            first.terminate()
+            await replicas.noted(f"count {second.pid}")
+            replicas.touch("go")
+            counted = await other.ended(counting["id"])
+    assert texts(counted) == ["0 1 2 "]

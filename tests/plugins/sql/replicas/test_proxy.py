@@ -1,0 +1,74 @@
+"""What holds for one server holds for three behind a proxy that sends each request to the next."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack
+
+import pytest
+
+from a2a_adapters.testing import AdapterContract, InputRequiredContract, connect, running
+from tests.end_to_end.test_isolation import CONVERSATIONS, talk
+from tests.plugins.sql.postgresql import new_database
+from tests.plugins.sql.replicas.proxy import RoundRobin
+from tests.support.processes import launched
+from tests.support.warm import warm
+
+pytestmark = pytest.mark.timeout(600)
+
+REPLICAS = 3
+
+
+@pytest.fixture(scope="module")
+def servers():
+    """The addresses of three servers; and of these for those who have little time."""
+    command = warm("-m", "tests.plugins.sql.replicas.proxied", new_database())
+    with ExitStack() as stack:
+        started = [stack.enter_context(launched(command)) for _ in range(REPLICAS)]
+        yield (
+            [url for _, url in started],
+            [process.said(r"hasty agents at (\S+)")[1] for process, _ in started],
+        )
+
+
+class TestReplicas(AdapterContract, InputRequiredContract):
+    @pytest.fixture(autouse=True)
+    def _behind_the_proxy(self, servers):
+        self._usual, self._hasty = servers
+
+    def app(self, target, options=None):
+        return RoundRobin(self._usual if options is None else self._hasty, target)
+
+    def echo(self):
+        return "echo"
+
+    def silent(self):
+        return "silent"
+
+    def failing(self):
+        return "failing"
+
+    def failing_midway(self):
+        return "failing_midway"
+
+    def endless(self):
+        return "endless"
+
+    def asking(self):
+        return "asking"
+
+
+@pytest.mark.parametrize("agent", ["function", "graph"])
+async def test_nobody_hears_anybody_else(agent, servers):
+    async with (
+        running(RoundRobin(servers[0], agent)) as url,
+        connect(url, user="ann") as ann,
+        connect(url, user="bob") as bob,
+    ):
+        talks = [
+            talk(client, caller, number)
+            for caller, client in (("ann", ann), ("bob", bob))
+            for number in range(CONVERSATIONS)
+        ]
+        for words, heard in await asyncio.gather(*talks):
+            assert heard == " ".join(words)

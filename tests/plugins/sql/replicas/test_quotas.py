@@ -1,0 +1,82 @@
+"""What one owner may take is what they take at all processes together."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from types import SimpleNamespace
+
+import httpx
+import pytest
+
+from a2a_adapters import BearerTokens, ServerOptions, build_app
+from a2a_adapters.protocol.errors import ServerBusyError
+from a2a_adapters.testing import running
+from tests.plugins.sql.postgresql import new_database
+from tests.plugins.sql.replicas.test_shared import ANN, BOB, LIMITS, WORKING, Replica, until
+from tests.plugins.sql.test_messages import message
+
+TOKENS = BearerTokens({"ann": "ann", "bob": "bob"})
+
+LARGE = "large ".ljust(80_000, ".")
+FEW = replace(LIMITS, running_bytes=200_000, lease_seconds=4)
+
+
+async def test_an_owner_who_takes_much_at_one_process_gets_less_at_another():
+    url = new_database()
+    async with (
+        Replica(url, limits=FEW).running() as one,
+        Replica(url, limits=FEW).running() as other,
+    ):
+        await one.begin(LARGE)
+        numbers = iter(range(1000))
+
+        async def begun(caller):
+            request = message(LARGE, message_id=f"message-{caller.user.user_name}-{next(numbers)}")
+            request.configuration.return_immediately = True
+            return await other.runtime.on_message_send(request, caller)
+
+        async def known():
+            return other.runtime._live.room.others
+
+        await until(known, lambda others: "ann" in others)
+        with pytest.raises(ServerBusyError):
+            await begun(ANN)
+        assert (await begun(BOB)).status.state == WORKING
+        one.say("end")
+        await until(known, lambda others: "ann" not in others)
+        assert (await begun(ANN)).status.state == WORKING
+        other.say("end", "end")
+
+
+async def test_an_owner_sends_so_many_requests_a_minute_to_all_processes_together(monkeypatch):
+    minute = SimpleNamespace(time=lambda: 30.0)
+    monkeypatch.setattr("a2a_adapters.security.shares.time", minute)
+    limits = replace(LIMITS, requests_per_minute=100, lease_seconds=4)
+    options = ServerOptions(authentication=TOKENS, storage=new_database(), limits=limits)
+
+    @asynccontextmanager
+    async def process():
+        app = build_app(lambda text: text, options=options)
+        async with (
+            app.router.lifespan_context(app),
+            running(app) as url,
+            httpx.AsyncClient(base_url=url, timeout=60) as http,
+        ):
+            yield http, app.state.agents.protection.rates
+
+    async def passed(http, user, count):
+        headers = {"A2A-Version": "1.0", "Authorization": f"Bearer {user}"}
+        answers = [await http.get("/tasks", headers=headers) for _ in range(count)]
+        return [answer.status_code for answer in answers].count(200)
+
+    async with process() as (one, _), process() as (other, rates):
+        assert await passed(one, "ann", 60) == 60
+
+        async def known():
+            return rates.others
+
+        await passed(other, "bob", 1)  # with which its minute begins
+        await until(known, lambda others: others.get("ann") == 60)
+        assert await passed(other, "ann", 50) == 40
+        assert await passed(other, "bob", 1) == 1

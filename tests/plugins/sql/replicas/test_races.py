@@ -1,0 +1,262 @@
+"""What comes to two processes at once is done once, and nobody is told otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+from a2a.types import CancelTaskRequest, TaskPushNotificationConfig, TaskState
+from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
+from starlette.responses import Response
+
+from a2a_adapters import Limits, PushOptions
+from a2a_adapters.protocol.ids import new_uuid
+from a2a_adapters.storage.interface import Place
+from tests.plugins.sql.postgresql import new_database
+from tests.plugins.sql.replicas.test_losses import INPUT_REQUIRED
+from tests.plugins.sql.replicas.test_shared import ANN, COMPLETED, Replica, heard, text_of, until
+from tests.plugins.sql.test_database import end_lease
+from tests.plugins.sql.test_messages import message
+from tests.runtime.push.support import OPEN, Inbox, inbox, notifying, state_in
+
+QUESTIONS = 8
+MANY = 40
+END = "TASK_STATE_COMPLETED"
+CANCELED = TaskState.TASK_STATE_CANCELED
+
+
+@pytest.fixture(scope="module")
+def url():
+    return new_database()
+
+
+@pytest.fixture
+async def replicas(url):
+    async with Replica(url).running() as one, Replica(url).running() as other:
+        yield one, other
+
+
+async def asked(replicas):
+    """Return tasks that wait for an answer any process can take; each has one word to say."""
+    for replica in replicas:
+        replica.say(*["end"] * 2 * QUESTIONS)
+    questions = [message("later", message_id=new_uuid()) for _ in range(QUESTIONS)]
+    sent = [replicas[n % 2].runtime.on_message_send(q, ANN) for n, q in enumerate(questions)]
+    tasks = await asyncio.gather(*sent)
+    assert {task.status.state for task in tasks} == {INPUT_REQUIRED}
+    for replica in replicas:
+        replica.agent.calls.clear()
+    return tasks
+
+
+def calls(replicas):
+    return sorted([*replicas[0].agent.calls, *replicas[1].agent.calls])
+
+
+async def read(replica, request):
+    return [event async for event in replica.runtime.on_message_send_stream(request, ANN)]
+
+
+async def test_an_answer_that_comes_to_two_at_once_is_one(replicas, caplog):
+    tasks = await asked(replicas)
+    sending = [r.send("now", t, message_id=f"answer-{t.id}") for t in tasks for r in replicas]
+    told = await asyncio.gather(*sending)
+    assert {(task.status.state, text_of(task)) for task in told} == {(COMPLETED, "answered now ")}
+    assert [task.id for task in told[::2]] == [task.id for task in told[1::2]]
+    assert calls(replicas) == ["now"] * QUESTIONS
+    assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
+
+
+async def test_a_short_id_does_not_make_two_of_it_at_once_a_failure(replicas, caplog):
+    tasks = await asked(replicas)
+    sending = [r.send("now", t, message_id="m") for t in tasks for r in replicas]
+    told = await asyncio.gather(*sending, return_exceptions=True)
+    assert_one_each(told)
+    assert calls(replicas) == ["now"] * QUESTIONS
+    assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
+
+
+def assert_one_each(told):
+    """One of two was answered, the other heard that the task was over when its turn came."""
+    for pair in zip(told[::2], told[1::2], strict=True):
+        [refused] = [each for each in pair if isinstance(each, Exception)]
+        [task] = [each for each in pair if not isinstance(each, Exception)]
+        assert isinstance(refused, UnsupportedOperationError)
+        assert "is over" in str(refused)
+        assert task.status.state == COMPLETED
+
+
+async def test_of_two_answers_at_once_one_counts_and_the_other_is_refused(replicas, caplog):
+    tasks = await asked(replicas)
+    sending = [
+        replica.send(text, task, message_id=f"{text}-{task.id}")
+        for task in tasks
+        for replica, text in zip(replicas, ["this", "that"], strict=True)
+    ]
+    told = await asyncio.gather(*sending, return_exceptions=True)
+    assert_one_each(told)
+    assert len(calls(replicas)) == QUESTIONS
+    assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
+
+
+async def test_a_streamed_answer_that_comes_to_two_at_once_is_one(replicas, caplog):
+    tasks = await asked(replicas)
+    sending = [
+        read(replica, message("now", message_id=f"answer-{task.id}", task_id=task.id))
+        for task in tasks
+        for replica in replicas
+    ]
+    told = await asyncio.gather(*sending)
+    assert {heard(events) for events in told} == {"answered now "}
+    assert calls(replicas) == ["now"] * QUESTIONS
+    assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_a_receiver_that_is_added_while_an_answer_begins_is_told(
+    replicas, monkeypatch, is_late
+):
+    """It is stored when the other process has read the receivers, before it begins or after."""
+    one, other = replicas
+    [task, *_] = await asked(replicas)
+    may_answer, has_read = asyncio.Event(), asyncio.Event()
+    store, check = one.runtime._push._configs._store, other.runtime._check_turn
+    set_info = store.set_info
+
+    async def checked(*args, **flags):
+        has_read.set()
+        await may_answer.wait()
+        await check(*args, **flags)
+
+    async def stored(*args):
+        await has_read.wait()
+        if is_late:
+            may_answer.set()
+            await until(lambda: one.get(task), lambda task: task.status.state != INPUT_REQUIRED)
+        await set_info(*args)
+
+    monkeypatch.setattr(other.runtime, "_check_turn", checked)
+    monkeypatch.setattr(store, "set_info", stored)
+    other.agent.words = asyncio.Queue()
+    async with inbox() as box:
+        config = TaskPushNotificationConfig(task_id=task.id, url=box.url)
+        answering = asyncio.ensure_future(other.send("now", task, message_id=f"a-{task.id}"))
+        await one.runtime.on_create_task_push_notification_config(config, ANN)
+        may_answer.set()
+        other.say("end")
+        await answering
+        await box.until_over()
+
+
+class Late(Inbox):
+    """Answers the first notification once it has been told the end."""
+
+    def __init__(self, status):
+        super().__init__()
+        self._first = [status]
+
+    async def receive(self, request):
+        if not self._first:
+            return await super().receive(request)
+        answer = Response(status_code=self._first.pop())
+        await request.body()
+        await self.until_over()
+        await super().receive(request)
+        return answer
+
+
+@pytest.mark.parametrize("status", [200, 503])
+@pytest.mark.parametrize(("text", "first"), [("later", 60), ("later", 0), ("go", 0)])
+async def test_the_end_is_told_last_if_another_process_ends_the_task(
+    url, monkeypatch, text, first, status
+):
+    """It does while the question, or the start before it, is on its way or about to be retried."""
+    push = PushOptions(outbound=OPEN, pause_seconds=0.01, interval_seconds=first)
+    limits = Limits(sweep_seconds=0.1, shutdown_seconds=5)
+    one, other = Replica(url, limits=limits, push=push), Replica(url, limits=limits, push=push)
+    async with inbox(Late(status)) as box, other.running(), one.running():
+        request = notifying(box.url, text)
+        request.message.message_id = new_uuid()
+        task = await one.runtime.on_message_send(request, ANN)
+        other.say("end")
+        if text == "later":
+            await until(lambda: one.get(task), lambda task: task.status.state == INPUT_REQUIRED)
+            await other.send("now", task, message_id=new_uuid())
+        else:
+            monkeypatch.setattr(one.place, "is_unbroken", lambda _since: False)
+            await end_lease(one.storage, only=True)
+        await box.until(lambda bodies: len(bodies) > 2 and state_in(bodies[-1]) == END)
+        one.say("end")
+    assert state_in(box.bodies[-1]) == END
+
+
+async def test_a_task_that_is_cancelled_twice_at_once_is_cancelled(replicas, caplog):
+    tasks = await asked(replicas)
+    sending = [
+        replica.runtime.on_cancel_task(CancelTaskRequest(id=task.id), ANN)
+        for task in tasks
+        for replica in replicas
+    ]
+    told = await asyncio.gather(*sending, return_exceptions=True)
+    for pair in zip(told[::2], told[1::2], strict=True):
+        assert any(not isinstance(each, Exception) for each in pair)
+        for each in pair:
+            if isinstance(each, Exception):
+                assert isinstance(each, TaskNotCancelableError)
+            else:
+                assert each.status.state == CANCELED
+    assert not [r for r in caplog.records if r.levelno >= logging.ERROR]
+
+
+async def test_a_task_that_ends_while_many_want_to_cancel_it_is_over_for_all(replicas, monkeypatch):
+    one, other = replicas
+    task = await one.begin()
+    storage, known = other.runtime._storage, other.runtime._live.known
+    place_of, is_over = storage.place_of, asyncio.Event()
+    all_look = asyncio.Barrier(MANY + 1)
+
+    async def late(*args):
+        if known(task.id) is None:
+            return Place()
+        if not is_over.is_set():
+            await all_look.wait()
+            await is_over.wait()
+        return await place_of(*args)
+
+    monkeypatch.setattr(storage, "place_of", late)
+    request = CancelTaskRequest(id=task.id)
+    cancelling = [other.runtime.on_cancel_task(request, ANN) for _ in range(MANY)]
+    told = asyncio.gather(*cancelling, return_exceptions=True)
+    await all_look.wait()
+    one.say("end")
+    await until(lambda: one.get(task), lambda task: task.status.state == COMPLETED)
+    is_over.set()
+    assert {type(each) for each in await told} == {TaskNotCancelableError}
+
+
+async def test_a_task_that_is_answered_and_cancelled_at_once_has_one_end(replicas, caplog):
+    tasks = await asked(replicas)
+    one, other = replicas
+    sending = [
+        doing
+        for task in tasks
+        for doing in (
+            one.send("now", task, message_id=f"answer-{task.id}"),
+            other.runtime.on_cancel_task(CancelTaskRequest(id=task.id), ANN),
+        )
+    ]
+    told = await asyncio.gather(*sending, return_exceptions=True)
+    for task, answered, cancelled in zip(tasks, told[::2], told[1::2], strict=True):
+        state = (await one.get(task)).status.state
+        assert (await other.get(task)).status.state == state
+        if state == CANCELED:
+            assert cancelled.status.state == CANCELED
+            if isinstance(answered, Exception):
+                assert isinstance(answered, UnsupportedOperationError)
+            else:
+                assert answered.status.state == CANCELED
+        else:
+            assert isinstance(cancelled, TaskNotCancelableError)
+            assert text_of(answered) == "answered now "
+    assert not [r for r in caplog.records if r.levelno >= logging.ERROR]

@@ -1,0 +1,39 @@
+"""A process that a busy machine held up: what the bus answered meanwhile is no loss."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from a2a_adapters_sql import batches
+from a2a_adapters_sql.replicas.bus import Letter
+
+from tests.plugins.sql.conftest import storage_at
+from tests.plugins.sql.postgresql import new_database
+from tests.plugins.sql.replicas.carriers import CARRIERS
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+async def test_what_is_sent_in_a_standstill_is_not_lost(carrier, monkeypatch, caplog):
+    url = new_database()
+    storage = storage_at(url, bus=CARRIERS[carrier](url).bus)
+    await storage.start()
+    bus = storage.database.bus
+    came = asyncio.Event()
+    bus.listen("agent", lambda _: came.set(), lambda: None)
+    monkeypatch.setattr(batches, "ANSWER_SECONDS", 2)
+    deliver = bus._deliver
+
+    async def stand_still_during(letters, how):
+        async def begun(payloads, seconds):
+            asyncio.get_running_loop().call_soon(time.sleep, 2.5)
+            await how(payloads, seconds)
+
+        await deliver(letters, begun)
+
+    monkeypatch.setattr(bus, "_deliver", stand_still_during)
+    await bus.send(Letter(storage.database.process_id, "agent", b"letter"))
+    await came.wait()
+    assert "lost its connection" not in caplog.text
+    await storage.aclose(1)

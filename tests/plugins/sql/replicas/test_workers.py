@@ -1,0 +1,107 @@
+"""`serve --workers N`: processes that share one port, started again when they die."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+
+import httpx
+import psutil
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from a2a_adapters.cli.settings import ServerSettings
+from a2a_adapters.cli.workers import check
+from a2a_adapters.contract.errors import ConfigurationError
+from tests.plugins.sql.postgresql import new_database
+from tests.plugins.sql.test_kill import V1
+from tests.support.processes import launched
+
+pytestmark = pytest.mark.timeout(300)
+
+POSTGRESQL = "postgresql://me@host/agents"
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"storage": "memory:"}, "storage that they can share, not memory:"),
+        ({"storage": "sqlite:///agents.db"}, "storage that they can share, not sqlite:"),
+        ({"storage": POSTGRESQL, "grpc_port": 0}, "gRPC"),
+    ],
+)
+def test_what_workers_cannot_share_is_refused(settings, reason):
+    with pytest.raises(ConfigurationError, match=reason):
+        check(ServerSettings(workers=2, **settings))
+
+
+def command(target, *options):
+    serve = [sys.executable, "-m", "a2a_adapters", "serve", target, "--port", "0"]
+    return [*serve, "--workers", "2", "--storage", new_database(), *options]
+
+
+async def ask(url):
+    """Return the process that answers over a connection of its own."""
+    message = {"messageId": os.urandom(8).hex(), "role": "ROLE_USER", "parts": [{"text": "I am"}]}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
+    async with httpx.AsyncClient(timeout=60) as http:
+        answer = (await http.post(url, json=call, headers=V1)).json()
+    [artifact] = answer["result"]["task"]["artifacts"]
+    return int(artifact["parts"][0]["text"].removeprefix("I am "))
+
+
+async def processes(url, without=()):
+    """Return two processes that answer, as soon as there are two others than these."""
+    found = set()
+    while True:
+        found |= {await ask(url) for _ in range(10)} - set(without)
+        if len(found) == 2:
+            return found
+        await asyncio.sleep(0.1)
+
+
+async def test_a_worker_that_is_killed_is_started_again_and_all_end_together():
+    with launched(command("tests.plugins.sql.replicas.worked:who")) as (parent, url):
+        first = await processes(url)
+        killed = min(first)
+        os.kill(killed, signal.SIGKILL)
+        second = await processes(url, without=[killed])
+        assert first - {killed} < second
+        parent.terminate()
+        assert parent.wait(100) == 0
+        gone = [psutil.Process(pid) for pid in second if psutil.pid_exists(pid)]
+        assert psutil.wait_procs(gone, timeout=60)[1] == []
+
+
+async def test_any_worker_shows_the_figures_of_all():
+    with launched(command("tests.plugins.sql.replicas.worked:who", "--metrics")) as (parent, url):
+        await processes(url)
+        async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+            shown = (await http.get("/metrics")).text
+            samples = [
+                (sample.labels["worker"], sample.value)
+                for family in text_string_to_metric_families(shown)
+                for sample in family.samples
+                if sample.name == "a2a_tasks_total"
+            ]
+            assert {worker for worker, _ in samples} == {"0", "1"}
+            assert shown.count("# TYPE a2a_tasks_total counter") == 1
+            assert sum(value for _, value in samples) % 10 == 0
+            assert (await http.get("/livez")).json() == {"status": "alive"}
+        parent.terminate()
+        assert parent.wait(100) == 0
+
+
+async def test_workers_end_with_who_started_them():
+    with launched(command("tests.plugins.sql.replicas.worked:who")) as (parent, url):
+        workers = [psutil.Process(pid) for pid in await processes(url)]
+        parent.kill()
+        assert psutil.wait_procs(workers, timeout=100)[1] == []
+
+
+def test_what_cannot_be_served_ends_them_all():
+    served = launched(command("tests.plugins.sql.replicas.worked:nobody"))
+    with pytest.raises(AssertionError, match="has no attribute"), served:
+        pass

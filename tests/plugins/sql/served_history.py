@@ -1,0 +1,52 @@
+"""A server that answers by all that was said before. Tests kill it, or it kills itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from a2a_adapters_sql.bulk import Bulk
+
+from a2a_adapters import Adapter, AgentDescription, ServerOptions, TextDelta, serve
+
+
+class Recalling(Adapter):
+    """Tells what was said, also on behalf of a process that is gone."""
+
+    uses_history = True
+    resumes = True
+
+    def describe(self):
+        return AgentDescription(name="recalling", description="Tells what was said.")
+
+    async def stream(self, request):
+        yield TextDelta(json.dumps([[turn.role, turn.text] for turn in request.history]))
+
+    def resume(self, request):
+        return self.stream(request)
+
+
+def die(when):
+    """End this process by the transaction that stores what was said: before or after it."""
+    write = Bulk.write
+
+    async def dying(bulk, batch):
+        is_last = any(rows.statement.table.name == "a2a_states" for rows in batch)
+        if is_last and when == "before":
+            os._exit(9)
+        is_written = await write(bulk, batch)
+        if is_last:
+            os._exit(9)
+        return is_written
+
+    Bulk.write = dying
+
+
+if __name__ == "__main__":
+    storage, *when = sys.argv[1:]
+    if when and not (told := Path(when[1])).exists():
+        told.touch()
+        die(when[0])
+    serve(Recalling(), port=0, options=ServerOptions(storage=storage))

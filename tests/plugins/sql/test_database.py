@@ -1,0 +1,217 @@
+"""What the databases do beyond what memory can."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from a2a.server.cluster.task_store import ConcurrentTaskModificationError
+from a2a.types import ListTasksRequest
+from a2a_adapters_sql.migrate import differences
+
+from a2a_adapters import ConfigurationError
+from tests.plugins.sql.conftest import before_statements, storage_at
+from tests.plugins.sql.test_contract import (
+    CANCELED,
+    COMPLETED,
+    MISSING,
+    caller,
+    ids,
+    put,
+    store_of,
+    task,
+)
+
+
+@pytest.fixture
+async def storage(database_url):
+    opened = storage_at(database_url)
+    await opened.start()
+    yield opened
+    await opened.aclose(1)
+
+
+async def test_who_knows_an_older_version_writes_nothing(storage):
+    store = store_of(storage)
+    first = await put(store, task())
+    second = await put(store, task(context="second"), version=first)
+    assert second.is_after(first)
+    for stale in (first, MISSING):
+        with pytest.raises(ConcurrentTaskModificationError):
+            await put(store, task(context="stale"), version=stale)
+    assert (await store.get("t", caller())).task.context_id == "second"
+
+
+async def test_of_two_writers_at_once_one_wins(storage):
+    store = store_of(storage)
+    version = await put(store, task())
+    told = await asyncio.gather(
+        *(put(store, task(context=str(n)), version=version) for n in range(8)),
+        return_exceptions=True,
+    )
+    lost = [error for error in told if isinstance(error, ConcurrentTaskModificationError)]
+    assert len(lost) == 7
+
+
+async def test_a_cancellation_wins_over_what_is_not_over(storage):
+    store = store_of(storage)
+    version = await put(store, task())
+    await put(store, task(context="newer"), version=version)
+    await put(store, task(state=CANCELED), version=version)
+    assert (await store.get("t", caller())).task.status.state == CANCELED
+    with pytest.raises(ConcurrentTaskModificationError):
+        await put(store, task(state=CANCELED), version=version)
+
+
+async def test_a_task_that_was_deleted_is_not_written_again(storage):
+    store = store_of(storage)
+    version = await put(store, task())
+    await store.delete("t", caller())
+    with pytest.raises(ConcurrentTaskModificationError):
+        await put(store, task(state=CANCELED), version=version)
+    assert await store.get("t", caller()) is None
+
+
+async def test_everything_is_there_after_a_restart(database_url):
+    before = storage_at(database_url)
+    await before.start()
+    await put(store_of(before), task(state=COMPLETED))
+    await before.of("poet").accept("ann", "m", b"digest", task("accepted"))
+    await before.of("poet").write_state("ann", "c", "k", b"state")
+    await before.aclose(1)
+    after = storage_at(database_url)
+    await after.start()
+    assert await ids(store_of(after)) == ["t", "accepted"]
+    used = await after.of("poet").accept("ann", "m", b"digest", task("again"))
+    assert used.task_id == "accepted"
+    assert await after.of("poet").read_state("ann", "c", "k") == b"state"
+    await after.aclose(1)
+
+
+async def test_many_writes_are_one_transaction(storage):
+    store = store_of(storage)
+    statements = []
+    before_statements(storage.database, lambda *a: statements.append(a[2]))
+    before = storage.database.commits.transactions
+    await asyncio.gather(*(put(store, task(f"t{number}")) for number in range(300)))
+    assert storage.database.commits.transactions - before <= 2
+    assert len(statements) <= 6
+    assert len(await ids(store, page_size=100)) == 100
+
+
+async def test_a_write_that_the_database_refuses_fails_alone(storage):
+    store = store_of(storage)
+    good = [put(store, task(f"t{number}")) for number in range(5)]
+    # A time that no column takes.
+    bad = task("bad")
+    bad.status.timestamp.seconds = 2**62
+    told = await asyncio.gather(*good, put(store, bad), return_exceptions=True)
+    assert [isinstance(result, Exception) for result in told] == [False] * 5 + [True]
+    assert len(await ids(store)) == 5
+
+
+async def test_a_page_of_ten_thousand_tasks_is_found_by_an_index(storage):
+    store = store_of(storage)
+    for start in range(0, 10_000, 100):
+        numbers = range(start, start + 100)
+        await asyncio.gather(*(put(store, task(f"t{n:05}", second=n + 1)) for n in numbers))
+    statements = []
+    before_statements(storage.database, lambda *a: statements.append(a[2]))
+    page = await store.list(ListTasksRequest(page_size=50), caller())
+    assert page.total_size == 10_000
+    assert [found.id for found in page.tasks][:2] == ["t09999", "t09998"]
+    about_tasks = [each for each in statements if "a2a_tasks" in each]  # the sweep has its own
+    assert len(about_tasks) == 2
+
+
+async def test_tables_are_as_the_code_has_them(storage):
+    async with storage.database.engine.connect() as connection:
+        assert await connection.run_sync(differences) == []
+
+
+async def test_a_newer_schema_is_refused(database_url):
+    storage = storage_at(database_url)
+    await storage.start()
+    async with storage.database.engine.begin() as connection:
+        await connection.exec_driver_sql("UPDATE a2a_schema SET version_num = '9999'")
+    await storage.aclose(1)
+    with pytest.raises(ConfigurationError, match="newer than this a2a-adapters"):
+        await storage_at(database_url).start()
+
+
+async def test_servers_that_start_at_once_make_the_tables_once(tmp_path):
+    from tests.plugins.sql.postgresql import new_database
+
+    url = new_database()
+    storages = [storage_at(url) for _ in range(3)]
+    await asyncio.gather(*(storage.start() for storage in storages))
+    for storage in storages:
+        await storage.aclose(1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ("mysql://u:secret@h/d", "no storage is known as mysql"),
+        ("nonsense", "the storage is a URL"),
+        ("sqlite:///", "needs a file"),
+        ("sqlite:///{tmp}/missing/a.db", "No such file"),
+        ("sqlite:///{tmp}/a.db?synchronous=maybe", "one option"),
+        ("postgresql://u:secret@127.0.0.1:1/d", "cannot be used"),
+    ],
+)
+async def test_a_wrong_url_is_one_line_without_the_password(tmp_path, wrong, says):
+    with pytest.raises(ConfigurationError, match=says) as raised:
+        await storage_at(wrong.format(tmp=tmp_path)).start()
+    assert "secret" not in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+async def test_a_sqlite_file_has_one_process(tmp_path):
+    url = f"sqlite:///{tmp_path}/agents.db"
+    first = storage_at(url)
+    await first.start()
+    with pytest.raises(ConfigurationError, match="another process uses"):
+        await storage_at(url).start()
+    await first.aclose(1)
+    second = storage_at(url)
+    await second.start()
+    await second.aclose(1)
+
+
+async def test_what_a_process_left_is_taken_over_once(database_url):
+    gone = storage_at(database_url)
+    await gone.start()
+    await put(store_of(gone), task("working"))
+    await put(store_of(gone), task("done", COMPLETED))
+    await gone.database.commits.aclose(1)
+    await end_lease(gone)
+    await gone.database.release()
+    heir = storage_at(database_url)
+    await heir.start()
+    [left] = await heir.of("poet").left_behind()
+    assert (left.owner, left.stored.task.id) == ("ann", "working")
+    assert await heir.of("poet").left_behind() == []
+    await put(store_of(heir), task("working", COMPLETED), version=left.stored.version)
+    await heir.aclose(1)
+
+
+async def end_lease(storage, *, only=False):
+    """Let a process's lease end, as if it had been killed a while ago; or those of all."""
+    storage.database.lease._renewal.cancel()
+    which = f" WHERE id = '{storage.database.process_id}'" if only else ""
+    async with storage.database.engine.begin() as connection:
+        await connection.exec_driver_sql(f"UPDATE a2a_processes SET lease_until = 0{which}")
+
+
+async def test_what_a_living_process_works_on_is_left_alone():
+    from tests.plugins.sql.postgresql import new_database
+
+    url = new_database()
+    one, other = storage_at(url), storage_at(url)
+    await one.start()
+    await other.start()
+    await put(store_of(one), task())
+    assert await other.of("poet").left_behind() == []
+    await one.aclose(1)
+    await other.aclose(1)

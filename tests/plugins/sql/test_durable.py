@@ -1,0 +1,100 @@
+"""A durable function's process is killed: it is run again, with the answers it got before."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.plugins.sql.test_resume import Caller, reason, texts
+from tests.support.processes import launched
+from tests.support.warm import warm
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture
+def command(database_url, tmp_path):
+    return warm("-m", "tests.plugins.sql.served_durable", database_url, str(tmp_path))
+
+
+def caller(url, agent="book"):
+    """Return a caller of one of the server's agents."""
+    return Caller(f"{url.partition('/agents')[0]}/agents/{agent}")
+
+
+def log(tmp_path):
+    return (tmp_path / "log").read_text().splitlines()
+
+
+def asked(task):
+    assert task["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
+    return reason(task)
+
+
+@pytest.mark.parametrize("agent", ["book", "by-thread"])
+async def test_two_callers_go_on_after_the_process_was_killed(command, tmp_path, agent):
+    with launched(command) as (process, url):
+        async with caller(url, agent) as http:
+            tasks = await asyncio.gather(
+                *(http.send(name, wait=True, context=name) for name in ("ann", "bob"))
+            )
+            for task, city in zip(tasks, ("Rome", "Oslo"), strict=True):
+                await http.send(city, task=task["id"], wait=True, context="")
+            process.kill()
+    with launched(command) as (_, url):
+        async with caller(url, agent) as http:
+            done = await asyncio.gather(
+                *(http.send("Monday", task=task["id"], wait=True, context="") for task in tasks)
+            )
+    if agent == "by-thread":
+        assert [texts(task) for task in done] == [["ann: Rome on Monday"], ["bob: Oslo on Monday"]]
+        return
+    told = ["Well, ", "nice. "]
+    assert [texts(task) for task in done] == [
+        [*told, "ann: Rome on Monday"],
+        [*told, "bob: Oslo on Monday"],
+    ]
+    begun = [line for line in log(tmp_path) if line.startswith("begun ann")]
+    assert begun == ["begun ann {'beside': 2.5, 'inside': 1} []"] * 2
+
+
+async def test_in_one_process_nothing_is_run_again(command, tmp_path):
+    with launched(command) as (_, url):
+        async with caller(url) as http:
+            task = await http.send("ann", wait=True)
+            assert asked(task) == "Where to?"
+            task = await http.send("Rome", task=task["id"], wait=True)
+            assert asked(task) == "When to Rome?"
+            await http.send("Monday", task=task["id"], wait=True)
+    assert [line.split()[0] for line in log(tmp_path)] == ["begun", "city", "day"]
+
+
+async def test_another_question_than_before_fails_clearly(command, tmp_path):
+    with launched(command) as (process, url):
+        async with caller(url) as http:
+            task = await http.send("ann", wait=True)
+            task = await http.send("Rome", task=task["id"], wait=True)
+            process.kill()
+    (tmp_path / "changed").touch()
+    with launched(command) as (_, url):
+        async with caller(url) as http:
+            task = await http.send("Monday", task=task["id"], wait=True)
+    assert task["status"]["state"] == "TASK_STATE_FAILED"
+    assert "does not ask what it asked before" in reason(task)
+
+
+async def test_it_is_told_again_what_was_said_before(command, tmp_path):
+    with launched(command) as (process, url):
+        async with caller(url) as http:
+            tasks = [await http.send(name, wait=True) for name in ("eve", "ann", "zoe")]
+            asked(await http.send("Rome", task=tasks[1]["id"], wait=True, context=""))
+            process.kill()
+    with launched(command) as (_, url):
+        async with caller(url) as http:
+            await http.send("Monday", task=tasks[1]["id"], wait=True, context="")
+    known = [word for name in ("eve", "ann", "zoe") for word in (name, "Well, \nWhere to?")]
+    of_ann = [line for line in log(tmp_path) if line.startswith(("begun ann", "city Rome"))]
+    assert [line.partition("[")[2] for line in of_ann] == [
+        f"{told}"[1:] for told in 2 * [known[:2], known]
+    ]

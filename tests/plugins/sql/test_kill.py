@@ -1,0 +1,95 @@
+"""A process is killed at a random moment: nothing acknowledged is lost, nothing is done twice."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from tests.support.processes import launched
+from tests.support.warm import warm
+
+SERVED = Path(__file__).with_name("served.py")
+V1 = {"A2A-Version": "1.0"}
+TERMINAL = {"TASK_STATE_COMPLETED", "TASK_STATE_FAILED"}
+MESSAGES = 48
+
+pytestmark = pytest.mark.timeout(300)
+
+
+async def rpc(http, method, params):
+    call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return (await http.post("/", json=call, headers=V1)).json()
+
+
+async def send(http, message_id):
+    message = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": message_id}]}
+    return await rpc(http, "SendMessage", {"message": message})
+
+
+async def send_until_killed(url, process, kill_after):
+    """Send messages all the time; return all of them, and the tasks of those acknowledged."""
+    sent, told = [], {}
+    async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+
+        async def one():
+            message_id = uuid4().hex
+            sent.append(message_id)
+            try:
+                answer = await send(http, message_id)
+            except httpx.HTTPError:
+                return
+            told[message_id] = answer["result"]["task"]["id"]
+            if len(told) == kill_after:
+                process.kill()
+
+        async def sender():
+            for _ in range(MESSAGES // 6):
+                await one()
+
+        await asyncio.gather(*(sender() for _ in range(6)))
+    return sent, told
+
+
+async def settled(http):
+    """Return the state of every task once none is being worked on, with the ids."""
+    while True:
+        listed, token = {}, ""
+        while True:
+            page = (await rpc(http, "ListTasks", {"pageSize": 100, "pageToken": token}))["result"]
+            listed |= {task["id"]: task["status"]["state"] for task in page.get("tasks", [])}
+            if not (token := page.get("nextPageToken", "")):
+                break
+        if set(listed.values()) <= TERMINAL:
+            return listed
+        await asyncio.sleep(0.2)
+
+
+@pytest.mark.parametrize("seed", [1])
+async def test_what_was_acknowledged_is_there_and_nothing_is_done_twice(
+    database_url, tmp_path, seed
+):
+    effects = tmp_path / "effects"
+    command = warm("-m", "tests.plugins.sql.served", database_url, str(effects))
+    with launched(command) as (process, url):
+        kill_after = random.Random(seed).randrange(5, MESSAGES - 10)
+        sent, told = await send_until_killed(url, process, kill_after)
+    assert len(told) >= kill_after
+    with launched(command) as (_, url):
+        async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+            found = await settled(http)
+            assert set(told.values()) <= set(found)
+            assert {found[task] for task in told.values()} == {"TASK_STATE_COMPLETED"}
+            # All are sent again: those that were begun run nothing, the others are begun.
+            for message_id in sent:
+                task = (await send(http, message_id))["result"]["task"]
+                assert task["id"] == told.get(message_id, task["id"])
+                assert task["status"]["state"] in TERMINAL
+    done = Counter(effects.read_text().split())
+    assert set(done.values()) == {1}
+    assert set(told) <= set(done)

@@ -1,0 +1,112 @@
+"""The database of the previous release: the next one opens it, and both use it for a while.
+
+Migrations only add what the previous release need not know: during a rolling update its processes
+use the new tables. What it still needs is removed by a release after the next one. `record.py`
+writes what is compared.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from base64 import b64decode
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+from a2a_adapters_functions import adapt
+from a2a_adapters_sql.migrate import differences
+
+from a2a_adapters import Limits, ServerOptions, build_app
+from a2a_adapters.testing import running
+from tests.plugins.sql.conftest import storage_at
+from tests.plugins.sql.record import V1, book
+
+pytestmark = pytest.mark.timeout(5 * 60)
+
+RELEASED = Path(__file__).with_name("released")
+
+
+def connected(url):
+    is_file = url.startswith("sqlite")
+    return closing(
+        sqlite3.connect(url.removeprefix("sqlite:///")) if is_file else psycopg.connect(url)
+    )
+
+
+def recorded(url):
+    """Return the engine, and the lines of its recording."""
+    engine = url.partition(":")[0]
+    lines = (RELEASED / f"{engine}.jsonl").read_text().splitlines()
+    return engine, [json.loads(line, object_hook=as_bytes) for line in lines]
+
+
+def as_bytes(value):
+    return b64decode(value["base64"]) if value.keys() == {"base64"} else value
+
+
+def make_tables(url):
+    engine, _ = recorded(url)
+    with connected(url) as connection:
+        for statement in (RELEASED / f"{engine}.sql").read_text().split(";\n"):
+            connection.execute(statement)
+        connection.commit()
+
+
+def repeat_statements(url):
+    """Do what the previous release did; return its tasks' states."""
+    _, (states, *statements) = recorded(url)
+    with connected(url) as connection:
+        for statement, parameters in statements:
+            is_many = isinstance(parameters, list) and isinstance(parameters[0], (list, dict))
+            cursor = connection.cursor()
+            (cursor.executemany if is_many else cursor.execute)(statement, parameters)
+        connection.commit()
+    return states
+
+
+FOR_EVER = Limits(input_seconds=1e9, stored_seconds=1e9)
+"""The recorded tasks keep their times: none of them expires."""
+
+
+async def migrate(url):
+    """Open the database, and close it again."""
+    storage = storage_at(url)
+    await storage.start()
+    try:
+        assert await storage.database.looked_at(differences) == []
+    finally:
+        await storage.aclose(1)
+
+
+async def check(url, states):
+    """Serve the agent with this release: its tasks are there, and a question can be answered."""
+    app = build_app(adapt(book, durable=True), options=ServerOptions(storage=url, limits=FOR_EVER))
+    async with (
+        running(app) as address,
+        httpx.AsyncClient(base_url=address, headers=V1, timeout=60) as http,
+    ):
+        listed = (await http.get("/tasks?includeArtifacts=true")).json()["tasks"]
+        assert {task["id"]: task["status"]["state"] for task in listed} == states
+        [asked] = [name for name, state in states.items() if state.endswith("INPUT_REQUIRED")]
+        message = {"messageId": "message-new", "role": "ROLE_USER", "parts": [{"text": "five"}]}
+        sent = {"message": {**message, "taskId": asked}}
+        task = (await http.post("/message:send", json=sent)).json()["task"]
+        assert task["status"]["state"] == "TASK_STATE_COMPLETED", task
+        assert "five seats." in json.dumps(task)
+
+
+async def test_a_database_of_the_previous_release_is_migrated_and_read(database_url):
+    make_tables(database_url)
+    states = repeat_statements(database_url)
+    await migrate(database_url)
+    await check(database_url, states)
+
+
+async def test_the_previous_release_works_with_the_new_tables(database_url):
+    make_tables(database_url)
+    await migrate(database_url)
+    states = repeat_statements(database_url)
+    await check(database_url, states)

@@ -1,0 +1,184 @@
+"""The storage is away: requests are refused soon and clearly, and all goes on when it is back."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+from a2a.server.cluster.version import TaskVersion
+from a2a.server.context import ServerCallContext
+from a2a.types import GetTaskRequest, ListTasksRequest, Task, TaskState, TaskStatusUpdateEvent
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
+
+from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.runtime.journal import PatientPage
+from tests.plugins.sql.conftest import before_statements, storage_at
+from tests.plugins.sql.test_contract import store_of
+from tests.plugins.sql.test_messages import message, runtime_of
+
+pytestmark = pytest.mark.timeout(5 * 60)
+
+CALLER = ServerCallContext()
+COMPLETED = TaskState.TASK_STATE_COMPLETED
+
+
+class Outage:
+    """Makes every statement fail, as if the disk were full."""
+
+    def __init__(self, storage):
+        self.is_on = False
+        self.statements = 0
+        before_statements(storage.database, self.before)
+
+    def before(self, *_):
+        self.statements += 1
+        if self.is_on:
+            raise OperationalError("statement", {}, Exception("database or disk is full"))
+
+
+@pytest.fixture
+async def storage(database_url):
+    opened = storage_at(database_url)
+    await opened.start()
+    yield opened
+    await opened.aclose(1)
+
+
+async def test_messages_are_refused_and_nothing_is_begun(storage, caplog):
+    calls = []
+
+    def work(text: str) -> str:
+        calls.append(text)
+        return text
+
+    runtime = runtime_of(work, storage)
+    outage = Outage(storage)
+    outage.is_on = True
+    with caplog.at_level(logging.ERROR):
+        told = await asyncio.gather(
+            *(runtime.on_message_send(message(str(n), uuid(n)), CALLER) for n in range(10)),
+            return_exceptions=True,
+        )
+    assert {type(error) for error in told} == {StorageUnavailableError}
+    assert calls == []
+    assert not storage.is_ready
+    away = [record for record in caplog.records if "is away" in record.getMessage()]
+    assert len(away) == 1
+    outage.is_on = False
+    task = await runtime.on_message_send(message("0", uuid(0)), CALLER)
+    assert task.status.state == COMPLETED
+    assert storage.is_ready
+    assert calls == ["0"]
+    await runtime.aclose()
+
+
+async def test_a_loop_that_stood_still_is_no_outage(storage, monkeypatch):
+    loop, stood = asyncio.get_running_loop(), 0.0
+    now = loop.time()
+    monkeypatch.setattr(loop, "time", lambda: now + stood)
+    reading = asyncio.ensure_future(storage.database.read(text("SELECT 1")))
+    saving = asyncio.ensure_future(store_of(storage).delete("unknown", CALLER))
+    await asyncio.sleep(0)
+    stood = 60.0
+    assert [tuple(row) for row in await reading] == [(1,)]
+    await saving
+
+
+async def test_a_loop_that_stood_still_raises_no_alarm(storage, monkeypatch):
+    loop, stood, health = asyncio.get_running_loop(), 0.0, storage.database.health
+    now, alarms = loop.time(), []
+    monkeypatch.setattr(loop, "time", lambda: now + stood)
+    health.listen(lambda: alarms.append(stood))
+    health.suspect("it takes too long")
+    saving = asyncio.ensure_future(store_of(storage).delete("unknown", CALLER))
+    await asyncio.sleep(0)
+    stood = 60.0
+    await saving
+    assert storage.is_ready
+    assert not alarms
+
+
+def uuid(number):
+    return f"message-{number:08}"
+
+
+async def test_what_runs_goes_on_and_is_written_when_it_is_back(storage):
+    may_end, is_running = asyncio.Event(), asyncio.Event()
+
+    async def work(text: str):
+        yield "begun "
+        is_running.set()
+        await may_end.wait()
+        yield "done"
+
+    runtime = runtime_of(work, storage)
+    stream = runtime.on_message_send_stream(message(), CALLER)
+    begun = await anext(stream)
+    waiting = asyncio.ensure_future(runtime.on_message_send(message(), CALLER))
+    await is_running.wait()
+    outage = Outage(storage)
+    outage.is_on = True
+    may_end.set()
+    storage.on_trouble(runtime.on_storage_trouble)
+    with pytest.raises(StorageUnavailableError):
+        await waiting
+    with pytest.raises(StorageUnavailableError):
+        await runtime.on_list_tasks(ListTasksRequest(), ServerCallContext())
+    outage.is_on = False
+    *_, last = [event async for event in stream]
+    assert last.status.state == COMPLETED
+    stored = await storage.of("agent").tasks.get(begun.id, CALLER)
+    assert stored.task.status.state == COMPLETED
+    assert stored.task.artifacts[0].parts[0].text == "begun done"
+    await runtime.aclose()
+
+
+async def test_a_stream_of_a_thousand_tokens_is_few_statements(storage):
+    async def speak(text: str):
+        for number in range(1000):
+            yield f"{number} "
+
+    runtime = runtime_of(speak, storage)
+    counted = Outage(storage)
+    task = await runtime.on_message_send(message(), CALLER)
+    assert counted.statements <= 20
+    found = await runtime.on_get_task(GetTaskRequest(id=task.id), CALLER)
+    assert found.artifacts[0].parts[0].text.split() == [str(n) for n in range(1000)]
+    await runtime.aclose()
+
+
+async def test_who_waits_until_a_state_is_stored_need_not_wait_for_the_next():
+    class Halting:
+        """A store of which the test says when something is stored."""
+
+        def __init__(self):
+            self.stored = [asyncio.Event(), asyncio.Event()]
+            self.begun = iter(self.stored)
+
+        def is_anybodys(self, task):
+            return False
+
+        async def put(self, task, owner, previous, *_, **__):
+            await next(self.begun).wait()
+            return previous
+
+    store = Halting()
+    page = PatientPage(store, CALLER, TaskVersion(1), None)
+    task, event = Task(id="1"), TaskStatusUpdateEvent(task_id="1")
+
+    async def save():
+        await page.save(task, event)
+        await page.save(task, event)
+
+    saving = asyncio.create_task(save())
+    await asyncio.sleep(0)
+    assert page.is_saving
+    waiting = asyncio.create_task(page.written())
+    await asyncio.sleep(0)
+    store.stored[0].set()
+    await waiting
+    assert page.is_saving
+    store.stored[1].set()
+    await saving

@@ -1,0 +1,90 @@
+"""An agent for the tests of the command line, and how they run it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+
+import pytest
+import pytest_asyncio
+
+from a2a_adapters import AgentRequest, File, InputRequired, Rejected, ServerOptions, build_app
+from a2a_adapters.runtime.push.options import PushOptions
+from a2a_adapters.testing import running
+from tests.support.processes import PATIENCE
+from tests.support.warm import warm
+
+
+async def weather(request: AgentRequest):
+    """Tell the weather."""
+    if "refuse" in request.text:
+        yield Rejected("Not today\x1b[2J.")
+        return
+    if "fail" in request.text:
+        raise RuntimeError("secret")
+    if "endless" in request.text:
+        yield "It "
+        await asyncio.Event().wait()
+    place = request.text
+    if "ask" in place:
+        place = (yield InputRequired("Where?")).text
+    yield "It rains "
+    yield f"in {place}\x1b[2J."
+    if "draw" in request.text:
+        yield File(content=b"12", media_type="image/png", filename="../../../sky.png")
+        yield {"degrees": 8}
+
+
+async def parts(request: AgentRequest):
+    """Say what came."""
+    yield [[type(part).__name__, getattr(part, "media_type", "")] for part in request.parts]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server():
+    options = ServerOptions(push=PushOptions(), storage="memory:")
+    async with running(build_app({"weather": weather, "parts": parts}, options=options)) as url:
+        yield url
+
+
+@pytest.fixture
+def url(server):
+    return f"{server}/agents/weather/"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return what runs a command away from everybody's own settings."""
+
+    async def run(*arguments, text="", **variables):
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("A2ACLI_", "XDG_"))}
+        environment = {**kept, "HOME": str(tmp_path), **variables}
+
+        def start():
+            return subprocess.run(
+                warm("-m", "a2a_adapters", *map(str, arguments)),
+                input=text,
+                capture_output=True,
+                text=True,
+                check=False,
+                cwd=tmp_path,
+                env=environment,
+                timeout=PATIENCE,
+            )
+
+        return await asyncio.to_thread(start)
+
+    return run
+
+
+@pytest.fixture
+def run_json(run):
+    """Return what runs a command and reads its only document."""
+
+    async def run_json(*arguments, **variables):
+        done = await run(*arguments, "-o", "json", **variables)
+        return json.loads(done.stdout)
+
+    return run_json

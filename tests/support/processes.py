@@ -1,0 +1,97 @@
+"""Servers in processes of their own."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.support.warm import warm
+
+UV = Path(sys.executable).with_name("uv")
+"""The installer, which the test group brings."""
+
+PATIENCE = 100.0
+"""How many seconds a process may take to end: what it does in one, a busy machine does in many."""
+
+
+class Server(subprocess.Popen[str]):
+    """A process that serves an agent. Its log is read as it comes, lest a full pipe stops it."""
+
+    def __init__(self, command: list[str], environment: dict[str, str] | None) -> None:
+        super().__init__(command, env=environment, stderr=subprocess.PIPE, text=True)
+        self._log: list[str] = []
+        self._is_ended = False
+        self._news = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.stderr is not None
+        with self.stderr as log:
+            for line in log:
+                with self._news:
+                    self._log.append(line)
+                    self._news.notify_all()
+        with self._news:
+            self._is_ended = True
+            self._news.notify_all()
+
+    def said(self, pattern: str) -> re.Match[str]:
+        """Wait for a line with this, and return where it was found."""
+        for line in self._lines():
+            if found := re.search(pattern, line):
+                return found
+        raise AssertionError("the server has ended: " + "".join(self._log))
+
+    def _lines(self) -> Iterator[str]:
+        """Yield the lines of the log from its first, as they come."""
+        for number in itertools.count():
+            with self._news:
+                self._news.wait_for(lambda number=number: self._is_ended or len(self._log) > number)
+            if number == len(self._log):
+                return
+            yield self._log[number]
+
+    def ended(self) -> str:
+        """Wait for its end and return the whole log."""
+        self.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        assert self._is_ended, "something that it started runs on"
+        return "".join(self._log)
+
+
+@contextmanager
+def serving(target: str, environment: dict[str, str], *options: str) -> Iterator[str]:
+    """Run `a2a-adapters serve` on a free port and yield its address."""
+    command = warm("-m", "a2a_adapters", "serve", target, "--port", "0", *options)
+    with started(command, environment) as url:
+        yield url
+
+
+@contextmanager
+def started(command: list[str], environment: dict[str, str] | None = None) -> Iterator[str]:
+    """Run a command that serves an agent and yield the agent's address."""
+    with launched(command, environment) as (_, url):
+        yield url
+
+
+@contextmanager
+def launched(
+    command: list[str], environment: dict[str, str] | None = None
+) -> Iterator[tuple[Server, str]]:
+    """Run a command that serves an agent and yield its process and the agent's address."""
+    server = Server(command, environment)
+    try:
+        yield server, server.said(r"A2A agent at (http://\S+)/,")[1]
+    finally:
+        server.terminate()
+        try:
+            server.ended()
+        finally:
+            server.kill()

@@ -1,0 +1,107 @@
+"""What stands in for a fresh interpreter ends, and is ended, as one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from contextlib import suppress
+
+import pytest
+
+from tests.support.processes import PATIENCE
+from tests.support.warm import warm
+
+pytestmark = pytest.mark.timeout(5 * 60)
+
+SCRIPT = """
+import os, sys, time
+print(__name__, sys.argv[1:], os.getcwd(), os.environ.get("WARM"), sys.stdin.read(), flush=True)
+match sys.argv[1:]:
+    case ["end"]:
+        sys.exit(7)
+    case ["fail"]:
+        raise RuntimeError("why")
+    case ["wait"]:
+        time.sleep(600)
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    return lambda *options: subprocess.Popen(
+        warm("script.py", *options),
+        cwd=tmp_path,
+        env={**os.environ, "WARM": "yes"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(("how", "code", "error"), [("end", 7, ""), ("fail", 1, "Error: why\n")])
+def test_a_script_has_its_surroundings_and_its_exit_code(script, tmp_path, how, code, error):
+    process = script(how)
+    output, errors = process.communicate("said", timeout=PATIENCE)
+    assert output == f"__main__ ['{how}'] {tmp_path} yes said\n"
+    assert process.returncode == code
+    assert errors.endswith(error)
+    assert bool(errors) == bool(error)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_ends_the_script_itself(script, sent):
+    process = script("wait")
+    process.stdin.close()
+    process.stdin = None
+    assert process.stdout.readline()
+    process.send_signal(sent)
+    process.communicate(timeout=PATIENCE)  # all its files are closed: nothing runs on
+    assert process.returncode == -sent
+
+
+LAST = """
+import atexit, socket, threading, warnings
+warnings.simplefilter("always")
+atexit.register(print, "at the end")
+threading.Thread(target=lambda: (threading.main_thread().join(), print("in a thread"))).start()
+left_open = socket.socket()
+"""
+
+
+def test_what_runs_last_runs_and_what_was_left_open_is_told(tmp_path):
+    (tmp_path / "last.py").write_text(LAST)
+    done = subprocess.run(warm("last.py"), cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "in a thread\nat the end\n"
+    assert "ResourceWarning: unclosed <socket" in done.stderr
+
+
+PARENT = """
+import subprocess, sys
+for arguments in (["child.py", "of a script"], ["-c", "print('fresh')"]):
+    subprocess.run([sys.executable, *arguments], check=True)
+"""
+CHILD = """
+import sys
+print(*sys.argv[1:], "a2a_adapters.serving.app" in sys.modules)
+"""
+
+
+def test_what_a_script_starts_begins_as_fast(tmp_path):
+    (tmp_path / "parent.py").write_text(PARENT)
+    (tmp_path / "child.py").write_text(CHILD)
+    command = warm("-W", "error", "parent.py")
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "of a script True\nfresh\n"
+
+
+def test_scripts_that_are_killed_as_they_begin_do_no_harm_to_others(script):
+    for delay in range(40):
+        process = script("wait")
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(delay / 400)  # before, while and after its process is forked
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+    assert script("end").communicate("said", timeout=PATIENCE)[0].endswith("yes said\n")
