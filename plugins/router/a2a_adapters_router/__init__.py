@@ -16,19 +16,20 @@ if TYPE_CHECKING:
     from a2a_adapters import Adapter
     from a2a_adapters_router.config import (
         Access,
+        CacheConfig,
         Combo,
-        Deployment,
         HistoryConfig,
-        Price,
         Quota,
         RouterConfig,
     )
+    from a2a_adapters_router.deployment import Deployment, Price
     from a2a_adapters_router.router import Router
 
-_CONFIG = ("Access", "Combo", "Deployment", "HistoryConfig", "Price", "Quota", "RouterConfig")
+_CONFIG = ("Access", "CacheConfig", "Combo", "HistoryConfig", "Quota", "RouterConfig")
 
 __all__ = [
     "Access",
+    "CacheConfig",
     "Combo",
     "Deployment",
     "HistoryConfig",
@@ -43,6 +44,7 @@ __getattr__ = lazy_names(
     __name__,
     {
         **dict.fromkeys(_CONFIG, "config"),
+        **dict.fromkeys(("Deployment", "Price"), "deployment"),
         "Router": "router",
     },
 )

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters import Part
     from a2a_adapters_router.calls import Message, News, Prompt
-    from a2a_adapters_router.config import Deployment
+    from a2a_adapters_router.deployment import Deployment
 
 _CHARACTERS_PER_TOKEN = 4
 """Agents have no tokenizer: a rule of thumb for English."""

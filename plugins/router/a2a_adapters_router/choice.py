@@ -68,6 +68,7 @@ class Choice(BaseModel):
         role: What it is for, which may have a route of its own.
         tags: Only deployments with one of them are asked.
         max_tokens: The longest answer that is wanted, in tokens.
+        cache: Whether a cached answer will do, if the router keeps any.
 
     The other attributes are parameters of OpenAI's chat completions, for the model.
     """
@@ -81,6 +82,7 @@ class Choice(BaseModel):
     role: str | None = None
     tags: list[str] = []
     max_tokens: PositiveInt | None = None
+    cache: bool = True
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
     stop: str | list[str] | None = None

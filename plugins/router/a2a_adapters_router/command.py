@@ -14,7 +14,7 @@ from a2a_adapters import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from a2a_adapters_router.config import Price
+    from a2a_adapters_router.deployment import Price
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 

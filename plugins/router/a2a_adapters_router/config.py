@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator, model_validator
+from pydantic import BaseModel, Field, PositiveInt, field_validator, model_validator
 
-from a2a_adapters_router.litellm_file import SettingError, translated_deployment, translated_file
-from a2a_adapters_router.secrets import FROM_ENVIRONMENT, written_secret
+from a2a_adapters_router.deployment import Amount, Deployment, More, Price, Retries
+from a2a_adapters_router.litellm_file import SettingError, translated_file
 
 __all__ = [
     "Access",
+    "CacheConfig",
     "Combo",
-    "Deployment",
     "HistoryConfig",
-    "Price",
     "Quota",
     "RouterConfig",
 ]
 
 _EVERY = "*"
 
-Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-More = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Retries = Annotated[int, Field(ge=0, le=10)]
 Names = Annotated[list[str], Field(min_length=1)]
 
 Strategy: TypeAlias = Literal[
@@ -36,137 +31,7 @@ Scope: TypeAlias = Literal["owner", "team", "provider", "deployment", "total"]
 _SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Price(_Strict):
-    """What a deployment costs, in USD.
-
-    Attributes:
-        input: Per million tokens that are sent.
-        cached: Per million of them that the provider had in its cache; `input` if not given.
-        output: Per million tokens that come back.
-        request: Per call.
-    """
-
-    input: Amount = 0
-    cached: Amount | None = None
-    output: Amount = 0
-    request: Amount = 0
-
-
-class Deployment(_Strict):
-    """A model at a provider, or an A2A agent; as in litellm's `model_list`.
-
-    `litellm_params` and `model_info` may hold the router's settings as well, under litellm's names.
-
-    Attributes:
-        model_name: What callers call it; several with one name are a group.
-        id: Its own name, by default that of the group, numbered from the second on.
-        litellm_params: How litellm calls it: `model`, `api_base`, `api_key` and its other keys.
-        agent: In place of `litellm_params`, an agent's address.
-        token: The agent's bearer token.
-        metadata: Sent to the agent with each message.
-        provider: Who is paid; by default what litellm's model begins with, or "a2a".
-        base_model: The model of litellm's price list, where `litellm_params` has another name.
-        price: In USD; by default that of `prices`, else litellm's.
-        max_tokens: The longest answer; by default what litellm knows of the model.
-        max_input_tokens: The longest conversation; by default what litellm knows of the model.
-        image_tokens: What an image counts for before it is billed; some models bill more than
-            the default, such as gpt-4o-mini with up to 37,000.
-        supports: What the model takes, such as `vision` or `function_calling`, where litellm
-            does not know.
-        weight: Its share of the calls of its group; by default `rpm`, else `tpm`, else the same
-            for all. Where others have a weight and this has none, it is only a fallback.
-        order: Deployments of a group with a higher one are fallbacks for those with a lower.
-        tags: Requests may ask for a tag. Those that ask for none go to the ones tagged "default",
-            if there are any.
-        rpm: Requests per minute.
-        tpm: Tokens per minute.
-        quality: For the strategy `quality`: the higher, the better.
-        retries: Overrides the router's.
-        cooldown_seconds: Overrides the router's.
-        timeout_seconds: Overrides the router's.
-    """
-
-    model_name: str = Field(min_length=1)
-    id: str = ""
-    litellm_params: dict[str, Any] | None = None
-    agent: str | None = None
-    token: str | None = None
-    metadata: dict[str, Any] = {}
-    provider: str = ""
-    base_model: str = ""
-    price: Price | None = None
-    max_tokens: PositiveInt | None = None
-    max_input_tokens: PositiveInt | None = None
-    image_tokens: PositiveInt = 2000
-    supports: dict[str, bool] = {}
-    weight: Amount | None = None
-    order: int | None = None
-    tags: list[str] = []
-    rpm: PositiveInt | None = None
-    tpm: PositiveInt | None = None
-    quality: float | None = None
-    retries: Retries | None = None
-    cooldown_seconds: Amount | None = None
-    timeout_seconds: More | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _as_in_litellm(cls, settings: Any) -> Any:
-        return translated_deployment(settings) if isinstance(settings, dict) else settings
-
-    @model_validator(mode="after")
-    def _is_one_of_both(self) -> Self:
-        if (self.litellm_params is None) == (self.agent is None):
-            raise ValueError("give either litellm_params or agent")
-        if self.agent is None and (self.token is not None or self.metadata):
-            raise ValueError("token and metadata are for agents")
-        params = self.litellm_params
-        if params is not None and not isinstance(params.get("model"), str):
-            raise ValueError("litellm_params needs a model, as in openai/gpt-4o-mini")
-        if "*" in self.model_name or "*" in self.model:
-            raise ValueError("names with * are not supported: list the models")
-        return self
-
-    @field_validator("litellm_params")
-    @classmethod
-    def _keys_from_environment(cls, params: dict[str, Any] | None) -> dict[str, Any] | None:
-        if name := written_secret("", params):
-            raise ValueError(f"{name} is a secret: write {FROM_ENVIRONMENT}NAME")
-        return params
-
-    @field_validator("token")
-    @classmethod
-    def _token_from_environment(cls, token: str | None) -> str | None:
-        if token is not None and not token.startswith(FROM_ENVIRONMENT):
-            raise ValueError(f"it is a secret: write {FROM_ENVIRONMENT}NAME")
-        return token
-
-    @property
-    def model(self) -> str:
-        """What litellm calls the model; "" for an agent."""
-        return str(self.litellm_params["model"]) if self.litellm_params else ""
-
-    def file_tokens(self, media: Mapping[str, Sequence[int]]) -> int:
-        """Return what files may be billed for: images as said, others a token for each byte."""
-        others = sum(sum(sizes) for need, sizes in media.items() if need != "vision")
-        return self.image_tokens * len(media.get("vision", ())) + others
-
-    @property
-    def priced_as(self) -> str:
-        """The name in litellm's lists; "" for an agent."""
-        return self.base_model or self.model
-
-    @property
-    def paid_to(self) -> str:
-        """Who is paid."""
-        return self.provider or (self.model.partition("/")[0] if self.model else "a2a")
-
-
-class Quota(_Strict):
+class Quota(BaseModel, extra="forbid", frozen=True):
     """How much may go to a provider or deployment, or be used by a caller or a team, in some time.
 
     Exactly one of `provider`, `deployment`, `owner`, `team` and `total` is given; "*" means each
@@ -198,7 +63,7 @@ class Quota(_Strict):
         return self
 
 
-class Access(_Strict):
+class Access(BaseModel, extra="forbid", frozen=True):
     """The models that a caller or the members of a team may use.
 
     Exactly one of `owner` and `team` is given; `owner: "*"` means all callers.
@@ -215,7 +80,7 @@ class Access(_Strict):
         return self
 
 
-class HistoryConfig(_Strict):
+class HistoryConfig(BaseModel, extra="forbid", frozen=True):
     """Where decisions and their costs are logged.
 
     Attributes:
@@ -228,7 +93,22 @@ class HistoryConfig(_Strict):
     days: PositiveInt = 90
 
 
-class Combo(_Strict):
+class CacheConfig(BaseModel, extra="forbid", frozen=True):
+    """How the answers of models are kept, to be given again to the same question.
+
+    Attributes:
+        seconds: How long an answer is kept.
+        entries: How many are kept; where there are more, those that expire first are dropped.
+        shared: Whether a caller gets answers that others were given. Whether something was asked
+            before can then be told from the answer.
+    """
+
+    seconds: PositiveInt = 600
+    entries: PositiveInt = 1000
+    shared: bool = False
+
+
+class Combo(BaseModel, extra="forbid", frozen=True):
     """A route; one that is a list in the file has the router's strategy.
 
     Attributes:
@@ -245,7 +125,7 @@ class Combo(_Strict):
         return {"route": value} if isinstance(value, list) else value
 
 
-class RouterConfig(_Strict):
+class RouterConfig(BaseModel, extra="forbid", frozen=True):
     """A router. The files of litellm's proxy are read as well, as far as they concern routing.
 
     Attributes:
@@ -263,6 +143,7 @@ class RouterConfig(_Strict):
         teams: The owners of each team; an owner may be in several.
         access: Who may use which groups, deployments or aliases; "*" stands for all. A caller may
             use what any of the rules allows; without rules, everybody may use everything.
+        cache: How answers of models are cached; None for not at all.
         history: Where decisions and their costs are logged; None for nowhere.
         strategy: In which order the deployments of a route are tried. Those of one group share
             its calls by their weights, unless something else decides between them.
@@ -288,6 +169,7 @@ class RouterConfig(_Strict):
     quotas: list[Quota] = []
     teams: dict[str, Names] = {}
     access: list[Access] = []
+    cache: CacheConfig | None = None
     history: HistoryConfig | None = None
     strategy: Strategy = "order"
     min_tokens: PositiveInt = 16

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from a2a_adapters import StateStorage
     from a2a_adapters_router.book import Answer, Place
-    from a2a_adapters_router.config import Deployment, Quota
+    from a2a_adapters_router.config import Quota
+    from a2a_adapters_router.deployment import Deployment
     from a2a_adapters_router.page import Page
 
 _KIND = "router"

@@ -87,6 +87,10 @@ _SETTINGS = {
     "timeout": "timeout_seconds",
 }
 
+_CACHE = frozenset({"cache", "cache_responses", "cache_params"})
+_CACHED = [("type", "local"), ("mode", "default_on")]
+"""The `cache_params` that describe what this router does."""
+
 _ALWAYS = frozenset({"enable_pre_call_checks", "enable_tag_filtering", "tag_filtering_match_any"})
 """What this router always does."""
 
@@ -95,8 +99,6 @@ _MEANT_EVEN_IF_OFF = frozenset({"tag_filtering_match_any"})
 _SECTIONS = ("router_settings", "litellm_settings", "general_settings", "environment_variables")
 
 _HINTS = {
-    "cache": "answers are not cached",
-    "cache_responses": "answers are not cached",
     "content_policy_fallbacks": "write fallbacks",
     "context_window_fallbacks": "write fallbacks: who cannot take a message is passed over",
     "drop_params": "what a model does not take is never dropped",
@@ -201,6 +203,8 @@ def translated_file(content: Mapping[str, Any]) -> dict[str, Any]:
             raise SettingError("it is a mapping", section)
         for name, value in settings.items():
             _take_setting(found, section, str(name), value)
+        if settings.get("cache") or settings.get("cache_responses"):
+            found.setdefault("cache", _cache(section, settings.get("cache_params") or {}))
     return found
 
 
@@ -220,9 +224,19 @@ def _take_setting(found: dict[str, Any], section: str, name: str, value: Any) ->
         _fallbacks(found).update({k: v for each in value for k, v in dict(each).items()})
     elif name == "default_fallbacks":
         _fallbacks(found)["*"] = value
-    elif name not in _ALWAYS or value is not True:
+    elif name not in _CACHE and (name not in _ALWAYS or value is not True):
         hint = f": {_HINTS[name]}" if name in _HINTS else ""
         raise SettingError(f"it is not supported{hint}", section, name)
+
+
+def _cache(section: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how answers are cached, as litellm's `cache_params` say it."""
+    for name, value in params.items():
+        is_of_chats = name == "supported_call_types" and "acompletion" in (value or ())
+        if not (name == "ttl" or (name, value) in _CACHED or is_of_chats):
+            reason = f"{value!r} is not supported: all answers are cached, in memory"
+            raise SettingError(reason, section, "cache_params", name)
+    return {"seconds": params["ttl"]} if params.get("ttl") else {}
 
 
 def _fallbacks(found: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Container, Iterable, Iterator
 
     from a2a_adapters_router.calls import News, Prompt
-    from a2a_adapters_router.config import Deployment
+    from a2a_adapters_router.deployment import Deployment
 
 logger = logging.getLogger(__name__)
 

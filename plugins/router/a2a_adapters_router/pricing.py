@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from a2a_adapters import ConfigurationError
 from a2a_adapters_router.calls import Usage
-from a2a_adapters_router.config import Price
+from a2a_adapters_router.deployment import Price
 from a2a_adapters_router.models import model_info
 
 if TYPE_CHECKING:
-    from a2a_adapters_router.config import Deployment, RouterConfig
+    from a2a_adapters_router.config import RouterConfig
+    from a2a_adapters_router.deployment import Deployment
 
 _MILLION = 1_000_000
 _MAX_TOKENS = 4096

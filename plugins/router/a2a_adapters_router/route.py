@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from a2a_adapters_router.choice import Choice
-    from a2a_adapters_router.config import Deployment, RouterConfig, Strategy
+    from a2a_adapters_router.config import RouterConfig, Strategy
+    from a2a_adapters_router.deployment import Deployment
     from a2a_adapters_router.ledger import Ledger
     from a2a_adapters_router.pace import Pace
     from a2a_adapters_router.pricing import Tariff

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from a2a_adapters_router.agents import Agent
+from a2a_adapters_router.cache import Cache
 from a2a_adapters_router.history import History
 from a2a_adapters_router.ledger import Ledger
 from a2a_adapters_router.models import Model
@@ -45,6 +46,7 @@ class Router:
             for each in config.deployments
         }
         self.ledger = Ledger(config.limits, config.lease_seconds, config.teams)
+        self.cache = Cache(config.cache) if config.cache else None
         self.history = History(config.history) if config.history else None
         self.pace = Pace()
         self.routes = Routes(config, self.tariffs, self.ledger, self.pace)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from a2a_adapters import JSON
     from a2a_adapters_router.calls import Usage
-    from a2a_adapters_router.config import Deployment
+    from a2a_adapters_router.deployment import Deployment
     from a2a_adapters_router.joining import How
 
 What: TypeAlias = Literal[
@@ -21,6 +21,7 @@ What: TypeAlias = Literal[
     "cooldown",
     "quota_skipped",
     "not_supported",
+    "cache_hit",
 ]
 
 _WITHIN = "within all budgets and quotas"
@@ -41,6 +42,7 @@ class Trace:
         allowed: Whether it may be made.
         reason: Why, or why not.
         finish_reason: Why the answer ends, in OpenAI's words.
+        is_cached: Whether an earlier answer is given again.
     """
 
     rule: str
@@ -51,6 +53,7 @@ class Trace:
     _events: list[dict[str, JSON]] = field(default_factory=list)
     _skipped: dict[str, str] = field(default_factory=dict)
     finish_reason: str = ""
+    is_cached: bool = False
     _cut: str = ""
     _seconds: float = 0.0
     _is_called: bool = False
@@ -93,6 +96,12 @@ class Trace:
         attempt["latency_ms"] = round(seconds * 1000)
         if how:
             attempt["answer"] = how
+
+    def recall(self, deployment: Deployment, finish_reason: str) -> None:
+        """Note that an earlier answer of a deployment is given again."""
+        self.allowed, self.reason, self.is_cached = True, _WITHIN, True
+        self.finish_reason = finish_reason
+        self._note("cache_hit", deployment, "the same question was answered before")
 
     def cool(self, deployment: Deployment, seconds: float) -> None:
         """Note that a deployment is not asked, since it failed lately."""
@@ -187,6 +196,8 @@ class Trace:
         skipped = f"; not {', '.join(others)}" if others else ""
         if used is None:
             return f"Nobody has answered: {', '.join(others) or self.reason}."
+        if self.is_cached:
+            return f"{used.id} at {used.paid_to} from the cache: {self.rule}{skipped}."
         price, time = f"${self.actual:.6f}", f"{self._seconds * 1000:.0f} ms"
         cut = f"; {self._cut}" if self._cut else ""
         return f"{used.id} at {used.paid_to} for {price} in {time}: {self.rule}{skipped}{cut}."

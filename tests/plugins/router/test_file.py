@@ -6,7 +6,7 @@ import os
 import subprocess
 
 import pytest
-from a2a_adapters_router import Router
+from a2a_adapters_router import CacheConfig, Router
 
 from a2a_adapters import ConfigurationError, RemoteAgent
 from a2a_adapters.testing import running
@@ -117,6 +117,12 @@ WRONG = [
     ),
     (
         "active: coding",
+        "litellm_settings:\n  cache: true\n  cache_params: {type: redis}",
+        "router.yaml:15: litellm_settings.cache_params.type: 'redis' is not .*, in memory",
+    ),
+    ("active: coding", "cache: {seconds: 0}", "router.yaml:13: cache.seconds: Input should be"),
+    (
+        "active: coding",
         "router_settings:\n  redis_host: h",
         "router.yaml:14: router_settings.redis_host: .*--storage",
     ),
@@ -175,7 +181,12 @@ router_settings:
   num_retries: 1
   fallbacks: [{gpt-4o: [small]}]
   enable_pre_call_checks: true
-litellm_settings: {request_timeout: 9, allowed_fails: 2, set_verbose: false}
+litellm_settings:
+  request_timeout: 9
+  allowed_fails: 2
+  set_verbose: false
+  cache: true
+  cache_params: {type: local, ttl: 60, supported_call_types: [acompletion, embedding]}
 """
 
 
@@ -196,6 +207,7 @@ def test_a_file_of_litellm_is_read_as_it_is(tmp_path):
     assert (config.strategy, config.retries, config.timeout_seconds) == ("fastest", 1, 9)
     assert config.allowed_fails == 2
     assert config.fallbacks == {"gpt-4o": ["small"]}
+    assert config.cache == CacheConfig(seconds=60)
 
 
 def test_the_price_is_that_of_the_longest_prompts(tmp_path):

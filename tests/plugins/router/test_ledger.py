@@ -8,7 +8,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 from a2a_adapters_router.book import Here, Refusal
-from a2a_adapters_router.config import Deployment, Quota
+from a2a_adapters_router.config import Quota
+from a2a_adapters_router.deployment import Deployment
 from a2a_adapters_router.ledger import Ledger
 from a2a_adapters_router.page import Amount, Held, Page, Term, key_of, times
 

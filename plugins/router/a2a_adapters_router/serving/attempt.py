@@ -9,8 +9,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from a2a_adapters import A2AAdaptersError, as_text
+from a2a_adapters import A2AAdaptersError, Data, as_text
 from a2a_adapters_router.book import Refusal
+from a2a_adapters_router.cache import Answer
 from a2a_adapters_router.calls import (
     Chunk,
     Ended,
@@ -26,13 +27,13 @@ from a2a_adapters_router.trace import Trace
 from a2a_adapters_router.worst import Worst
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Sequence
     from datetime import datetime
 
-    from a2a_adapters import JSON
+    from a2a_adapters import JSON, Part
     from a2a_adapters_router.calls import Message
     from a2a_adapters_router.choice import Choice
-    from a2a_adapters_router.config import Deployment
+    from a2a_adapters_router.deployment import Deployment
     from a2a_adapters_router.ledger import Reservation
     from a2a_adapters_router.route import Route
     from a2a_adapters_router.router import Router
@@ -87,6 +88,7 @@ class Attempts:
         self._said = ""
         self._empty: Deployment | None = None
         self._has_failed = False
+        self._question: str | None = None
         self.trace = Trace(route.rule)
         self.usage = Usage()
         self.used: Deployment | None = None
@@ -98,31 +100,62 @@ class Attempts:
         Raises:
             NobodyError: No deployment answers.
         """
-        for deployment in await self._router.routes.ordered(self._route, self._owner):
-            retries = _either(deployment.retries, self._router.config.retries)
-            for attempt in range(1 + retries):
-                admitted = await self._admit(deployment, is_retry=attempt > 0)
-                if admitted is None:
-                    break
-                try:
-                    async with aclosing(self._ask(deployment, admitted)) as news:
-                        async for each in news:
-                            yield each
-                except _EmptyAnswerError:
-                    self._empty = self._empty or deployment
-                    break
-                except FailedCallError as error:
-                    self._has_failed = True
-                    is_last = attempt == retries
-                    if is_last or not error.is_passing or error.wait:
-                        await self._leave(deployment, error)
-                        break
-                else:
-                    self.used = deployment
-                    return
+        ordered = await self._router.routes.ordered(self._route, self._owner)
+        if cache := self._router.cache:
+            self._question = await cache.question(
+                self._prompt, self._choice.max_tokens, self._owner
+            )
+        for deployment in ordered:
+            if cached := self._cached(deployment, ordered):
+                for each in cached:
+                    yield each
+                return
+            async with aclosing(self._try(deployment)) as news:
+                async for each in news:
+                    yield each
+            if self.used:
+                return
         if self._empty is None or self._has_failed:
             raise NobodyError("no deployment of the route has answered")
         self.used = self._empty
+
+    async def _try(self, deployment: Deployment) -> AsyncGenerator[Chunk | Others]:
+        """Ask a deployment until it has answered, or is not to be asked again."""
+        retries = _either(deployment.retries, self._router.config.retries)
+        for attempt in range(1 + retries):
+            admitted = await self._admit(deployment, is_retry=attempt > 0)
+            if admitted is None:
+                return
+            try:
+                async with aclosing(self._ask(deployment, admitted)) as news:
+                    async for each in news:
+                        yield each
+            except _EmptyAnswerError:
+                self._empty = self._empty or deployment
+                return
+            except FailedCallError as error:
+                self._has_failed = True
+                if attempt == retries or not error.is_passing or error.wait:
+                    await self._leave(deployment, error)
+                    return
+            else:
+                self.used = deployment
+                return
+
+    def _cached(
+        self, deployment: Deployment, allowed: Sequence[Deployment]
+    ) -> Sequence[Chunk | Others]:
+        """Return an earlier answer of a deployment's group; nothing if there is none."""
+        cache, question = self._router.cache, self._question
+        if cache is None or question is None or self._said or not self._choice.cache:
+            return ()
+        answer = cache.get(question, deployment.model_name, allowed)
+        if answer is None:
+            return ()
+        self.used = next(each for each in allowed if each.id == answer.model)
+        self.trace.recall(self.used, answer.finish_reason)
+        text = [Chunk(answer.text)] if answer.text else []
+        return [*text, *(Others([Data(value)]) for value in answer.data)]
 
     def metadata(self) -> dict[str, JSON]:
         """Return what the task's metadata says of the call."""
@@ -133,6 +166,8 @@ class Attempts:
         metadata = self.metadata()
         is_refused = self.used is None and self.trace.is_declined
         answered = "answered" if self.used else "refused" if is_refused else "failed"
+        if self.trace.is_cached:
+            answered = "cached"
         asked = self._choice.model_dump(
             include={"model", "combo", "role", "tags", "budget"}, exclude_defaults=True
         )
@@ -217,7 +252,7 @@ class Attempts:
                         if new := self._new(joiner.add(each.text)):
                             yield new
                     elif isinstance(each, Others):
-                        call.others += as_text(each.parts)
+                        call.others += each.parts
                         yield each
                     else:
                         call.note(each)
@@ -228,6 +263,8 @@ class Attempts:
             call.end = "answered"
             cut = admitted.worst.output, admitted.cut_by
             self.trace.answered(deployment, call.seconds, joiner.how, call.finish_reason, cut)
+            if self._router.cache and self._question and admitted.prompt is self._prompt:
+                self._router.cache.add(self._question, deployment, call.answer(deployment))
         except FailedCallError as error:
             call.end = "failed"
             logger.warning("deployment %s failed: %s", deployment.id, error.reason)
@@ -274,7 +311,7 @@ class Attempts:
         if call.end == "failed" and not call.received:
             return None
         count = self._router.callees[deployment.id].count
-        content = call.received + call.others
+        content = call.received + as_text(call.others)
         said: Message = {"role": "assistant", "content": content}
         made = await asyncio.to_thread(count, Prompt([said])) if content else 0
         return Usage(admitted.worst.input, made)
@@ -318,7 +355,7 @@ class _Call:
 
     Attributes:
         received: What has come of the text of its answer.
-        others: What else has come, as text.
+        others: What else has come.
         told: What the provider says that it used.
         finish_reason: Why the answer ended, in OpenAI's words.
         end: How it has ended; as long as it has not, whoever asked has left.
@@ -326,7 +363,7 @@ class _Call:
     """
 
     received: str = ""
-    others: str = ""
+    others: list[Part] = field(default_factory=list)
     told: Usage | None = None
     finish_reason: str = ""
     end: Literal["left", "answered", "failed"] = "left"
@@ -338,6 +375,11 @@ class _Call:
             self.told = news.usage
         else:
             self.finish_reason = news.reason
+
+    def answer(self, deployment: Deployment) -> Answer:
+        """Return what has come, as the answer of a deployment."""
+        data = [part.value for part in self.others if isinstance(part, Data)]
+        return Answer(deployment.id, self.received, data, self.finish_reason)
 
     @property
     def seconds(self) -> float:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from a2a_adapters import JSON
-    from a2a_adapters_router.config import Deployment
+    from a2a_adapters_router.deployment import Deployment
     from a2a_adapters_router.ledger import Left
     from a2a_adapters_router.router import Router
 
