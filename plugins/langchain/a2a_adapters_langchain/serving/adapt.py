@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from a2a_adapters_langchain.serving.config import MakeConfig
 
 
-def adapt(
+def adapt(  # noqa: PLR0913 - a choice each
     runnable: Runnable[Any, Any] | Callable[[RunnableConfig], object] | Callable[[], object],
     *,
     input: Callable[[AgentRequest], object] | None = None,  # noqa: A002 - what LangChain calls it
@@ -29,6 +29,7 @@ def adapt(
     config: MakeConfig | None = None,
     context: Callable[[AgentRequest], object] | None = None,
     limits: Limits | None = None,
+    files: Collection[str] = (),
     fetch: OutboundPolicy | None = None,
 ) -> Adapter:
     """Wrap a runnable or graph, with options.
@@ -45,6 +46,8 @@ def adapt(
         config: Makes the configuration of a run of a request: tags, metadata, what is configurable.
         context: Makes a graph's context of a request, for graphs with a `context_schema`.
         limits: Bounds of the memory a graph without checkpointer gets.
+        files: Which files in a graph's state are sent as artifacts, by patterns of their paths as
+            `*.md`.
         fetch: From where files that callers name by their addresses are fetched; without it such
             files are refused.
 
@@ -71,6 +74,7 @@ def adapt(
                 context=context,
                 make=make,
                 limits=limits,
+                files=files,
                 fetch=fetch,
             )
         if _is_instance(served, "langgraph.pregel.remote", "RemoteGraph"):
@@ -85,12 +89,15 @@ def adapt(
                 stream_nodes=stream_nodes,
                 config=config,
                 context=context,
+                files=files,
                 fetch=fetch,
             )
         if stream_nodes is not None:
             raise TargetError("stream_nodes is for graphs; this runnable has no nodes")
         if context is not None:
             raise TargetError("context is for graphs; this runnable has none")
+        if files:
+            raise TargetError("files are for graphs; this runnable has no state")
         return RunnableAdapter(served, input=input, output=output, config=config, fetch=fetch)
 
     return adapt_made(runnable, wrap)

@@ -98,6 +98,7 @@ class GraphAdapter(Adapter):
         context: Makes the graph's context of a request.
         make: Makes the graph of each run of its configuration; `graph` is then an example.
         limits: Bounds of the memory for a graph without checkpointer.
+        files: Patterns of the files in the graph's state that are sent as artifacts.
         fetch: See `Adapter.fetch`.
 
     Raises:
@@ -116,6 +117,7 @@ class GraphAdapter(Adapter):
         context: Callable[[AgentRequest], object] | None = None,
         make: Callable[[RunnableConfig], Any] | None = None,
         limits: Limits | None = None,
+        files: Collection[str] = (),
         fetch: OutboundPolicy | None = None,
     ) -> None:
         self.fetch = fetch
@@ -131,7 +133,7 @@ class GraphAdapter(Adapter):
         self._has_breakpoints = bool(graph.interrupt_before_nodes or graph.interrupt_after_nodes)
         self._input: ReadInput = input or graph_input(graph)
         self._may_speak = None if output else choose_voices(graph, stream_nodes)
-        self._result = GraphResult(graph.output_channels, output_schema(graph), output)
+        self._result = GraphResult(graph.output_channels, output_schema(graph), output, files)
         self._description = describe_graph(graph, self._input)
 
     def _thread(self, config: RunnableConfig) -> _Thread:
@@ -313,9 +315,10 @@ class GraphAdapter(Adapter):
             if not self._remembers:
                 raise TargetError("the graph asked its caller, which takes a checkpointer")
             state = await thread.graph.aget_state(thread.config)
-            return [question(state, watch.usage, run.complaint, await self._position(thread))]
+            asked = question(state, watch.usage, run.complaint, await self._position(thread))
+            return [*self._result.files(run), asked]
         self._threads.tidy(thread.config["configurable"]["thread_id"])
-        return self._result.events(run)
+        return [*self._result.events(run), *self._result.files(run)]
 
 
 def _refuse_missing_context(graph: Any) -> None:

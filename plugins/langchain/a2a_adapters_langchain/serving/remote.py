@@ -66,6 +66,7 @@ class RemoteGraphAdapter(Adapter):
             graph can end, as its server tells.
         config: Makes the configuration of a run of a request.
         context: Makes the graph's context of a request.
+        files: Patterns of the files in the graph's state that are sent as artifacts.
         fetch: See `Adapter.fetch`.
 
     Raises:
@@ -81,6 +82,7 @@ class RemoteGraphAdapter(Adapter):
         stream_nodes: Collection[str] | None = None,
         config: MakeConfig | None = None,
         context: Callable[[AgentRequest], object] | None = None,
+        files: Collection[str] = (),
         fetch: OutboundPolicy | None = None,
     ) -> None:
         if graph.client is None:
@@ -89,7 +91,7 @@ class RemoteGraphAdapter(Adapter):
         self._graph: Any = graph
         self._client = graph.client
         self._input: ReadInput = input or MessagesInput("messages")
-        self._result = GraphResult(None, {}, output)
+        self._result = GraphResult(None, {}, output, files)
         self._is_whole = output is not None
         self._speaking = None if stream_nodes is None else frozenset(stream_nodes)
         self._looking = asyncio.Lock()
@@ -137,7 +139,9 @@ class RemoteGraphAdapter(Adapter):
         for event in run.rest():
             yield event
         state = await self._state(thread) if run.is_paused else None
-        for event in [question(state, None)] if state else self._result.events(run):
+        rest = [question(state, None)] if state else self._result.events(run)
+        files = self._result.files(run)
+        for event in (*files, *rest) if state else (*rest, *files):
             yield event
 
     async def _begin(self, value: object, request: AgentRequest, config: RunnableConfig) -> object:

@@ -9,13 +9,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from a2a_adapters import AgentEvent, TextDelta, without_reasoning
+from a2a_adapters import AgentEvent, Output, TextDelta, without_reasoning
 from a2a_adapters_langchain.serving.content import message_extras
+from a2a_adapters_langchain.serving.files import FILES, StateFiles
 from a2a_adapters_langchain.serving.output import is_message_list, outputs
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ class GraphResult:
         channels: What of the state is the output; None for all.
         schema: The output's schema, empty if it is not known.
         output: Makes the answer of the output state, in place of the rules above.
+        files: Which files of the state are artifacts, by patterns of their paths.
+
+    Raises:
+        TargetError: The patterns are no list.
     """
 
     def __init__(
@@ -40,10 +45,16 @@ class GraphResult:
         channels: str | Sequence[str] | None,
         schema: Schema,
         output: Callable[[Any], object] | None,
+        files: Collection[str],
     ) -> None:
         self._channels = channels
         self._schema = schema
         self._output = output
+        self._files = StateFiles(files)
+
+    def files(self, run: GraphRun) -> Sequence[Output]:
+        """Return the wanted files that the run wrote, as artifacts."""
+        return self._files.outputs(run)
 
     def events(self, run: GraphRun) -> Sequence[AgentEvent]:
         """Return the rest of the answer."""
@@ -51,7 +62,8 @@ class GraphResult:
         if isinstance(self._channels, str) or not isinstance(values, Mapping):
             return self._unless_said(self._output(values) if self._output else values, run.speech)
         channels = values if self._channels is None else self._channels
-        state = {key: values[key] for key in channels if key in values}
+        hidden = {FILES} if self._files.patterns else set()
+        state = {key: values[key] for key in channels if key in values and key not in hidden}
         if self._output:
             return outputs(self._output(state))
         if state.get(_STRUCTURED) is not None:
