@@ -37,13 +37,11 @@ from a2a_adapters.contract.limits import Limits
 from a2a_adapters.executor.clock import RunClock, RunClocks, TimeLimitError
 from a2a_adapters.executor.closing import closes_by_whole
 from a2a_adapters.executor.conversations import Conversations
+from a2a_adapters.executor.earlier import NO_LONGER_WAITING, Earlier, cut_off, is_too_late
 from a2a_adapters.executor.files import FileFetcher
-from a2a_adapters.executor.history import MemoryHistory, StoredHistory
-from a2a_adapters.executor.interrupted import NO_LONGER_WAITING, Earlier, cut_off, is_too_late
-from a2a_adapters.executor.parked import ParkedRuns
-from a2a_adapters.executor.queue import TextQueue
-from a2a_adapters.executor.run import AdapterEvents, Run
-from a2a_adapters.executor.writer import TaskWriter, question_parts
+from a2a_adapters.executor.history import History, StoredHistory
+from a2a_adapters.executor.run import AdapterEvents, ParkedRuns, Run
+from a2a_adapters.executor.writer import TaskWriter, TextQueue, question_parts
 from a2a_adapters.observability.failures import log_failure
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import agent_request, is_durable_question
@@ -56,7 +54,6 @@ if TYPE_CHECKING:
 
     from a2a_adapters.contract.parts import Part
     from a2a_adapters.contract.state import StateStorage
-    from a2a_adapters.executor.history import History
 
 __all__ = ["AdapterExecutor", "Redact"]
 
@@ -96,7 +93,7 @@ class AdapterExecutor(AgentExecutor):
         self._limits = limits or Limits()
         self._redact = redact
         self._conversations = Conversations(self._limits.run_seconds)
-        self._history: History = MemoryHistory(self._limits)
+        self._history = History(self._limits)
         self._slots = asyncio.Semaphore(self._limits.runs)
         self._running: dict[str, Run] = {}
         self._clocks = RunClocks(self._limits)

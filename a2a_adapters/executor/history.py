@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.types import Message, Role, Task
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.adapter import AgentRequest
     from a2a_adapters.contract.limits import Limits
     from a2a_adapters.contract.state import StateStorage
-    from a2a_adapters.executor.queue import TextQueue
+    from a2a_adapters.executor.writer import TextQueue
 
 ConversationKey: TypeAlias = tuple[str, str]
 """Owner and contextId. Two owners using one contextId have two conversations."""
@@ -30,39 +29,11 @@ _VALUE_FACTOR = 24
 """A value takes so many times what it has as JSON, two bytes for instance."""
 
 
-class History(ABC):
-    """The latest turns of each conversation. Calls with one key come one at a time."""
+class History:
+    """The latest turns of each conversation, in this process: bounded in number, size, idle time.
 
-    @abstractmethod
-    async def recall(self, key: ConversationKey) -> Sequence[Turn]:
-        """Return the turns, the oldest first."""
-
-    @abstractmethod
-    async def remember(
-        self,
-        request: AgentRequest,
-        answer: Sequence[Part],
-        queue: TextQueue | None,
-        *,
-        number: int | None = None,
-    ) -> None:
-        """Add a turn; the oldest are forgotten that are more than may be kept.
-
-        Args:
-            request: The message, with the turns before it.
-            answer: The answer to it.
-            queue: Where the end of the turn is written next; what is stored, is so with that.
-            number: Which of its task's messages it is, if another process may go on from the
-                question that is the answer: then what it was told is kept, too.
-        """
-
-    @abstractmethod
-    async def told(self, request: AgentRequest, number: int) -> Sequence[Turn]:
-        """Return the turns before the task's message of that number, kept by `remember`."""
-
-
-class MemoryHistory(History):
-    """Keeps turns in this process, bounded in number, size and idle time."""
+    Calls with one key come one at a time.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -82,12 +53,20 @@ class MemoryHistory(History):
         *,
         number: int | None = None,  # noqa: ARG002
     ) -> None:
-        """Add a turn; the oldest are forgotten that are more than may be kept."""
+        """Add a turn; the oldest are forgotten that are more than may be kept.
+
+        Args:
+            request: The message, with the turns before it.
+            answer: The answer to it.
+            queue: Where the end of the turn is written next; what is stored, is so with that.
+            number: Which of its task's messages it is, if another process may go on from the
+                question that is the answer: then what it was told is kept, too.
+        """
         key = request.owner, request.context_id
         self._turns[key] = _latest(_turns(request, answer), self._limits)
 
     async def told(self, request: AgentRequest, number: int) -> Sequence[Turn]:  # noqa: ARG002
-        """Return nothing: nobody goes on from what only this process remembers."""
+        """Return the turns before the task's message of that number, if they are stored."""
         return ()
 
 
@@ -95,8 +74,8 @@ class StoredHistory(History):
     """Keeps turns in a storage: a conversation's all in one row, written at once."""
 
     def __init__(self, storage: StateStorage, limits: Limits) -> None:
+        super().__init__(limits)
         self._storage = storage
-        self._limits = limits
 
     async def recall(self, key: ConversationKey) -> Sequence[Turn]:
         """Return the turns, the oldest first."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from a2a.server.events import EventQueue
 from a2a.types import (
     Artifact,
     Message,
@@ -28,7 +31,7 @@ from a2a_adapters.contract.events import (
 )
 from a2a_adapters.contract.parts import JSON, Data, Part, Text
 from a2a_adapters.executor.a2ui import negotiated
-from a2a_adapters.executor.timestamps import now, stamp
+from a2a_adapters.observability.failures import LimitReachedError
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import (
     ARTIFACTS,
@@ -43,9 +46,51 @@ from a2a_adapters.protocol.messages import ANSWER, agent_message, status
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from a2a.server.events import Event, EventQueue
+    from a2a.server.events import Event
+    from a2a.types import TaskStatus
 
-    from a2a_adapters.executor.queue import TextQueue
+_TIMESTAMP = f"{TIMESTAMP_EXTENSION.removeprefix('https://')}/timestamp"
+"""See extensions/timestamp/v1/spec.md of the repository a2aproject/a2a-samples."""
+
+
+class AnswersTooLargeError(LimitReachedError):
+    """There is no room for more of an answer beside the others."""
+
+
+class TextQueue(EventQueue):
+    """The runtime's event queue: it joins chunks of text itself, and knows who has to wait."""
+
+    @abstractmethod
+    async def announce(self, status: TaskStatus) -> None:
+        """Create the task, which begins with the message that is being answered."""
+
+    @abstractmethod
+    async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
+        """Append `text` to the text artifact, which the first chunk creates.
+
+        Raises:
+            AnswersTooLargeError: There is no room for it.
+        """
+
+    @abstractmethod
+    async def keep(self, kind: str, body: bytes) -> None:
+        """Store something of the conversation with the next event, or not at all."""
+
+    @abstractmethod
+    async def take_back(self, artifacts: int) -> None:
+        """Drop all of the task's artifacts but the first ones."""
+
+    @abstractmethod
+    async def count_attempt(self) -> None:
+        """Note that another attempt at a message begins, before it does."""
+
+    @abstractmethod
+    def waits(self) -> None:
+        """Note that the message waits for its turn."""
+
+    @abstractmethod
+    def begins(self) -> None:
+        """Note that the message's turn has come."""
 
 
 class TaskWriter:
@@ -122,7 +167,7 @@ class TaskWriter:
         if is_first:
             self._artifact_id = self._text_id()
             self._artifacts += 1
-            self._begun = now() if self._is_timed else ""
+            self._begun = _now() if self._is_timed else ""
         if self._joining:
             await self._joining.append_text(self._artifact_id, chunk, last=False)
         else:
@@ -171,7 +216,7 @@ class TaskWriter:
         if output.metadata:
             artifact.metadata.CopyFrom(agent_struct(output.metadata))
         if self._is_timed:
-            stamp(artifact, now())
+            _stamp(artifact, _now())
         await self._artifact(artifact, append=False, last=True)
 
     def add_metadata(self, values: dict[str, JSON]) -> None:
@@ -210,7 +255,7 @@ class TaskWriter:
         if reply.metadata:
             message.metadata.CopyFrom(agent_struct(reply.metadata))
         if self._is_timed:
-            stamp(message, now())
+            _stamp(message, _now())
         await self._send(message)
 
     async def submitted(self) -> None:
@@ -240,12 +285,12 @@ class TaskWriter:
         if is_begun:
             artifact.name = ANSWER
             if self._is_timed:
-                stamp(artifact, self._begun)
+                _stamp(artifact, self._begun)
         return artifact
 
     async def _status(self, state: TaskState, message: Message | None = None) -> None:
         if self._is_timed and message:
-            stamp(message, now())
+            _stamp(message, _now())
         event = TaskStatusUpdateEvent(
             task_id=self._task_id, context_id=self._context_id, status=status(state, message)
         )
@@ -285,3 +330,14 @@ def _progress_parts(event: ProgressEvent) -> list[Part]:
             return [Data({"type": "tool_result", "id": call_id, "name": name, **outcome})]
         case Progress(text=text, data=news):
             return [*([Text(text)] if text else []), Data({"type": "progress", "data": news})]
+
+
+def _now() -> str:
+    """Return this moment in UTC, as RFC 3339 has it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _stamp(made: Message | Artifact, moment: str) -> None:
+    """Say when a message or an artifact was made."""
+    made.metadata[_TIMESTAMP] = moment
+    made.extensions.append(TIMESTAMP_EXTENSION)

@@ -14,7 +14,7 @@ from a2a.types import Task
 from a2a.utils.errors import TaskNotFoundError
 
 from a2a_adapters.concurrency import Background, shielded
-from a2a_adapters.executor.queue import AnswersTooLargeError
+from a2a_adapters.executor.writer import AnswersTooLargeError
 from a2a_adapters.observability.requests import CURRENT
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import StorageUnavailableError

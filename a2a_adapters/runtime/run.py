@@ -13,7 +13,7 @@ from a2a.types import Message, Task, TaskArtifactUpdateEvent, TaskState
 from a2a.utils.errors import A2AError, UnsupportedOperationError
 
 from a2a_adapters.concurrency.background import runs_now
-from a2a_adapters.executor.queue import TextQueue
+from a2a_adapters.executor.writer import TextQueue
 from a2a_adapters.net.addresses import SHARE
 from a2a_adapters.observability.failures import log_failure
 from a2a_adapters.protocol import states
