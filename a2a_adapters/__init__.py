@@ -11,6 +11,15 @@ from importlib import import_module as _import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
+from a2a_adapters.calling.errors import (
+    RemoteAgentError,
+    RemoteAnswerError,
+    RemoteAuthError,
+    RemoteConnectionError,
+    RemoteRefusedError,
+    RemoteTaskError,
+    RemoteTimeoutError,
+)
 from a2a_adapters.concurrency import blocking
 from a2a_adapters.concurrency.threads import ThreadPool, run_in_thread
 from a2a_adapters.contract.adapter import (
@@ -35,13 +44,6 @@ from a2a_adapters.contract.errors import (
     ListenError,
     MissingExtraError,
     NoAdapterError,
-    RemoteAgentError,
-    RemoteAnswerError,
-    RemoteAuthError,
-    RemoteConnectionError,
-    RemoteRefusedError,
-    RemoteTaskError,
-    RemoteTimeoutError,
     ResumeError,
     TargetError,
     UnauthenticatedError,
@@ -77,28 +79,20 @@ from a2a_adapters.contract.state import StateStorage
 if TYPE_CHECKING:
     from a2a_adapters_check import Finding, Report, Severity, check
 
-    from a2a_adapters.calling import (
-        AgentOptions,
+    from a2a_adapters.calling.agent import ListedAgent, RemoteAgent, remote_llm, remote_tool
+    from a2a_adapters.calling.auth import ApiKeyAuth, BearerAuth, HeadersAuth
+    from a2a_adapters.calling.conversation import Conversation
+    from a2a_adapters.calling.messenger import MessageInput
+    from a2a_adapters.calling.options import AgentOptions, RemoteOptions, SendOptions
+    from a2a_adapters.calling.reply import (
         AgentReply,
-        ApiKeyAuth,
-        BearerAuth,
-        Conversation,
-        HeadersAuth,
-        ListedAgent,
-        MessageInput,
         Question,
-        RemoteAgent,
         RemoteArtifact,
         RemoteEvent,
-        RemoteOptions,
         ReplyState,
-        SendOptions,
         TokenUsage,
-        ToolDescription,
-        remote_llm,
-        remote_tool,
-        tool_answer,
     )
+    from a2a_adapters.calling.tools import ToolDescription, tool_answer
     from a2a_adapters.contract.text import as_json, as_text, tool_arguments
     from a2a_adapters.executor.executor import AdapterExecutor
     from a2a_adapters.net import OutboundPolicy
@@ -227,43 +221,43 @@ _load = lazy_names(
     __name__,
     {
         "AdapterExecutor": "executor.executor",
-        "AgentOptions": "calling",
-        "AgentReply": "calling",
+        "AgentOptions": "calling.options",
+        "AgentReply": "calling.reply",
         "AnyOf": "security",
-        "ApiKeyAuth": "calling",
+        "ApiKeyAuth": "calling.auth",
         "ApiKeys": "security",
         "Authenticator": "security",
-        "BearerAuth": "calling",
+        "BearerAuth": "calling.auth",
         "BearerTokens": "security",
-        "Conversation": "calling",
-        "HeadersAuth": "calling",
+        "Conversation": "calling.conversation",
+        "HeadersAuth": "calling.auth",
         "JwtTokens": "security",
-        "ListedAgent": "calling",
-        "MessageInput": "calling",
+        "ListedAgent": "calling.agent",
+        "MessageInput": "calling.messenger",
         "NamedTarget": "serving.named",
         "OutboundPolicy": "net",
         "PushOptions": "runtime.push.options",
-        "Question": "calling",
-        "RemoteAgent": "calling",
-        "RemoteArtifact": "calling",
-        "RemoteEvent": "calling",
-        "RemoteOptions": "calling",
-        "ReplyState": "calling",
-        "SendOptions": "calling",
+        "Question": "calling.reply",
+        "RemoteAgent": "calling.agent",
+        "RemoteArtifact": "calling.reply",
+        "RemoteEvent": "calling.reply",
+        "RemoteOptions": "calling.options",
+        "ReplyState": "calling.reply",
+        "SendOptions": "calling.options",
         "ServerOptions": "serving.options",
-        "TokenUsage": "calling",
-        "ToolDescription": "calling",
+        "TokenUsage": "calling.reply",
+        "ToolDescription": "calling.tools",
         "as_executor": "serving.agents",
         "as_json": "contract.text",
         "as_text": "contract.text",
         "aserve": "serving.server",
         "build_app": "serving.app",
         "card_signer": "serving.signing",
-        "remote_llm": "calling",
-        "remote_tool": "calling",
+        "remote_llm": "calling.agent",
+        "remote_tool": "calling.agent",
         "serve": "serving.server",
         "serve_runnable": "serving.server",
-        "tool_answer": "calling",
+        "tool_answer": "calling.tools",
         "tool_arguments": "contract.text",
     },
 )

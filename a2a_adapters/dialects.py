@@ -17,6 +17,12 @@ from a2a_adapters.calling.clients import HttpClients
 from a2a_adapters.calling.json_http import JsonHttp
 from a2a_adapters.calling.rpc import rpc_call, rpc_refusal
 from a2a_adapters.calling.sse import event_data
+from a2a_adapters.contract.dialects import (
+    DialectAgent,
+    DialectRoutes,
+    DialectServer,
+    as_response,
+)
 from a2a_adapters.contract.lazy import lazy_names
 from a2a_adapters.protocol.conversion import message_parts, struct_to_dict, to_protocol, to_struct
 from a2a_adapters.protocol.errors import is_busy
@@ -36,12 +42,6 @@ if TYPE_CHECKING:
     from a2a_adapters.observability.failures import log_failure
     from a2a_adapters.runtime.room import Room
     from a2a_adapters.security.shares import share_of_caller
-    from a2a_adapters.serving.dialects import (
-        DialectAgent,
-        DialectRoutes,
-        DialectServer,
-        as_response,
-    )
 
 __all__ = [
     "Answer",
@@ -83,8 +83,5 @@ __getattr__ = lazy_names(
         "read_json": "bindings.http",
         "Room": "runtime.room",
         "share_of_caller": "security.shares",
-        **dict.fromkeys(
-            ("DialectAgent", "DialectRoutes", "DialectServer", "as_response"), "serving.dialects"
-        ),
     },
 )

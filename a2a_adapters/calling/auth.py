@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import httpx
 
-from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError, RemoteAuthError
+from a2a_adapters.calling.errors import RemoteAuthError
+from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping

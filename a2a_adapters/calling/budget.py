@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from a2a_adapters.contract.errors import RemoteAnswerError
+from a2a_adapters.calling.errors import RemoteAnswerError
 
 
 class ValueBudget:

@@ -13,16 +13,16 @@ from a2a.types import SecurityScheme
 from google.protobuf.json_format import ParseError
 from pydantic_core import from_json
 
-from a2a_adapters.calling.failure import UNAUTHORIZED
-from a2a_adapters.calling.http import MAX_BYTES
-from a2a_adapters.contract.adapter import AgentDescription, Skill
-from a2a_adapters.contract.errors import (
-    ConfigurationError,
+from a2a_adapters.calling.errors import (
     RemoteAnswerError,
     RemoteAuthError,
     RemoteConnectionError,
     RemoteTimeoutError,
 )
+from a2a_adapters.calling.failure import UNAUTHORIZED
+from a2a_adapters.calling.http import MAX_BYTES
+from a2a_adapters.contract.adapter import AgentDescription, Skill
+from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 from a2a_adapters.protocol.shown import quote

@@ -16,14 +16,9 @@ from google.protobuf.json_format import ParseError
 from pydantic_core import from_json
 
 from a2a_adapters.calling.card import agent_url
+from a2a_adapters.calling.errors import RemoteAnswerError, RemoteConnectionError, RemoteTimeoutError
 from a2a_adapters.calling.http import MAX_BYTES, make_client
-from a2a_adapters.contract.errors import (
-    A2AAdaptersError,
-    ConfigurationError,
-    RemoteAnswerError,
-    RemoteConnectionError,
-    RemoteTimeoutError,
-)
+from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
 from a2a_adapters.protocol.catalog import CARD_TYPE, CATALOG_PATH, CATALOG_TYPE
 from a2a_adapters.protocol.shown import quote
 

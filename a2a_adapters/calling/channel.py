@@ -11,9 +11,10 @@ import grpc
 import grpc.aio
 import httpx
 
+from a2a_adapters.calling.errors import RemoteAnswerError, RemoteConnectionError
 from a2a_adapters.calling.failure import NotBegunError
 from a2a_adapters.calling.trust import Trust
-from a2a_adapters.contract.errors import ForbiddenUrlError, RemoteAnswerError, RemoteConnectionError
+from a2a_adapters.contract.errors import ForbiddenUrlError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,10 +15,11 @@ from a2a.utils.constants import PROTOCOL_VERSION_CURRENT, VERSION_HEADER
 from a2a_adapters.calling.card import fetch_card
 from a2a_adapters.calling.catalog import listed_names, named_agent
 from a2a_adapters.calling.clients import HttpClients
+from a2a_adapters.calling.errors import RemoteAnswerError
 from a2a_adapters.calling.interfaces import GRPC, HTTP_JSON, chosen
 from a2a_adapters.calling.jsonrpc import JsonRpcTransport
 from a2a_adapters.calling.rest import RestTransport
-from a2a_adapters.contract.errors import MissingExtraError, RemoteAnswerError
+from a2a_adapters.contract.errors import MissingExtraError
 from a2a_adapters.contract.plugins import installed_plugins
 
 if TYPE_CHECKING:

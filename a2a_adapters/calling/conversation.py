@@ -8,9 +8,9 @@ from concurrent.futures import Future
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from a2a_adapters.calling.errors import RemoteRefusedError, RemoteTaskError
 from a2a_adapters.calling.reply import AgentReply, RemoteEvent
 from a2a_adapters.concurrency import BoundedMap, blocking
-from a2a_adapters.contract.errors import RemoteRefusedError, RemoteTaskError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import grpc.aio
 
+from a2a_adapters.calling.errors import RemoteAnswerError
 from a2a_adapters.calling.parsing import made
-from a2a_adapters.contract.errors import RemoteAnswerError
 from a2a_adapters.protocol.values import has_more_fields
 
 if TYPE_CHECKING:

@@ -19,11 +19,7 @@ from a2a.types import (
 from a2a_adapters.calling import again
 from a2a_adapters.calling.answer import Answer
 from a2a_adapters.calling.auth import call_headers
-from a2a_adapters.calling.failure import may_have_begun, reraise, translate
-from a2a_adapters.calling.http import back_off
-from a2a_adapters.calling.parsing import made
-from a2a_adapters.concurrency import in_background, within
-from a2a_adapters.contract.errors import (
+from a2a_adapters.calling.errors import (
     RemoteAgentError,
     RemoteAnswerError,
     RemoteConnectionError,
@@ -31,6 +27,10 @@ from a2a_adapters.contract.errors import (
     RemoteTaskError,
     RemoteTimeoutError,
 )
+from a2a_adapters.calling.failure import may_have_begun, reraise, translate
+from a2a_adapters.calling.http import back_off
+from a2a_adapters.calling.parsing import made
+from a2a_adapters.concurrency import in_background, within
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.contract.parts import join_text
 from a2a_adapters.protocol import states

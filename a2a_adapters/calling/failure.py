@@ -8,15 +8,15 @@ import httpx
 from a2a.client.errors import A2AClientError
 from a2a.utils.errors import JSON_RPC_ERROR_CODE_MAP, A2AError
 
-from a2a_adapters.calling.schemes import wanted_credentials
-from a2a_adapters.contract.errors import (
-    ForbiddenUrlError,
+from a2a_adapters.calling.errors import (
     RemoteAgentError,
     RemoteAnswerError,
     RemoteAuthError,
     RemoteConnectionError,
     RemoteRefusedError,
 )
+from a2a_adapters.calling.schemes import wanted_credentials
+from a2a_adapters.contract.errors import ForbiddenUrlError
 from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:

@@ -25,14 +25,14 @@ from google.rpc.error_details_pb2 import ErrorInfo  # type: ignore[import-untype
 from a2a_adapters.calling.auth import TrustedHostAuth
 from a2a_adapters.calling.channel import connect, open_channel
 from a2a_adapters.calling.counted import CountedChannel
-from a2a_adapters.calling.failure import NotBegunError, UnauthorizedError
-from a2a_adapters.calling.http import back_off
-from a2a_adapters.contract.errors import (
+from a2a_adapters.calling.errors import (
     RemoteAnswerError,
     RemoteAuthError,
     RemoteConnectionError,
     RemoteRefusedError,
 )
+from a2a_adapters.calling.failure import NotBegunError, UnauthorizedError
+from a2a_adapters.calling.http import back_off
 from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:

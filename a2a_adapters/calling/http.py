@@ -11,9 +11,9 @@ import httpx
 
 from a2a_adapters.calling.auth import TrustedHostAuth
 from a2a_adapters.calling.budget import ValueBudget
+from a2a_adapters.calling.errors import RemoteAnswerError
 from a2a_adapters.calling.failure import BUSY
 from a2a_adapters.calling.trust import Trust
-from a2a_adapters.contract.errors import RemoteAnswerError
 from a2a_adapters.net.transport import PooledTransport
 
 if TYPE_CHECKING:

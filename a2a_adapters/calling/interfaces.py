@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from a2a.utils.constants import TransportProtocol
 
-from a2a_adapters.contract.errors import RemoteAnswerError
+from a2a_adapters.calling.errors import RemoteAnswerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

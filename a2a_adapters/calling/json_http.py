@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from google.protobuf.json_format import ParseDict, ParseError
 from pydantic_core import from_json, to_json
 
+from a2a_adapters.calling.errors import RemoteAnswerError
 from a2a_adapters.calling.failure import BUSY, UNAUTHORIZED
 from a2a_adapters.calling.parsing import made
 from a2a_adapters.calling.sse import Events
-from a2a_adapters.contract.errors import RemoteAnswerError
 from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from a2a.client import ClientCallContext
     from google.protobuf.message import Message as ProtocolMessage
 
-    from a2a_adapters.contract.errors import RemoteRefusedError
+    from a2a_adapters.calling.errors import RemoteRefusedError
 
 M = TypeVar("M", bound="ProtocolMessage")
 T = TypeVar("T")

@@ -11,14 +11,11 @@ from google.protobuf.message import Error as ProtocolBufferError
 
 from a2a_adapters.calling import again
 from a2a_adapters.calling.auth import call_headers
+from a2a_adapters.calling.errors import RemoteConnectionError, RemoteTimeoutError
 from a2a_adapters.calling.exchange import Exchange
 from a2a_adapters.calling.failure import reraise, translate
 from a2a_adapters.calling.options import checked_timeout
-from a2a_adapters.contract.errors import (
-    InvalidInputError,
-    RemoteConnectionError,
-    RemoteTimeoutError,
-)
+from a2a_adapters.contract.errors import InvalidInputError
 from a2a_adapters.contract.parts import JSON, Data, File, Part, Text
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.messages import user_message

@@ -10,8 +10,8 @@ from a2a.types import SendMessageResponse, StreamResponse, Task
 from a2a.utils.errors import A2A_REASON_TO_ERROR, JSON_RPC_ERROR_CODE_MAP
 
 from a2a_adapters.calling import nearly
+from a2a_adapters.calling.errors import RemoteRefusedError
 from a2a_adapters.calling.json_http import JsonHttp, headers_of, parsed
-from a2a_adapters.contract.errors import RemoteRefusedError
 from a2a_adapters.protocol.shown import quote
 from a2a_adapters.protocol.wire import send_to_dict, to_dict
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 
+from a2a_adapters.calling.errors import RemoteAnswerError, RemoteRefusedError
 from a2a_adapters.calling.json_http import JsonHttp, headers_of
-from a2a_adapters.contract.errors import RemoteAnswerError, RemoteRefusedError
 from a2a_adapters.protocol.ids import new_id
 from a2a_adapters.protocol.shown import quote
 

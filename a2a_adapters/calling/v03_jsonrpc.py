@@ -10,8 +10,9 @@ from a2a.types import SendMessageResponse, StreamResponse
 from pydantic import BaseModel, ValidationError
 
 from a2a_adapters.calling import nearly
+from a2a_adapters.calling.errors import RemoteAnswerError
 from a2a_adapters.calling.rpc import Rpc
-from a2a_adapters.contract.errors import RemoteAnswerError, violations
+from a2a_adapters.contract.errors import violations
 from a2a_adapters.protocol.conversion import whole_numbers
 from a2a_adapters.protocol.shown import quote
 

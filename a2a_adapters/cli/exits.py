@@ -11,15 +11,15 @@ import traceback
 from dataclasses import dataclass
 from typing import NoReturn
 
-from a2a_adapters.cli.origin import origin
-from a2a_adapters.cli.terminal import echo
-from a2a_adapters.contract.errors import (
+from a2a_adapters.calling.errors import (
     RemoteAgentError,
     RemoteAnswerError,
     RemoteAuthError,
     RemoteConnectionError,
     RemoteTimeoutError,
 )
+from a2a_adapters.cli.origin import origin
+from a2a_adapters.cli.terminal import echo
 
 FAILED = 1
 """The command could not do what it was asked, and no other code says why."""

@@ -5,19 +5,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from a2a_adapters.contract.errors import ResumeError
 from a2a_adapters.contract.parts import JSON, Part, join_text
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
+    import httpx
     from a2a.types import Message
 
     from a2a_adapters.contract.events import AgentEvent, InputRequired
     from a2a_adapters.contract.state import StateStorage
-    from a2a_adapters.net.policy import OutboundPolicy
 
 __all__ = [
     "Adapter",
@@ -185,6 +186,13 @@ class Exchange:
     question: InputRequired
 
 
+class FetchPolicy(Protocol):
+    """Where files may be fetched from: an `OutboundPolicy`."""
+
+    def client(self, *, ssl_context: ssl.SSLContext | None = None) -> httpx.AsyncClient:
+        """Return a client that connects nowhere else."""
+
+
 class Adapter(ABC):
     """Makes one target answer A2A messages. Framework plugins subclass this.
 
@@ -202,7 +210,7 @@ class Adapter(ABC):
     resumes: bool = False
     """Whether `resume` can go on with what a process that is gone has begun."""
 
-    fetch: OutboundPolicy | None = None
+    fetch: FetchPolicy | None = None
     """From where files that callers name by their addresses are fetched; the adapter then has
     their bytes. Without it they stay addresses, which `File.received` refuses."""
 

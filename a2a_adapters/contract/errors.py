@@ -14,17 +14,11 @@
     ├── AccessDeniedError                 an `Authenticator` refuses the caller; told to the caller
     │   ├── UnauthenticatedError          there are no credentials, or wrong ones
     │   └── ForbiddenError                the user is known, but may not use the agent
-    └── RemoteAgentError                  a remote agent did not do what it was asked
-        ├── RemoteConnectionError (ConnectionError)   it cannot be reached, or the line broke
-        ├── RemoteTimeoutError (TimeoutError)   it did not answer in time
-        ├── RemoteAuthError (PermissionError)   it wants other credentials
-        ├── RemoteRefusedError            it answered with an error of the protocol
-        ├── RemoteAnswerError (ValueError)   what it answered is not A2A, or is too large
-        └── RemoteTaskError               the task failed, was rejected or was cancelled
+    └── RemoteAgentError                  a remote agent did not do what it was asked; see
+                                          `a2a_adapters.calling.errors`
 
 Messages of `ConfigurationError` are for the developer's terminal. Those marked "told to the
-caller" are sent to the remote caller, so they must hold nothing private. What a
-`RemoteAgentError` quotes was written by the remote agent: trust it no more than its answers.
+caller" are sent to the remote caller, so they must hold nothing private.
 """
 
 from __future__ import annotations
@@ -35,8 +29,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from pydantic import ValidationError
-
-    from a2a_adapters.calling.reply import AgentReply
 
 __all__ = [
     "A2AAdaptersError",
@@ -50,21 +42,31 @@ __all__ = [
     "ListenError",
     "MissingExtraError",
     "NoAdapterError",
-    "RemoteAgentError",
-    "RemoteAnswerError",
-    "RemoteAuthError",
-    "RemoteConnectionError",
-    "RemoteRefusedError",
-    "RemoteTaskError",
-    "RemoteTimeoutError",
     "TargetError",
     "UnauthenticatedError",
     "UnsafeHostError",
 ]
 
+ErrorCategory: TypeAlias = Literal[
+    "model_unavailable", "model_refused", "limit", "tool", "internal"
+]
+"""Why an agent failed, as its caller is told.
+
+| category            | what happened                                                              |
+|---------------------|----------------------------------------------------------------------------|
+| `model_unavailable` | the model is overloaded or cannot be reached; the same call may work later |
+| `model_refused`     | the model's provider refused the call: a wrong key, an unknown model, ...  |
+| `limit`             | a limit was reached: of time, of steps, of model calls, ...                |
+| `tool`              | a tool failed                                                              |
+| `internal`          | anything else, such as a bug                                               |
+"""
+
 
 class A2AAdaptersError(Exception):
     """Base of all errors raised by a2a-adapters."""
+
+    as_model_failure: ErrorCategory | None = None
+    """How a run failed whose model was called by what raised this; None for no model's error."""
 
 
 class ConfigurationError(A2AAdaptersError, ValueError):
@@ -121,20 +123,6 @@ def violations(error: ValidationError) -> list[tuple[str, str]]:
     return [(".".join(map(str, each["loc"])), each["msg"]) for each in found]
 
 
-ErrorCategory: TypeAlias = Literal[
-    "model_unavailable", "model_refused", "limit", "tool", "internal"
-]
-"""Why an agent failed, as its caller is told.
-
-| category            | what happened                                                              |
-|---------------------|----------------------------------------------------------------------------|
-| `model_unavailable` | the model is overloaded or cannot be reached; the same call may work later |
-| `model_refused`     | the model's provider refused the call: a wrong key, an unknown model, ...  |
-| `limit`             | a limit was reached: of time, of steps, of model calls, ...                |
-| `tool`              | a tool failed                                                              |
-| `internal`          | anything else, such as a bug                                               |
-"""
-
 _FAILURES: dict[ErrorCategory, str] = {
     "model_unavailable": "The agent's model is unavailable; please try again later.",
     "model_refused": "The agent's model refused the call.",
@@ -185,61 +173,3 @@ class UnauthenticatedError(AccessDeniedError):
 
 class ForbiddenError(AccessDeniedError):
     """The user is known, but may not use the agent: HTTP 403."""
-
-
-class RemoteAgentError(A2AAdaptersError):
-    """A remote agent did not do what it was asked.
-
-    Attributes:
-        task_id: The remote task, "" when none was begun or it is not known.
-        context_id: The remote conversation, likewise.
-    """
-
-    def __init__(self, message: str, *, task_id: str = "", context_id: str = "") -> None:
-        super().__init__(message)
-        self.task_id = task_id
-        self.context_id = context_id
-
-
-class RemoteConnectionError(RemoteAgentError, ConnectionError):
-    """The agent cannot be reached, or the connection broke and could not be taken up again."""
-
-
-class RemoteTimeoutError(RemoteAgentError, TimeoutError):
-    """The agent did not answer in the time it was given."""
-
-
-class RemoteAuthError(RemoteAgentError, PermissionError):
-    """The agent wants credentials, or other ones (HTTP 401 and 403)."""
-
-
-class RemoteRefusedError(RemoteAgentError):
-    """The agent answered with an error of the protocol (A2A 1.0, section 3.3.2).
-
-    Attributes:
-        code: The JSON-RPC code, -32001 for an unknown task for instance; 0 if there is none.
-    """
-
-    def __init__(
-        self, message: str, *, code: int = 0, task_id: str = "", context_id: str = ""
-    ) -> None:
-        super().__init__(message, task_id=task_id, context_id=context_id)
-        self.code = code
-
-
-class RemoteAnswerError(RemoteAgentError, ValueError):
-    """What came back is not A2A, holds no answer, or is larger than allowed."""
-
-
-class RemoteTaskError(RemoteAgentError):
-    """The remote task ended without an answer.
-
-    Attributes:
-        state: "failed", "rejected" or "canceled".
-        reply: What had come until then.
-    """
-
-    def __init__(self, message: str, reply: AgentReply) -> None:
-        super().__init__(message, task_id=reply.task_id, context_id=reply.context_id)
-        self.state = reply.state
-        self.reply = reply

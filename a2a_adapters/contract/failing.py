@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from a2a_adapters.contract.errors import (
-    AgentFailedError,
-    ErrorCategory,
-    RemoteAgentError,
-    RemoteAuthError,
-    RemoteRefusedError,
-    RemoteTaskError,
-)
+from a2a_adapters.contract.errors import A2AAdaptersError, AgentFailedError, ErrorCategory
 
 _SDKS = frozenset(
     {
@@ -89,10 +82,8 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _category(error: BaseException, *, of_model: bool) -> ErrorCategory | None:
-    if isinstance(error, RemoteAgentError):
-        is_rejected = isinstance(error, RemoteTaskError) and error.state == "rejected"
-        is_refused = is_rejected or isinstance(error, RemoteAuthError | RemoteRefusedError)
-        return "model_refused" if is_refused else "model_unavailable"
+    if isinstance(error, A2AAdaptersError) and error.as_model_failure:
+        return error.as_model_failure
     if not of_model and not _is_of_sdk(type(error).__module__):
         return None
     if status := _status(error):

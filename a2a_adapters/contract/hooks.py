@@ -6,7 +6,7 @@ entry-point group `a2a_adapters`. Hooks are synchronous and do no I/O, unless th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pluggy import HookimplMarker, HookspecMarker
 
@@ -17,14 +17,22 @@ if TYPE_CHECKING:
     from a2a.client.transports.base import ClientTransport
     from a2a.types import AgentCard
 
-    from a2a_adapters.calling import RemoteAgent
-    from a2a_adapters.contract.adapter import Adapter
-    from a2a_adapters.serving.dialects import DialectRoutes, DialectServer
+    from a2a_adapters.contract.adapter import Adapter, AgentDescription
+    from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
 
 PROJECT = "a2a_adapters"
 
 hookspec = HookspecMarker(PROJECT)
 hookimpl = HookimplMarker(PROJECT)
+
+
+class AnyRemoteAgent(Protocol):
+    """A `RemoteAgent`: hooks always get one, but the contract does not know how it calls."""
+
+    name: str
+
+    def describe_sync(self) -> AgentDescription:
+        """Return what of the card a language model may see."""
 
 
 @hookspec(firstresult=True)
@@ -44,7 +52,7 @@ def a2a_adapt(target: object) -> Adapter | None:
 
 
 @hookspec(firstresult=True)
-def a2a_remote_llm(agent: RemoteAgent, framework: str) -> object | None:
+def a2a_remote_llm(agent: AnyRemoteAgent, framework: str) -> object | None:
     """Return `agent` as a language model of `framework`, or None to pass.
 
     Stops at the first result that is not None. Connects on first use, not here.
@@ -55,7 +63,7 @@ def a2a_remote_llm(agent: RemoteAgent, framework: str) -> object | None:
 
 
 @hookspec(firstresult=True)
-def a2a_remote_tool(agent: RemoteAgent, framework: str) -> object | None:
+def a2a_remote_tool(agent: AnyRemoteAgent, framework: str) -> object | None:
     """Return `agent` as a tool of `framework`, or None to pass.
 
     Stops at the first result that is not None. May read the agent's card, for a tool's name

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from a2a.client.transports.base import ClientTransport
     from a2a.types import AgentCard
 
-    from a2a_adapters.calling import RemoteAgent
-    from a2a_adapters.serving.dialects import DialectRoutes, DialectServer
+    from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
+    from a2a_adapters.contract.hooks import AnyRemoteAgent
+
 
 __all__ = ["BLOCK_VARIABLE", "PluginStatus", "Plugins", "installed_plugins"]
 
@@ -146,7 +147,7 @@ class Plugins:
             return target
         return cast("Adapter | None", self._manager.hook.a2a_adapt(target=target))
 
-    def remote_llm(self, agent: RemoteAgent, framework: str) -> object:
+    def remote_llm(self, agent: AnyRemoteAgent, framework: str) -> object:
         """Return a remote agent as a language model of a framework.
 
         Raises:
@@ -155,7 +156,7 @@ class Plugins:
         model = self._manager.hook.a2a_remote_llm(agent=agent, framework=framework)
         return self._made(model, "language models", framework)
 
-    def remote_tool(self, agent: RemoteAgent, framework: str) -> object:
+    def remote_tool(self, agent: AnyRemoteAgent, framework: str) -> object:
         """Return a remote agent as a tool of a framework.
 
         Raises:

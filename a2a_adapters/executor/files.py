@@ -17,10 +17,9 @@ from a2a_adapters.protocol.shown import clipped
 if TYPE_CHECKING:
     import ssl
 
-    from a2a_adapters.contract.adapter import AgentRequest
+    from a2a_adapters.contract.adapter import AgentRequest, FetchPolicy
     from a2a_adapters.contract.limits import Limits
     from a2a_adapters.contract.parts import Part
-    from a2a_adapters.net.policy import OutboundPolicy
 
 _SECONDS = 30
 """How long fetching all files of a message may take."""
@@ -36,7 +35,7 @@ class FileFetcher:
         limits: How large a file may be (`part_bytes`), and all of a message (`body_bytes`).
     """
 
-    def __init__(self, policy: OutboundPolicy | None, limits: Limits) -> None:
+    def __init__(self, policy: FetchPolicy | None, limits: Limits) -> None:
         self._policy = policy
         self._limits = limits
 

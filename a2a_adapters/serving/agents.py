@@ -20,6 +20,7 @@ from a2a_adapters.bindings.intake import Intake
 from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
 from a2a_adapters.bindings.rest import rest_routes
 from a2a_adapters.contract.adapter import AgentDescription
+from a2a_adapters.contract.dialects import DialectAgent, DialectServer
 from a2a_adapters.contract.errors import ConfigurationError, MissingExtraError
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.executor.executor import AdapterExecutor
@@ -27,7 +28,7 @@ from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import MemoryTaskStore, Runtime
 from a2a_adapters.serving.card import Address, CardEndpoint, ExtendedCard
 from a2a_adapters.serving.catalog import Catalog
-from a2a_adapters.serving.dialects import DialectAgent, Dialects, DialectServer, agent_id
+from a2a_adapters.serving.dialects import Dialects, agent_id
 from a2a_adapters.serving.named import NamedTarget
 from a2a_adapters.serving.options import ServerOptions
 from a2a_adapters.serving.places import nothing_here, place

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from a2a_adapters import TextDelta
-from a2a_adapters.calling import AgentReply, RemoteAgent, RemoteOptions
+from a2a_adapters import AgentReply, RemoteAgent, RemoteOptions, TextDelta
 from a2a_adapters.testing import running
 from tests.calling.servers import FOREIGN_AGENTS
 

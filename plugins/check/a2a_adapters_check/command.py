@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 import typer
 from a2a_adapters_client.parameters import read_parameters
 
+from a2a_adapters import RemoteAuthError
 from a2a_adapters.cli.exits import FAILED, UNAUTHENTICATED, fail
 from a2a_adapters.cli.options import Verbose
 from a2a_adapters.cli.terminal import echo
-from a2a_adapters.contract.errors import RemoteAuthError
 
 
 def check(
@@ -39,7 +39,7 @@ def check(
     # The client costs a second that --help need not wait.
     from a2a_adapters_client.several import Host  # noqa: PLC0415
 
-    from a2a_adapters.calling import HeadersAuth, RemoteOptions  # noqa: PLC0415
+    from a2a_adapters import HeadersAuth, RemoteOptions  # noqa: PLC0415
     from a2a_adapters.calling.card import agent_url  # noqa: PLC0415
     from a2a_adapters.calling.trust import Trust  # noqa: PLC0415
     from a2a_adapters_check import Severity, render  # noqa: PLC0415

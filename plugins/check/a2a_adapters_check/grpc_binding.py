@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from a2a.types import GetTaskRequest
 
+from a2a_adapters import RemoteAgentError
 from a2a_adapters.calling.options import RemoteOptions
-from a2a_adapters.contract.errors import RemoteAgentError
 from a2a_adapters_check.line import MAX_ANSWER
 from a2a_adapters_check.model import Fault, check
 from a2a_adapters_check.report import Severity, UncheckedError

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from pydantic_core import from_json
 
+from a2a_adapters import RemoteAnswerError
 from a2a_adapters.calling.http import MAX_BYTES, make_client
 from a2a_adapters.calling.options import RemoteOptions
 from a2a_adapters.calling.sse import event_data
-from a2a_adapters.contract.errors import A2AAdaptersError, ForbiddenUrlError, RemoteAnswerError
+from a2a_adapters.contract.errors import A2AAdaptersError, ForbiddenUrlError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic_core import to_json
 
-from a2a_adapters.calling import AgentReply
+from a2a_adapters import AgentReply
 from a2a_adapters.cli.terminal import echo, escaped, note, one_line, visible
 from a2a_adapters.contract.events import Progress, ProgressEvent, TextDelta, ToolCall, ToolResult
 from a2a_adapters_client.saving import save
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
-    from a2a_adapters.calling import RemoteEvent
+    from a2a_adapters import RemoteEvent
 
 
 class AnswerPrinter:

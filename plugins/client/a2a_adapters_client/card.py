@@ -100,7 +100,7 @@ def _validate(card: AgentCard) -> None:
 async def _extended(access: Access) -> tuple[AgentCard, Any]:
     from a2a.types import GetExtendedAgentCardRequest
 
-    from a2a_adapters.contract.errors import RemoteRefusedError
+    from a2a_adapters import RemoteRefusedError
     from a2a_adapters.protocol.wire import to_dict
     from a2a_adapters_client.connect import connected
 

@@ -8,14 +8,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from a2a_adapters import RemoteConnectionError
 from a2a_adapters.cli.exits import FAILED, UNREACHABLE
 from a2a_adapters.cli.terminal import echo, one_line
-from a2a_adapters.contract.errors import (
-    A2AAdaptersError,
-    ConfigurationError,
-    MissingExtraError,
-    RemoteConnectionError,
-)
+from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError, MissingExtraError
 from a2a_adapters.contract.parts import Data, Part, Text
 from a2a_adapters_client.answer import AnswerPrinter, print_json
 from a2a_adapters_client.parts import read_file
@@ -23,7 +19,7 @@ from a2a_adapters_client.parts import read_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from a2a_adapters.calling import AgentReply, RemoteAgent
+    from a2a_adapters import AgentReply, RemoteAgent
 
 _HELP = """\
 /new          begin a new conversation

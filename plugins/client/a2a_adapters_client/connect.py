@@ -14,12 +14,12 @@ from a2a.compat.v0_3.versions import is_legacy_version
 from a2a.extensions.common import HTTP_EXTENSION_HEADER
 from a2a.types import AgentCard, GetTaskRequest
 
+from a2a_adapters import RemoteRefusedError
 from a2a_adapters.calling import again
 from a2a_adapters.calling.card import parse_card
 from a2a_adapters.calling.connection import Connections
 from a2a_adapters.calling.failure import reraise, translate
 from a2a_adapters.calling.options import RemoteOptions
-from a2a_adapters.contract.errors import RemoteRefusedError
 from a2a_adapters_client.credentials import Credentials
 from a2a_adapters_client.reference import find_card
 

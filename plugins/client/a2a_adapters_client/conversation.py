@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from a2a_adapters.calling import HeadersAuth, RemoteAgent, RemoteOptions
+from a2a_adapters import (
+    HeadersAuth,
+    RemoteAgent,
+    RemoteAgentError,
+    RemoteAnswerError,
+    RemoteOptions,
+)
 from a2a_adapters.calling.card import InvalidCardError, agent_url
 from a2a_adapters.cli.terminal import note
-from a2a_adapters.contract.errors import RemoteAgentError, RemoteAnswerError
 from a2a_adapters.contract.parts import Part, Text
 from a2a_adapters_client.addresses import as_web_url
 from a2a_adapters_client.oauth.stored import stored_token

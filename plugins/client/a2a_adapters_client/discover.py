@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from a2a_adapters import RemoteAnswerError
 from a2a_adapters.cli.exits import NoCardError
 from a2a_adapters.cli.tables import print_table
 from a2a_adapters.cli.terminal import echo, escaped
-from a2a_adapters.contract.errors import ConfigurationError, RemoteAnswerError
+from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters_client.addresses import as_web_url
 from a2a_adapters_client.command import client_command
 
@@ -52,7 +53,7 @@ def _print(found: Sequence[ListedAgent]) -> None:
 
 
 async def _discover(url: str, access: Access) -> Sequence[ListedAgent]:
-    from a2a_adapters.calling import RemoteAgent
+    from a2a_adapters import RemoteAgent
     from a2a_adapters.calling.card import agent_url
     from a2a_adapters_client.connect import remote_options
     from a2a_adapters_client.credentials import Credentials

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from a2a.types import StreamResponse, SubscribeToTaskRequest, Task, TaskStatus
 
-from a2a_adapters.calling.failure import reraise, translate
-from a2a_adapters.contract.errors import (
+from a2a_adapters import (
     RemoteAgentError,
     RemoteConnectionError,
     RemoteRefusedError,
     RemoteTimeoutError,
 )
+from a2a_adapters.calling.failure import reraise, translate
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import SERVER_ERROR
 

@@ -6,6 +6,13 @@ from typing import TYPE_CHECKING
 
 from a2a.utils.errors import JSON_RPC_ERROR_CODE_MAP
 
+from a2a_adapters import (
+    RemoteAgentError,
+    RemoteAuthError,
+    RemoteConnectionError,
+    RemoteRefusedError,
+    RemoteTimeoutError,
+)
 from a2a_adapters.calling.card import InvalidCardError
 from a2a_adapters.cli.exits import (
     FAILED,
@@ -18,15 +25,7 @@ from a2a_adapters.cli.exits import (
     located,
 )
 from a2a_adapters.cli.terminal import one_line
-from a2a_adapters.contract.errors import (
-    A2AAdaptersError,
-    ConfigurationError,
-    RemoteAgentError,
-    RemoteAuthError,
-    RemoteConnectionError,
-    RemoteRefusedError,
-    RemoteTimeoutError,
-)
+from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
 from a2a_adapters_client.oauth.store import Store, origin_named
 
 if TYPE_CHECKING:

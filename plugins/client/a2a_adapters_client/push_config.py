@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from a2a_adapters.contract.errors import ConfigurationError, RemoteRefusedError
+from a2a_adapters import RemoteRefusedError
+from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters_client.command import ClientCommand, client_command
 from a2a_adapters_client.task import TaskArgument, task_id_of
 

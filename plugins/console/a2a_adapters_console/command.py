@@ -34,7 +34,7 @@ def console(
     # These cost a second that --help need not wait.
     from a2a_adapters_client.several import Host  # noqa: PLC0415
 
-    from a2a_adapters.calling import HeadersAuth, RemoteOptions  # noqa: PLC0415
+    from a2a_adapters import HeadersAuth, RemoteOptions  # noqa: PLC0415
     from a2a_adapters.net.addresses import is_loopback  # noqa: PLC0415
     from a2a_adapters_console.relay import RelayedAgent, build_relay  # noqa: PLC0415
     from a2a_adapters_console.relay.server import run  # noqa: PLC0415

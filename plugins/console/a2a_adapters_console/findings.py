@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic_core import to_json
 from starlette.responses import JSONResponse, Response
 
-from a2a_adapters.contract.errors import RemoteAgentError
+from a2a_adapters import RemoteAgentError
 from a2a_adapters_console.typed import typed_headers
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from urllib.parse import quote_plus, urlsplit
 import httpx
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
-from a2a_adapters.calling.http import MAX_BYTES
-from a2a_adapters.contract.errors import (
+from a2a_adapters import (
     RemoteAnswerError,
     RemoteAuthError,
     RemoteConnectionError,
     RemoteTimeoutError,
 )
+from a2a_adapters.calling.http import MAX_BYTES
 from a2a_adapters.net.addresses import is_loopback
 from a2a_adapters.protocol.shown import quote
 

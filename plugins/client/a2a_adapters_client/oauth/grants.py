@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, Field
 
-from a2a_adapters.contract.errors import (
-    RemoteAuthError,
-    RemoteConnectionError,
-    RemoteTimeoutError,
-)
+from a2a_adapters import RemoteAuthError, RemoteConnectionError, RemoteTimeoutError
 from a2a_adapters_client.oauth.answers import OAuthError, Token, ask
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from a2a_adapters import RemoteAuthError, RemoteTimeoutError
 from a2a_adapters.calling.http import make_client
-from a2a_adapters.contract.errors import RemoteAuthError, RemoteTimeoutError
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 from a2a_adapters_client.oauth.answers import OAuthError
 from a2a_adapters_client.oauth.grants import by_refresh, by_secret

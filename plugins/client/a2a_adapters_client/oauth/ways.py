@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import httpx
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
+from a2a_adapters import RemoteAnswerError, RemoteConnectionError
 from a2a_adapters.calling.http import MAX_BYTES
-from a2a_adapters.contract.errors import RemoteAnswerError, RemoteConnectionError
 from a2a_adapters_client.oauth.answers import check_address
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ from a2a.utils.errors import (
     InvalidAgentResponseError,
 )
 
+from a2a_adapters import RemoteAgentError, RemoteConnectionError, RemoteRefusedError
 from a2a_adapters.calling.failure import translate
-from a2a_adapters.contract.errors import RemoteAgentError, RemoteConnectionError, RemoteRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
