@@ -74,6 +74,7 @@ from a2a_adapters.contract.limits import Limits
 from a2a_adapters.contract.parts import JSON, Data, File, Part, Text
 from a2a_adapters.contract.plugins import Plugins, PluginStatus, installed_plugins
 from a2a_adapters.contract.reasoning import ReasoningFilter, without_reasoning
+from a2a_adapters.contract.speech import Speech
 from a2a_adapters.contract.state import StateStorage
 
 if TYPE_CHECKING:
@@ -180,6 +181,7 @@ __all__ = [
     "ServerOptions",
     "Severity",
     "Skill",
+    "Speech",
     "StateStorage",
     "TargetError",
     "TaskMetadata",

@@ -14,9 +14,17 @@ from autogen_agentchat.messages import (
     ToolCallRequestEvent,
 )
 
-from a2a_adapters import JSON, AgentEvent, InputRequired, TaskMetadata, TextDelta
+from a2a_adapters import (
+    JSON,
+    AgentEvent,
+    InputRequired,
+    ReasoningFilter,
+    Speech,
+    TaskMetadata,
+    TextDelta,
+)
 from a2a_adapters_autogen.serving.input import USER
-from a2a_adapters_autogen.serving.output import output_of, text_of
+from a2a_adapters_autogen.serving.output import TerminateFilter, output_of, text_of
 from a2a_adapters_autogen.serving.progress import message_news, news
 from a2a_adapters_autogen.serving.run import Asked, RunEvent
 from a2a_adapters_autogen.serving.runners import (
@@ -27,7 +35,6 @@ from a2a_adapters_autogen.serving.runners import (
     speaks_data,
     user_names,
 )
-from a2a_adapters_autogen.serving.speech import Speech
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -78,10 +85,10 @@ class Telling:
         self._speakers = {
             member.name for member in family(runner) if not speaks_data(member)
         } - self._inner
-        self._speech = Speech(
-            self._voices(runner),
+        self._voices = self._first_voices(runner)
+        self._speech = Speech[str](
             labelled=self._says_all or len(self._named) > 1,
-            strip_terminate=strip_terminate,
+            new_filter=TerminateFilter if strip_terminate else ReasoningFilter,
         )
         self._counted: set[str] = set()
         self._last: BaseChatMessage | None = None
@@ -101,7 +108,7 @@ class Telling:
             yield from self._message(event)
             if self._ending:
                 self._ending.count(event)
-                self._speech.voices = self._ending.speakers() & self._speakers
+                self._voices = self._ending.speakers() & self._speakers
         else:
             yield from self._event(event)
 
@@ -153,10 +160,11 @@ class Telling:
 
     def _event(self, event: BaseAgentEvent) -> Iterator[AgentEvent]:
         if isinstance(event, ModelClientStreamingChunkEvent):
-            yield from _delta(self._speech.chunk(event.source, event.content))
+            if event.source in self._voices:
+                yield from _delta(self._speech.add(event.source, event.content))
             return
         if isinstance(event, ToolCallRequestEvent):
-            yield from _delta(self._speech.pause(event.source))
+            yield from _delta(self._speech.end(event.source))
         if self._wants_progress:
             yield from news(event)
 
@@ -181,7 +189,7 @@ class Telling:
 
     def _answer(self, message: BaseChatMessage) -> Iterator[AgentEvent]:
         self._source = message.source
-        yield from _delta(self._speech.message(message.source, text_of(message)))
+        yield from _delta(self._speech.end(message.source, text_of(message)))
         if output := output_of(message):
             yield output
 
@@ -189,7 +197,7 @@ class Telling:
         if self._wants_progress:
             yield message_news(message)
 
-    def _voices(self, runner: Runner) -> set[str]:
+    def _first_voices(self, runner: Runner) -> set[str]:
         if isinstance(runner, ChatAgent):
             return {runner.name} & self._speakers
         if self._ending:

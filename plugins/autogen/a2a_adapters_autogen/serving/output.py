@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 
 from autogen_agentchat.messages import (
     BaseChatMessage,
@@ -12,7 +13,13 @@ from autogen_agentchat.messages import (
 )
 from pydantic import BaseModel
 
-from a2a_adapters import Data, File, Output, Part, without_reasoning
+from a2a_adapters import Data, File, Output, Part, ReasoningFilter, without_reasoning
+
+# What may become a trailing TERMINATE, and what is one.
+_BEGINNING = re.compile(
+    r"\s*(?:(?<!\S)T(?:E(?:R(?:M(?:I(?:N(?:A(?:T(?:E[.!]?\s*)?)?)?)?)?)?)?)?)?$"
+)
+_TERMINATE = re.compile(r"\s*(?<!\S)TERMINATE[.!]?\s*$")
 
 _TOOL_FAILED = "The tool {} failed."
 
@@ -46,3 +53,26 @@ def output_of(message: BaseChatMessage) -> Output | None:
             if not isinstance(item, str)
         ]
     return Output(parts, metadata={"source": message.source}) if parts else None
+
+
+class TerminateFilter:
+    """Leaves reasoning, and the TERMINATE that ends a team's work, out of a streamed message."""
+
+    def __init__(self) -> None:
+        self._reasoning = ReasoningFilter()
+        self._last = self._held = ""
+
+    def add(self, chunk: str) -> str:
+        """Take a chunk and return what of the text is sure to stay."""
+        text = self._last + self._held + self._reasoning.add(chunk)
+        found = _BEGINNING.search(text, len(self._last))
+        cut = found.start() if found else len(text)
+        sent, self._held = text[len(self._last) : cut], text[cut:]
+        self._last = sent[-1:] or self._last
+        return sent
+
+    def rest(self) -> str:
+        """Return the end of the message, without the word."""
+        text = self._last + self._held + self._reasoning.rest()
+        found = _TERMINATE.search(text, len(self._last))
+        return text[len(self._last) : found.start() if found else None]

@@ -21,6 +21,7 @@ from a2a_adapters import (
     InvalidInputError,
     Limits,
     Rejected,
+    Speech,
     TargetError,
     TextDelta,
 )
@@ -53,7 +54,6 @@ from a2a_adapters_langchain.serving.result import GraphResult
 from a2a_adapters_langchain.serving.run import GraphRun
 from a2a_adapters_langchain.serving.schema import output_schema
 from a2a_adapters_langchain.serving.speakers import choose_voices
-from a2a_adapters_langchain.serving.speech import BETWEEN, Speech
 from a2a_adapters_langchain.serving.threads import Threads
 from a2a_adapters_langchain.serving.watch import RunWatch
 
@@ -203,15 +203,22 @@ class GraphAdapter(Adapter):
             cut_off = await self._cut_off(request, thread) if is_resumed else None
             said = cut_off.said(request.said, self._may_speak or _nobody) if cut_off else []
             watch.count(cut_off.usages() if cut_off else ())
-            if said:
-                yield TextDelta(BETWEEN.join(said))
+            speech = Speech[str]()
+            if text := "".join(speech.end("", message) for message in said):
+                yield TextDelta(text)
             begin = cut_off.begin if cut_off else await self._begin(value, request, thread)
             if isinstance(begin, Rejected | InputRequired):
                 yield begin
                 return
             news = GraphNews() if request.wants_progress else None
-            speech = Speech(self._may_speak or _nobody, said, watch.is_structured)
-            run = GraphRun(begin, speech, news, cut_off)
+            run = GraphRun(
+                begin,
+                speech,
+                self._may_speak or _nobody,
+                news=news,
+                cut_off=cut_off,
+                is_structured=watch.is_structured,
+            )
             if begin is not FINISHED:
                 steps = self._run(run, begin, thread, context, request.cancelled)
                 with watch.explaining():

@@ -21,6 +21,7 @@ from a2a_adapters import (
     AgentRequest,
     InputRequired,
     Rejected,
+    Speech,
     TargetError,
     TextDelta,
     model_failure,
@@ -42,7 +43,6 @@ from a2a_adapters_langchain.serving.progress import GraphNews
 from a2a_adapters_langchain.serving.result import GraphResult
 from a2a_adapters_langchain.serving.run import GraphRun
 from a2a_adapters_langchain.serving.speakers import names_of
-from a2a_adapters_langchain.serving.speech import Speech
 from a2a_adapters_langchain.serving.watch import RunWatch
 
 if TYPE_CHECKING:
@@ -126,8 +126,9 @@ class RemoteGraphAdapter(Adapter):
             return
         speaking = await self._speakers()
         news = GraphNews() if request.wants_progress else None
-        speech = Speech(lambda task: not speaking.isdisjoint(names_of(task)))
-        run = GraphRun(begin, speech, news)
+        run = GraphRun(
+            begin, Speech(), lambda task: not speaking.isdisjoint(names_of(task)), news=news
+        )
         async with aclosing(self._run(run, begin, config, request)) as events:
             try:
                 async for event in events:

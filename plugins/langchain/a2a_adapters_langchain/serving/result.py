@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from a2a_adapters import AgentEvent, Output, TextDelta, without_reasoning
+from a2a_adapters import AgentEvent, Output, Speech, TextDelta
 from a2a_adapters_langchain.serving.content import message_extras
 from a2a_adapters_langchain.serving.files import FILES, StateFiles
 from a2a_adapters_langchain.serving.output import is_message_list, outputs
@@ -22,7 +22,6 @@ from a2a_adapters_langchain.serving.output import is_message_list, outputs
 if TYPE_CHECKING:
     from a2a_adapters_langchain.serving.run import GraphRun
     from a2a_adapters_langchain.serving.schema import Schema
-    from a2a_adapters_langchain.serving.speech import Speech
 
 _STRUCTURED = "structured_response"
 
@@ -74,7 +73,7 @@ class GraphResult:
         made = {key: value for key, value in state.items() if run.has_made(key, value)}
         return self._made(made, run.speech)
 
-    def _made(self, made: Mapping[str, object], speech: Speech) -> Sequence[AgentEvent]:
+    def _made(self, made: Mapping[str, object], speech: Speech[str]) -> Sequence[AgentEvent]:
         if len(made) == 1:
             (value,) = made.values()
             if isinstance(value, str | BaseMessage):
@@ -83,7 +82,7 @@ class GraphResult:
         is_complete = new.keys() == self._schema.get("properties", {}).keys()
         return outputs(new, self._schema if is_complete else None) if new else []
 
-    def _unless_said(self, value: object, speech: Speech) -> Sequence[AgentEvent]:
+    def _unless_said(self, value: object, speech: Speech[str]) -> Sequence[AgentEvent]:
         if isinstance(value, BaseMessage):
             return _message_events(value, speech)
         return (
@@ -95,12 +94,12 @@ class GraphResult:
         return {**schema, "$defs": self._schema.get("$defs", {})} if schema else None
 
 
-def _is_said(value: object, speech: Speech) -> bool:
+def _is_said(value: object, speech: Speech[str]) -> bool:
     return isinstance(value, str) and speech.has_said(value)
 
 
 def _last_message(
-    messages: Sequence[object], before: object, speech: Speech
+    messages: Sequence[object], before: object, speech: Speech[str]
 ) -> Sequence[AgentEvent]:
     """Return the last message of the run, if it made one, as far as it was not streamed."""
     last_before = before[-1] if is_message_list(before) else None
@@ -118,15 +117,14 @@ def _is_same(message: object, other: BaseMessage) -> bool:
     return isinstance(message, BaseMessage) and message.id is not None and message.id == other.id
 
 
-def _text_events(text: str, speech: Speech) -> list[AgentEvent]:
+def _text_events(text: str, speech: Speech[str]) -> list[AgentEvent]:
     if not speech:
         return [*outputs(text)]
-    text = without_reasoning(text)
-    is_new = text.strip() and not speech.has_said(text)
-    return [TextDelta(speech.apart(text))] if is_new else []
+    new = "" if speech.has_said(text) else speech.end("", text)
+    return [TextDelta(new)] if new else []
 
 
-def _message_events(message: BaseMessage, speech: Speech) -> Sequence[AgentEvent]:
+def _message_events(message: BaseMessage, speech: Speech[str]) -> Sequence[AgentEvent]:
     if not speech:
         return outputs(message)
     extras = message_extras(message)

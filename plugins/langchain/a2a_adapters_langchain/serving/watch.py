@@ -20,12 +20,14 @@ from a2a_adapters import (
     model_failure,
 )
 from a2a_adapters_langchain.serving.limits import limit_failure
-from a2a_adapters_langchain.serving.speech import TASK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from langchain_core.outputs import LLMResult
+
+TASK = "langgraph_checkpoint_ns"
+"""Key in the metadata of a model call: the path of its task."""
 
 _SCHEMAS = ("response_format", "output_format", "response_json_schema", "response_schema", "format")
 """Parameters by which model providers take the schema of an answer."""

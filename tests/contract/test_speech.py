@@ -1,0 +1,97 @@
+"""Streamed messages as the text of one answer."""
+
+from __future__ import annotations
+
+from a2a_adapters import Speech
+
+
+def test_text_is_sent_as_it_comes_and_messages_are_set_apart():
+    speech = Speech()
+    assert [speech.add("a", "one"), speech.add("a", " and"), speech.end("a")] == ["one", " and", ""]
+    assert [speech.add("a", " "), speech.add("a", "two"), speech.rest()] == ["", "\n\n two", ""]
+
+
+def test_no_message_begins_with_nothing():
+    speech = Speech()
+    assert [speech.end("a"), speech.end("a", " \n"), speech.add("b", ""), speech.rest()] == [""] * 4
+    assert not speech
+    assert speech.end("a", "one") == "one"
+    assert speech
+
+
+def test_reasoning_is_left_out_of_each_message():
+    speech = Speech()
+    assert [speech.add("a", "<think>hm"), speech.add("a", "</think>"), speech.add("a", "yes")] == [
+        "", "", "yes",
+    ]  # fmt: skip
+    assert speech.end("a", "<think>hm</think>yes!") == "!"
+    assert speech.end("b", "<think>hm</think>no") == "\n\nno"
+    assert [speech.add("c", "<th"), speech.end("c")] == ["", "\n\n<th"]
+    assert speech.has_said("<think>why</think> no ")
+    assert not speech.has_said("n")
+
+
+def test_one_speaks_and_the_others_wait():
+    speech = Speech(labelled=True)
+    assert speech.add("a", "I am") == "a: I am"
+    assert speech.add("b", "And") == speech.add("c", "Well") == ""
+    assert speech.is_speaking("a")
+    assert not speech.is_speaking("b")
+    assert speech.add("c", ".") == speech.end("c") == ""
+    assert speech.end("d", "Whole.") == speech.add("a", "") == ""
+    assert speech.add("a", " A.") == " A."
+    assert speech.end("a") == "\n\nc: Well.\n\nd: Whole.\n\nb: And"
+    assert speech.add("b", " me.") == " me."
+    assert speech.rest() == ""
+    assert all(map(speech.has_said, ["I am A.", "And me.", "Well.", "Whole."]))
+
+
+def test_all_that_waits_is_sent_at_the_end():
+    speech = Speech()
+    added = [speech.add(name, name) for name in "abc"]
+    assert [*added, speech.end("c"), speech.rest()] == ["a", "", "", "", "\n\nc\n\nb"]
+
+
+def test_a_whole_message_completes_what_was_sent_of_it():
+    speech = Speech()
+    assert speech.add("a", "I think: ye") == "I think: ye"
+    assert speech.end("a", "I think: yes.") == "s."
+    assert [speech.add("a", "First this. Yes. "), speech.end("a", "Yes.")] == [
+        "\n\nFirst this. Yes. ",
+        "",
+    ]
+    assert [speech.add("a", "A draft"), speech.end("a", "Something else")] == [
+        "\n\nA draft",
+        "\n\nSomething else",
+    ]
+    assert [speech.add("a", "Same"), speech.add("b", "Sa"), speech.end("b", "Same")] == [
+        "\n\nSame", "", "",
+    ]  # fmt: skip
+    assert speech.end("a", "Same") == "\n\nSame"
+
+
+def test_a_text_may_begin_anew():
+    speech = Speech()
+    assert speech.end("a", "one") == "one"
+    speech.begin_anew()
+    assert [speech.end("a", "two"), speech.end("a", "three")] == ["two", "\n\nthree"]
+
+
+class Shout:
+    """Holds a message back until it is whole."""
+
+    def __init__(self):
+        self.text = ""
+
+    def add(self, chunk):
+        self.text += chunk
+        return ""
+
+    def rest(self):
+        return self.text.upper()
+
+
+def test_a_filter_of_its_own():
+    speech = Speech(new_filter=Shout)
+    assert [speech.add("a", "ye"), speech.add("a", "s"), speech.end("a")] == ["", "", "YES"]
+    assert speech.end("a", "no") == "\n\nNO"
