@@ -97,7 +97,7 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.text import as_json, as_text, tool_arguments
     from a2a_adapters.executor.executor import AdapterExecutor
     from a2a_adapters.net import OutboundPolicy
-    from a2a_adapters.runtime.push.options import PushOptions
+    from a2a_adapters.runtime.push import PushOptions
     from a2a_adapters.security import AnyOf, ApiKeys, Authenticator, BearerTokens, JwtTokens
     from a2a_adapters.serving.agents import as_executor
     from a2a_adapters.serving.app import build_app
@@ -238,7 +238,7 @@ _load = lazy_names(
         "MessageInput": "calling.messenger",
         "NamedTarget": "serving.named",
         "OutboundPolicy": "net",
-        "PushOptions": "runtime.push.options",
+        "PushOptions": "runtime.push",
         "Question": "calling.reply",
         "RemoteAgent": "calling.agent",
         "RemoteArtifact": "calling.reply",

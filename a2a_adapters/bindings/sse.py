@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
-    from a2a_adapters.runtime.subscription import Subscription
+    from a2a_adapters.runtime.subscriber import Subscription
     from a2a_adapters.runtime.updates import AnyUpdate
 
 _HEARTBEAT_SECONDS = 15.0

@@ -15,7 +15,7 @@ from a2a_adapters.contract.adapter import Extension
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.limits import Limits
 from a2a_adapters.net import OutboundPolicy
-from a2a_adapters.runtime.push.options import PushOptions
+from a2a_adapters.runtime.push import PushOptions
 from a2a_adapters.security.credentials import authenticator
 from a2a_adapters.serving.named import NamedTarget
 from a2a_adapters.serving.options import ServerOptions

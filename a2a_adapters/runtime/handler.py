@@ -24,25 +24,22 @@ from a2a_adapters.protocol.errors import (
     StorageUnavailableError,
 )
 from a2a_adapters.runtime.admission import Admission
-from a2a_adapters.runtime.backlog import Backlog
 from a2a_adapters.runtime.endings import STOPPED, Endings, end_runs
 from a2a_adapters.runtime.executions import Executions
 from a2a_adapters.runtime.guard import OperationGuard
 from a2a_adapters.runtime.identity import identify
 from a2a_adapters.runtime.journal import Journal
-from a2a_adapters.runtime.listing import validate_listing
 from a2a_adapters.runtime.live import LiveTask
 from a2a_adapters.runtime.messages import AcceptedMessages, Repeated
 from a2a_adapters.runtime.optional import OptionalOperations
-from a2a_adapters.runtime.push import PushNotifier
+from a2a_adapters.runtime.push.notifier import PushNotifier
 from a2a_adapters.runtime.registry import LiveTasks
 from a2a_adapters.runtime.repeats import Repeats
 from a2a_adapters.runtime.run import Run, caller_of, check_free, over_error
 from a2a_adapters.runtime.runs import Runs
 from a2a_adapters.runtime.sent import SentRequests
-from a2a_adapters.runtime.store import MemoryTaskStore
-from a2a_adapters.runtime.subscriber import Subscriber
-from a2a_adapters.runtime.subscription import Subscription, leaving
+from a2a_adapters.runtime.store import MemoryTaskStore, validate_listing
+from a2a_adapters.runtime.subscriber import Backlog, Subscriber, Subscription, leaving
 from a2a_adapters.runtime.takeover import Takeover
 from a2a_adapters.runtime.upkeep import PRUNE_SECONDS, Upkeep
 from a2a_adapters.storage.memory import MemoryAgentStorage
@@ -68,7 +65,7 @@ if TYPE_CHECKING:
     )
 
     from a2a_adapters.runtime.optional import MakeExtendedCard
-    from a2a_adapters.runtime.push.options import PushOptions
+    from a2a_adapters.runtime.push import PushOptions
     from a2a_adapters.storage.interface import AgentStorage
 
 _LEFT_BEHIND = "The process that worked on this task is gone; another goes on with it: try again"

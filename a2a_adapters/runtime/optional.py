@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
 
     from a2a_adapters.runtime.live import LiveTask
-    from a2a_adapters.runtime.push import PushNotifier
+    from a2a_adapters.runtime.push.notifier import PushNotifier
     from a2a_adapters.runtime.registry import LiveTasks
 
     _AboutReceivers: TypeAlias = (

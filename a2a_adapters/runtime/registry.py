@@ -22,8 +22,7 @@ from a2a_adapters.protocol.ids import new_uuid
 from a2a_adapters.protocol.messages import status
 from a2a_adapters.runtime.journal import Caller
 from a2a_adapters.runtime.live import LiveTask
-from a2a_adapters.runtime.room import Room
-from a2a_adapters.runtime.weight import weight
+from a2a_adapters.runtime.room import Room, weight
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator

@@ -11,7 +11,7 @@ from a2a.utils.errors import TaskNotFoundError
 
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import StorageUnavailableError
-from a2a_adapters.runtime.subscription import Subscription
+from a2a_adapters.runtime.subscriber import Subscription
 from a2a_adapters.runtime.updates import Update
 
 if TYPE_CHECKING:

@@ -1,11 +1,15 @@
-"""How much may be held for all callers, and for one of them."""
+"""How much memory tasks and messages take, and how much may be held for a caller and for all."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from a2a.types import Message, Task
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from a2a.types import Artifact
 
 
 _SHARE = 100
@@ -62,3 +66,35 @@ class Room:
         if not own:
             del self._by_owner[owner]
         return self.taken > self.limit or (bool(owner) and own > self._most_of_one)
+
+
+_FLAT_BYTES = 1024
+"""What every one takes, and what is so small is not looked into."""
+
+_VALUE_FACTOR = 24
+"""A value of JSON takes so many times what it has on the wire, four bytes for instance."""
+
+
+def weight(kept: Task | Message) -> int:
+    """Return about how many bytes of memory a task or message takes."""
+    size = kept.ByteSize()
+    if size <= _FLAT_BYTES:
+        return size + _FLAT_BYTES
+    values = _values(kept)
+    return size + _FLAT_BYTES + _VALUE_FACTOR * values
+
+
+def _values(kept: Task | Message) -> int:
+    """Return how much of it are values of JSON."""
+    if isinstance(kept, Message):
+        return _values_of([kept])
+    own = kept.metadata.ByteSize()
+    return own + _values_of([*kept.history, kept.status.message, *kept.artifacts])
+
+
+def _values_of(carriers: Iterable[Message | Artifact]) -> int:
+    return sum(
+        carrier.metadata.ByteSize()
+        + sum(part.data.ByteSize() + part.metadata.ByteSize() for part in carrier.parts)
+        for carrier in carriers
+    )

@@ -12,8 +12,8 @@ from a2a.types import Role
 from a2a_adapters.protocol.errors import ServerBusyError
 from a2a_adapters.runtime.admission import MessageContext
 from a2a_adapters.runtime.endings import STOPPED
+from a2a_adapters.runtime.room import weight
 from a2a_adapters.runtime.run import Run, caller_of
-from a2a_adapters.runtime.weight import weight
 
 if TYPE_CHECKING:
     from a2a.server.agent_execution import AgentExecutor
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from a2a_adapters.runtime.journal import Journal
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.messages import AcceptedMessages
-    from a2a_adapters.runtime.push import PushNotifier
+    from a2a_adapters.runtime.push.notifier import PushNotifier
     from a2a_adapters.runtime.registry import LiveTasks
     from a2a_adapters.runtime.sent import SentRequests
     from a2a_adapters.runtime.subscriber import Subscriber

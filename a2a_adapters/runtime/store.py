@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left, insort
 from collections import OrderedDict
 from itertools import accumulate, takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.server.tasks import TaskStore
-from a2a.types import ListTasksResponse
+from a2a.types import ListTasksResponse, Task, TaskState
 from a2a.utils.constants import DEFAULT_LIST_TASKS_PAGE_SIZE
+from a2a.utils.errors import InvalidParamsError
+from a2a.utils.task import (
+    ListTasksCursor,
+    decode_list_tasks_cursor,
+    decode_page_token,
+    encode_list_tasks_cursor,
+    validate_history_length,
+    validate_page_size,
+)
 
+from a2a_adapters.concurrency.computing import LARGE_BYTES
 from a2a_adapters.protocol import states
-from a2a_adapters.runtime.listing import TaskIndex
-from a2a_adapters.runtime.room import Room
-from a2a_adapters.runtime.weight import weight
+from a2a_adapters.runtime.room import Room, weight
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from a2a.server.context import ServerCallContext
-    from a2a.types import ListTasksRequest, Task
+    from a2a.types import ListTasksRequest
 
     from a2a_adapters.contract.limits import Limits
 
@@ -133,3 +142,149 @@ def _show(task: Task, page: ListTasksResponse, *, artifacts: bool) -> None:
         history=task.history,
         metadata=task.metadata if task.HasField("metadata") else None,
     )
+
+
+_Place: TypeAlias = "tuple[bool, int, str, TaskState]"
+"""Whether a task has a time, its nanoseconds, its id, and its state, which orders nothing."""
+
+_INT64 = range(-(1 << 63), 1 << 63)
+
+
+def validate_listing(params: ListTasksRequest) -> None:
+    """Check a request's filters, page token and sizes.
+
+    Times are compared as nanoseconds since 1970 in 64 bits, by every storage.
+
+    Raises:
+        InvalidParamsError: A time is not between the years 1678 and 2261, the state is unknown,
+            the page token is malformed, or a size is out of range.
+    """
+    validate_history_length(params)
+    if params.HasField("page_size"):
+        validate_page_size(params.page_size)
+    if params.status not in TaskState.values():
+        raise InvalidParamsError("status is unknown")
+    after = params.status_timestamp_after
+    if after.seconds * 1_000_000_000 + after.nanos not in _INT64:
+        raise InvalidParamsError("statusTimestampAfter must be between the years 1678 and 2261")
+    try:
+        cursor = decode_list_tasks_cursor(params.page_token)
+    except RecursionError as error:
+        raise InvalidParamsError("the page token is malformed") from error
+    if cursor is not None and (cursor.timestamp_ns or 0) not in _INT64:
+        raise InvalidParamsError("the page token is malformed")
+
+
+class TaskIndex:
+    """Keeps tasks sorted by time, as a whole and by context: a page is cut out, never sorted.
+
+    A task is put in its new place when the tasks are listed next: most never are.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Task | bytes] = {}
+        self._moved: dict[str, None] = {}
+        self._places: dict[str, tuple[_Place, str]] = {}
+        self._all: list[_Place] = []
+        self._by_context: dict[str, list[_Place]] = {}
+
+    def put(self, task_id: str, task: Task) -> None:
+        """Add a task, or note that its status has changed.
+
+        A small one that has ended is kept as its bytes, which are a quarter of the object, and
+        so that all maps share its id.
+        """
+        is_going_on = task.status.state not in states.TERMINAL
+        if is_going_on or task.ByteSize() > LARGE_BYTES:
+            self._kept[task_id] = task
+        else:
+            self._kept.pop(task_id, None)
+            self._moved.pop(task_id, None)
+            self._kept[task_id] = task.SerializeToString()
+        self._moved[task_id] = None
+
+    def get(self, task_id: str) -> Task | None:
+        """Return a task, None if it is not there."""
+        kept = self._kept.get(task_id)
+        return Task.FromString(kept) if isinstance(kept, bytes) else kept
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def _put_in_place(self, task: Task) -> None:
+        place = _place(task)
+        found = self._places.get(task.id)
+        if found == (place, task.context_id):
+            return
+        if found is not None:
+            self._remove(*found)
+        self._places[task.id] = (place, task.context_id)
+        insort(self._all, place)
+        insort(self._by_context.setdefault(task.context_id, []), place)
+
+    def remove(self, task_id: str) -> None:
+        """Forget a task."""
+        self._kept.pop(task_id, None)
+        self._moved.pop(task_id, None)
+        if (found := self._places.pop(task_id, None)) is not None:
+            self._remove(*found)
+
+    def page(self, params: ListTasksRequest, size: int) -> tuple[list[Task], str | None, int]:
+        """Return a page of tasks, newest first, the token of the next one, and how many there are.
+
+        Order and tokens are those of a2a-sdk's stores.
+
+        Raises:
+            InvalidParamsError: The page token is none.
+        """
+        for task_id in self._moved:
+            if (task := self.get(task_id)) is not None:
+                self._put_in_place(task)
+        self._moved.clear()
+        places = self._selected(params)
+        end = self._end(places, params.page_token) if params.page_token else len(places)
+        shown = places[max(0, end - size) : end][::-1]
+        token = encode_list_tasks_cursor(_cursor(shown[-1])) if end > size else None
+        tasks = [task for place in shown if (task := self.get(place[2])) is not None]
+        return tasks, token, len(places)
+
+    def _selected(self, params: ListTasksRequest) -> list[_Place]:
+        places = self._all
+        if params.context_id:
+            places = self._by_context.get(params.context_id, [])
+        if params.HasField("status_timestamp_after"):
+            after = (True, params.status_timestamp_after.ToNanoseconds(), "")
+            places = places[bisect_left(places, after) :]
+        if params.status:
+            places = [place for place in places if place[3] == params.status]
+        return places
+
+    def _end(self, places: list[_Place], token: str) -> int:
+        """Return how many places come before the page that a token names: pages go backwards."""
+        if (cursor := decode_list_tasks_cursor(token)) is not None:
+            return bisect_left(places, cursor.sort_key())
+        found = self._places.get(decode_page_token(token))
+        end = bisect_left(places, found[0]) + 1 if found else 0
+        if found is None or places[end - 1 : end] != [found[0]]:
+            raise InvalidParamsError("the page token names no task of this list")
+        return end
+
+    def _remove(self, place: _Place, context_id: str) -> None:
+        of_context = self._by_context[context_id]
+        for places in (self._all, of_context):
+            del places[bisect_left(places, place)]
+        if not of_context:
+            del self._by_context[context_id]
+
+
+def _place(task: Task) -> _Place:
+    status = task.status
+    if not status.HasField("timestamp"):
+        return (False, 0, task.id, status.state)
+    time = status.timestamp
+    return (True, time.seconds * 1_000_000_000 + time.nanos, task.id, status.state)
+
+
+def _cursor(place: _Place) -> ListTasksCursor:
+    has_time, nanoseconds, task_id, _ = place
+    return ListTasksCursor(timestamp_ns=nanoseconds if has_time else None, task_id=task_id)

@@ -1,20 +1,26 @@
-"""One reader of a live task."""
+"""The readers of live tasks: their queues, their streams, and what all have yet to read."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
+from weakref import ref
 
 from a2a_adapters.protocol.errors import ReaderBehindError
 from a2a_adapters.runtime.updates import Update
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from a2a.server.events import Event
     from a2a.utils.errors import A2AError
 
     from a2a_adapters.contract.limits import Limits
-    from a2a_adapters.runtime.backlog import Backlog
+    from a2a_adapters.observability.figures import Figures
     from a2a_adapters.runtime.updates import AnyUpdate
 
+
+T = TypeVar("T")
 
 _SMALL_BYTES = 64 * 1024
 """What every reader may have yet to read."""
@@ -158,3 +164,115 @@ class Subscriber:
 def _resolve(future: asyncio.Future[None] | None) -> None:
     if future is not None and not future.done():
         future.set_result(None)
+
+
+_COPIES = 2
+"""An update is there as an event, and once it is on its way as JSON."""
+
+
+class Backlog:
+    """Counts the bytes of updates that any subscriber holds; shared ones count once.
+
+    Args:
+        limit: How many there may be.
+    """
+
+    __slots__ = ("_held", "_limit")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._held = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are more than there may be."""
+        return self._held > self._limit
+
+    def hold(self, update: AnyUpdate) -> None:
+        """Count an update for one more subscriber."""
+        if not update.readers:
+            self._held += _COPIES * update.size
+        update.readers += 1
+
+    def release(self, updates: list[AnyUpdate]) -> None:
+        """Count updates for one subscriber less."""
+        for update in updates:
+            update.readers -= 1
+            if not update.readers:
+                self._held -= _COPIES * update.size
+
+
+class Source(Protocol):
+    """Where the updates of a stream come from."""
+
+    error: A2AError | None
+    """Why there are none, or no more."""
+
+
+class Subscription:
+    """Read it to its end or close it: closing never touches the task itself.
+
+    Args:
+        subscriber: Gets the updates.
+        figures: Count the stream.
+        source: What they come from, if that may fail.
+        on_close: Called once when nobody reads any more.
+    """
+
+    def __init__(
+        self,
+        subscriber: Subscriber,
+        figures: Figures,
+        source: Source | None = None,
+        on_close: Callable[[], None] | None = None,
+    ) -> None:
+        self._subscriber = subscriber
+        self._source = source
+        self._on_close = on_close
+        self._figures = figures
+        self._is_open = True
+        figures.open_streams += 1
+
+    async def take(self) -> list[AnyUpdate]:
+        """Wait for updates and return all there are; an empty list is the end.
+
+        Raises:
+            A2AError: The agent refused the message, and no update came before; or more updates
+                came than this reader took in time.
+        """
+        updates = await self._subscriber.take()
+        if not updates and self._source is not None and self._source.error is not None:
+            raise self._source.error
+        return updates
+
+    async def events(self) -> AsyncGenerator[Event]:
+        """Yield the updates as protocol events, and close at the end."""
+        try:
+            while updates := await self.take():
+                for update in updates:
+                    yield update.event
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Stop reading."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._figures.open_streams -= 1
+        self._subscriber.leave()
+        if self._on_close is not None:
+            self._on_close()
+
+
+def leaving(
+    live: T, leave: Callable[[T, Subscriber], None], subscriber: Subscriber
+) -> Callable[[], None]:
+    """Return what lets a reader go. A reader that is slow keeps no task that has ended."""
+    known = ref(live)
+
+    def left() -> None:
+        if (found := known()) is not None:
+            leave(found, subscriber)
+
+    return left

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from a2a_adapters.executor.executor import Redact
     from a2a_adapters.observability.logs import LogFormat
     from a2a_adapters.observability.workers import WorkerFigures
-    from a2a_adapters.runtime.push.options import PushOptions
+    from a2a_adapters.runtime.push import PushOptions
     from a2a_adapters.security import Authenticator
     from a2a_adapters.serving.card import ExtendedDescription
     from a2a_adapters.serving.signing import CardSigner

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from a2a_adapters import AgentRequest, File, InputRequired, Rejected, ServerOptions, build_app
-from a2a_adapters.runtime.push.options import PushOptions
+from a2a_adapters.runtime.push import PushOptions
 from a2a_adapters.testing import running
 from tests.support.processes import PATIENCE
 from tests.support.warm import warm

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
+import httpx
 from a2a.server.tasks.push_notification_config_store import normalize_push_notification_config
+from a2a.types import TaskPushNotificationConfig
 from a2a.utils.errors import InvalidParamsError
 
 from a2a_adapters.concurrency import BoundedMap
 from a2a_adapters.contract.errors import ForbiddenUrlError
-from a2a_adapters.runtime.push.target import Target
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from a2a.server.context import ServerCallContext
     from a2a.server.tasks import PushNotificationConfigStore
-    from a2a.types import TaskPushNotificationConfig
 
-    from a2a_adapters.runtime.push.options import PushOptions
+    from a2a_adapters.runtime.push import PushOptions
+
 
 _LONGEST = 2048
 """How many characters each field of a config may have."""
@@ -132,3 +137,71 @@ def _check_fields(config: TaskPushNotificationConfig) -> None:
         )
     if not all(text.isascii() and (text.isprintable() or not text) for text in headers):
         raise InvalidParamsError("token, scheme and credentials have to be printable ASCII")
+
+
+_V03 = "#a2a-0.3"
+"""Ends a stored URL whose receiver came over A2A 0.3. Fragments are never sent."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A push notification config, and the version of the protocol its receiver came over."""
+
+    config: TaskPushNotificationConfig
+    is_v03: bool
+
+    @classmethod
+    def from_stored(cls, stored: TaskPushNotificationConfig) -> Self:
+        """Return the target of a stored config."""
+        config = _copy(stored)
+        config.url = config.url.removesuffix(_V03)
+        return cls(config, stored.url != config.url)
+
+    def to_stored(self) -> TaskPushNotificationConfig:
+        """Return the config as it is stored."""
+        stored = _copy(self.config)
+        if self.is_v03:
+            stored.url += _V03
+        return stored
+
+    @cached_property
+    def url(self) -> httpx.URL:
+        """The address."""
+        return _parsed(self.config.url)
+
+    @cached_property
+    def origin(self) -> tuple[str, str, int | None]:
+        """The scheme, host and port of the URL: the server that is called."""
+        return self.url.scheme, self.url.host, self.url.port
+
+    def is_same(self, other: Target) -> bool:
+        """Return whether the notifications of both are the same requests."""
+        return (self.url, self.headers) == (other.url, other.headers)
+
+    @cached_property
+    def headers(self) -> dict[str, str]:
+        """The headers of every notification (A2A 1.0, section 4.3.3).
+
+        The token's header is that of A2A 0.3 and a2a-sdk; 1.0 names none.
+        """
+        headers = {
+            "Content-Type": "application/json" if self.is_v03 else "application/a2a+json",
+            "User-Agent": "a2a-adapters",
+        }
+        if self.config.token:
+            headers["X-A2A-Notification-Token"] = self.config.token
+        authentication = self.config.authentication
+        if authentication.scheme and authentication.credentials:
+            headers["Authorization"] = f"{authentication.scheme} {authentication.credentials}"
+        return headers
+
+
+@lru_cache(maxsize=1024)
+def _parsed(url: str) -> httpx.URL:
+    return httpx.URL(url)
+
+
+def _copy(config: TaskPushNotificationConfig) -> TaskPushNotificationConfig:
+    copy = TaskPushNotificationConfig()
+    copy.CopyFrom(config)
+    return copy

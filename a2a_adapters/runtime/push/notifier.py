@@ -14,9 +14,8 @@ from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.admission import speaks_v03
 from a2a_adapters.runtime.journal import Caller
 from a2a_adapters.runtime.push.configs import PushConfigs
-from a2a_adapters.runtime.push.ledger import Ledger
 from a2a_adapters.runtime.push.outbox import Outbox
-from a2a_adapters.runtime.push.receiver import Receiver
+from a2a_adapters.runtime.push.receiver import Ledger, Receiver
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from a2a.types import SendMessageRequest, TaskPushNotificationConfig
 
     from a2a_adapters.runtime.live import LiveTask
-    from a2a_adapters.runtime.push.options import PushOptions
-    from a2a_adapters.runtime.push.target import Target
+    from a2a_adapters.runtime.push import PushOptions
+    from a2a_adapters.runtime.push.configs import Target
     from a2a_adapters.runtime.run import Run
     from a2a_adapters.storage.interface import AgentStorage, Undelivered
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Awaitable, Callable, Coroutine
 
-    from a2a_adapters.runtime.push.options import PushOptions
-    from a2a_adapters.runtime.push.target import Target
+    from a2a_adapters.runtime.push import PushOptions
+    from a2a_adapters.runtime.push.configs import Target
 
 _CONNECTIONS = httpx.Limits(max_connections=256, max_keepalive_connections=64, keepalive_expiry=30)
 _REQUESTS_PER_SERVER = 8

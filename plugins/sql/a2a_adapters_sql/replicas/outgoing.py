@@ -10,7 +10,7 @@ from a2a_adapters_sql.replicas.window import TAKEN_BYTES
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Sequence
 
-    from a2a_adapters.runtime.subscription import Subscription
+    from a2a_adapters.runtime.subscriber import Subscription
     from a2a_adapters.runtime.updates import AnyUpdate
 
 

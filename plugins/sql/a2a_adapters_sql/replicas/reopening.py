@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from a2a_adapters.protocol.errors import ConversationElsewhereError
-from a2a_adapters.runtime.subscription import Subscription
+from a2a_adapters.runtime.subscriber import Subscription
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -25,7 +25,7 @@ from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnavailableError
 from a2a_adapters.runtime.guard import OperationGuard
 from a2a_adapters.runtime.handler import Runtime
-from a2a_adapters.runtime.subscription import Subscription
+from a2a_adapters.runtime.subscriber import Subscription
 from a2a_adapters.storage.interface import Place
 from a2a_adapters_sql.replicas.calls import Call, pack, unpack
 from a2a_adapters_sql.replicas.following import Following
