@@ -134,6 +134,25 @@ def test_a_layer_imports_only_what_the_table_says(name):
         )
 
 
+DATABASES = {"sqlalchemy", "psycopg", "psycopg_pool", "aiosqlite", "alembic", "redis"}
+
+ENTRANCES = {"", "serving.app", "serving.server"}
+"""Modules that still name a plugin that every installation has, beside the command line."""
+
+
+@pytest.mark.parametrize("name", sorted(CORE), ids=lambda name: name or "__init__")
+def test_the_core_imports_no_plugin_and_no_database(name):
+    found = set()
+    for node in ast.walk(ast.parse(CORE[name].read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add((node.module or "").partition(".")[0])
+    assert not found & DATABASES
+    if name not in ENTRANCES and layer(name) != "cli":
+        assert not found & {f"a2a_adapters_{plugin}" for plugin in PLUGINS}
+
+
 def test_the_table_of_layers_has_no_upward_and_no_unused_dependency():
     used = {here: set() for here in LAYERS}
     for name, targets in core_edges().items():

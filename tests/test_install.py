@@ -19,32 +19,29 @@ CORE = """
 import importlib, importlib.util, pkgutil
 import a2a_adapters
 assert not importlib.util.find_spec("langchain_core")
-SQL = (
-    "bulk commit connections database deliveries engine lease locks operators places records "
-    "retention schema sql sql_push state_rows task_rows tasks totals turns upsert"
-)
 NEEDED = {
     "a2a_adapters.bindings.grpc": "grpc",
     "a2a_adapters.calling.channel": "grpc",
     "a2a_adapters.calling.counted": "grpc",
     "a2a_adapters.calling.grpc": "grpc",
-    "a2a_adapters_client.prompt": "prompt_toolkit",
     "a2a_adapters.observability.metrics": "prometheus_client",
     "a2a_adapters.security.jwks": "jwt",
-    "a2a_adapters_sql.migrate": "alembic",
-    "a2a_adapters_sql.migrations.env": "alembic",
-    "a2a_adapters_sql.replicas.notify": "psycopg",
-    "a2a_adapters_sql.replicas.redis_bus": "redis",
-    **dict.fromkeys((f"a2a_adapters.storage.{name}" for name in SQL.split()), "sqlalchemy"),
 }
 for module in pkgutil.walk_packages(a2a_adapters.__path__, "a2a_adapters."):
-    if module.name.endswith("__main__") or ".migrations.versions." in module.name:
+    if module.name.endswith("__main__"):
         continue
     try:
         importlib.import_module(module.name)
     except ImportError as error:
         assert error.name == NEEDED.pop(module.name), module.name
 assert not NEEDED, "what needs an extra is imported without it"
+try:
+    options = a2a_adapters.ServerOptions(storage="sqlite:///agents.db")
+    a2a_adapters.build_app(lambda text: text, options=options)
+except a2a_adapters.MissingExtraError as error:
+    assert "a2a-adapters[sqlite]" in str(error)
+else:
+    raise AssertionError("SQLAlchemy is not there, but nobody says so")
 assert a2a_adapters.installed_plugins().adapt(lambda text: text)
 assert not [s for s in a2a_adapters.installed_plugins().statuses() if s.problem]
 import a2a_adapters_langchain

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters.contract.adapter import Adapter, AgentDescription
     from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
+    from a2a_adapters.contract.limits import Limits
 
 PROJECT = "a2a_adapters"
 
@@ -123,6 +124,24 @@ def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
         dialect: What the user named: the dialect's name, or an object of the plugin's own that
             says how it is to be spoken.
         server: What is served.
+    """
+
+
+@hookspec(firstresult=True)
+def a2a_storage(url: str, limits: Limits, bus: str | None) -> object | None:
+    """Return the `a2a_adapters.storage.Storage` at a URL, or None to pass.
+
+    Stops at the first result that is not None. Connects when it is started, not here. The core
+    itself has `memory:`.
+
+    Args:
+        url: What the user gave. It may hold a password: errors must not repeat it.
+        limits: How long leases are, and how much is kept.
+        bus: The URL of a message bus between processes with this storage, if the user gave one.
+
+    Raises:
+        ConfigurationError: The URL is this plugin's, but wrong, or it can have no bus.
+        MissingExtraError: A driver is not installed.
     """
 
 

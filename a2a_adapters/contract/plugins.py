@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
     from a2a_adapters.contract.hooks import AnyRemoteAgent
-
+    from a2a_adapters.contract.limits import Limits
 
 __all__ = ["BLOCK_VARIABLE", "PluginStatus", "Plugins", "installed_plugins"]
 
@@ -178,6 +178,16 @@ class Plugins:
                 f"no plugin speaks the dialect {dialect!r}; asked: {self._names() or 'none'}"
             )
         return routes
+
+    def storage(self, url: str, limits: Limits, bus: str | None) -> object | None:
+        """Return the storage at a URL, None if no plugin knows it.
+
+        Raises:
+            ConfigurationError: The URL is wrong, or its storage can have no bus.
+            MissingExtraError: A driver is not installed.
+        """
+        hook = self._manager.hook.a2a_storage
+        return cast("object | None", hook(url=url, limits=limits, bus=bus))
 
     def target(self, word: str) -> object | None:
         """Return what a word of the command line stands for, None if it is no plugin's.

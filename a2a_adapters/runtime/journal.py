@@ -15,14 +15,13 @@ from a2a.server.cluster.task_store import (
 )
 from a2a.server.cluster.version import TaskVersion
 from a2a.types import TaskArtifactUpdateEvent
-from a2a_adapters_sql.health import PATIENCE_SECONDS
 
 from a2a_adapters.concurrency import in_background, shielded
 from a2a_adapters.concurrency.alarm import fair_timeout
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.store import MemoryTaskStore
-from a2a_adapters.storage.interface import PatientTaskStore, number_of
+from a2a_adapters.storage.interface import PATIENCE_SECONDS, PatientTaskStore, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection

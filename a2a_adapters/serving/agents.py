@@ -11,7 +11,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from a2a.server.agent_execution import AgentExecutor
-from a2a_adapters_sql.replicas.runtime import SharedRuntime
 from starlette.routing import Mount, Route, Router
 
 from a2a_adapters.bindings.answers import Answers
@@ -103,8 +102,8 @@ class ServedAgent:
         self._storage = storage.of(address.name or self.about.name)
         self._deduplicates = storage.is_durable and options.task_store is None
         extend = options.extended_description
-        is_shared = self._storage.bus is not None and options.task_store is None
-        self.runtime = (SharedRuntime if is_shared else Runtime)(
+        kind = Runtime if options.task_store else self._storage.shared(Runtime)
+        self.runtime = kind(
             self.executor,
             build_card(
                 self.about,

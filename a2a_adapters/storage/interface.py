@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from a2a.server.cluster.task_store import VersionedTaskStore
 
@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from a2a.server.cluster.version import TaskVersion
     from a2a.server.tasks import PushNotificationConfigStore, TaskStore
     from a2a.types import Task, TaskPushNotificationConfig
-    from a2a_adapters_sql.replicas.bus import Bus
 
     from a2a_adapters.observability.process import StorageFigures
     from a2a_adapters.storage.quotas import SharedRoom
 
+
+PATIENCE_SECONDS = 4.0
+"""How long a request waits for the storage before it is refused."""
 
 REPLY = "reply"
 """The kind of state under which an answer without a task is kept, by the message's id."""
@@ -65,15 +67,6 @@ class Undelivered(NamedTuple):
     config_id: str
     version: int
     """The stored version of the task that has this state."""
-
-
-class Place(NamedTuple):
-    """Where a stored task is."""
-
-    process: str | None = None
-    """The other living process that alone can do something about it, if there is one."""
-    is_ours: bool = False
-    """Whether that is this process."""
 
 
 class PatientTaskStore(VersionedTaskStore):
@@ -194,29 +187,12 @@ class AgentStorage(StateStorage):
         """
         return ()
 
-    @property
-    def bus(self) -> Bus | None:
-        """The way to other processes with the same storage, None if there can be none."""
-        return None
+    is_shared = False
+    """Whether other processes may use it at the same time."""
 
-    async def place_of(self, owner: str, task_id: str) -> Place:  # noqa: ARG002
-        """Return where a task is; nowhere if it has ended or anybody can go on with it."""
-        return Place()
-
-    async def runner_of(self, owner: str, context_id: str) -> str | None:  # noqa: ARG002
-        """Return another process that works on a task of a conversation, None if none does.
-
-        It may be gone.
-        """
-        return None
-
-    async def homes_of(self, owner: str) -> Sequence[str]:  # noqa: ARG002
-        """Return the other living processes that work on tasks of an owner."""
-        return ()
-
-    async def is_alive(self, process: str) -> bool:  # noqa: ARG002
-        """Tell whether another process is alive."""
-        return False
+    def shared(self, runtime: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the kind of runtime that shares this storage with other processes."""
+        return runtime
 
     def is_unbroken(self, since: float) -> bool:  # noqa: ARG002
         """Tell whether no other process may have taken what is ours since a time.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from a2a_adapters.contract.errors import ConfigurationError, MissingExtraError
+from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.storage.memory import MemoryStorage
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.limits import Limits
     from a2a_adapters.storage.interface import Storage
 
-MEMORY = "memory:"
+_MEMORY = ("memory:", "memory")
 
 
 def open_storage(
@@ -24,23 +25,25 @@ def open_storage(
     """Return the storage at a URL; nothing is connected before it is started.
 
     Args:
-        url: `memory:`, `sqlite:///file.db` or `postgresql://user:password@host/database`.
+        url: `memory:`, or a URL that a plugin knows: `sqlite:///file.db`,
+            `postgresql://user:password@host/database`.
         limits: How much is kept in memory, and how long leases are.
         make_tasks: Makes a store for tasks in memory.
-        bus: By what processes that share a database talk, in place of that: `redis://...`.
+        bus: The URL of a message bus between processes with a shared storage, if they do not use
+            the storage itself: `redis://...`.
 
     Raises:
-        ConfigurationError: A URL is none of these, or there is nobody to talk to.
+        ConfigurationError: No plugin knows the URL, or the storage cannot have a bus. The text
+            does not repeat the URL, which may hold a password.
         MissingExtraError: A driver is not installed.
     """
-    if bus is not None and not url.startswith("postgresql:"):
-        raise ConfigurationError("a bus is for processes that share a postgresql: storage")
-    if url in (MEMORY, "memory"):
+    if url in _MEMORY:
+        if bus is not None:
+            raise ConfigurationError("a bus is for processes that share a postgresql: storage")
         return MemoryStorage(limits, make_tasks)
-    try:
-        from a2a_adapters_sql.storage import SqlStorage  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError as error:
-        name = url.partition(":")[0]
-        extra = "sqlite" if name == "sqlite" else "postgresql"
-        raise MissingExtraError(f"storage in {name}", extra) from error
-    return SqlStorage(url, limits.lease_seconds, bus)
+    opened = installed_plugins().storage(url, limits, bus)
+    if opened is None:
+        raise ConfigurationError(
+            f"no plugin opens the storage {url.partition(':')[0]}:, see: a2a-adapters plugins"
+        )
+    return cast("Storage", opened)

@@ -315,7 +315,7 @@ class Ledger:
         Waits until the storage answers.
         """
         store = self._storage.tasks
-        if self._storage.bus is None or not isinstance(store, PatientTaskStore):
+        if not self._storage.is_shared or not isinstance(store, PatientTaskStore):
             return None
         context, known = ServerCallContext(user=live.user), live.page.version
         while True:

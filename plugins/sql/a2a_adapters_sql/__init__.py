@@ -1,1 +1,25 @@
 """SQLite and PostgreSQL: storage, recovery, and processes that share a database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a_adapters import ConfigurationError, MissingExtraError, hookimpl
+
+if TYPE_CHECKING:
+    from a2a_adapters import Limits
+    from a2a_adapters.storage import Storage
+
+
+@hookimpl(trylast=True)
+def a2a_storage(url: str, limits: Limits, bus: str | None) -> Storage:
+    """Return the storage at a URL; the last plugin that is asked refuses what it does not know."""
+    if bus is not None and not url.startswith("postgresql:"):
+        raise ConfigurationError("a bus is for processes that share a postgresql: storage")
+    try:
+        from a2a_adapters_sql.storage import SqlStorage  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as error:
+        name = url.partition(":")[0]
+        extra = "sqlite" if name == "sqlite" else "postgresql"
+        raise MissingExtraError(f"storage in {name}", extra) from error
+    return SqlStorage(url, limits.lease_seconds, bus)

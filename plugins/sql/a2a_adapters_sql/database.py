@@ -20,6 +20,7 @@ from a2a_adapters.contract.errors import ConfigurationError, MissingExtraError
 from a2a_adapters.observability.process import StorageFigures
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.protocol.ids import new_id
+from a2a_adapters.storage.interface import PATIENCE_SECONDS
 from a2a_adapters_sql.commit import GroupCommit, Write
 from a2a_adapters_sql.connections import Connections
 from a2a_adapters_sql.engine import (
@@ -31,7 +32,7 @@ from a2a_adapters_sql.engine import (
     parse_url,
     shown,
 )
-from a2a_adapters_sql.health import PATIENCE_SECONDS, Health
+from a2a_adapters_sql.health import Health
 from a2a_adapters_sql.lease import LEASE_SECONDS, FileLock, Lease, is_alive
 from a2a_adapters_sql.migrate import upgrade
 from a2a_adapters_sql.replicas.pulse import Pulse

@@ -6,12 +6,10 @@ import logging
 from typing import TYPE_CHECKING
 
 from a2a_adapters.concurrency.alarm import Alarm
+from a2a_adapters.storage.interface import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-PATIENCE_SECONDS = 4.0
-"""How long a request waits for the storage before it is refused."""
 
 _FAILURES = 3
 """How many one after the other are an outage."""

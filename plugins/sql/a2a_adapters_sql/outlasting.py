@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from a2a_adapters.concurrency.alarm import fair_timeout
 from a2a_adapters.concurrency.background import let_fail
 from a2a_adapters.protocol.errors import StorageUnavailableError
-from a2a_adapters_sql.health import PATIENCE_SECONDS
+from a2a_adapters.storage.interface import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,9 +10,9 @@ from a2a.server.tasks.push_notification_config_store import normalize_push_notif
 from a2a.types import TaskPushNotificationConfig
 from sqlalchemy import delete, select
 
+from a2a_adapters.storage.interface import PATIENCE_SECONDS
 from a2a_adapters_sql.bulk import Rows
 from a2a_adapters_sql.commit import Write
-from a2a_adapters_sql.health import PATIENCE_SECONDS
 from a2a_adapters_sql.schema import key, push_configs, push_outbox
 from a2a_adapters_sql.upsert import upsert
 

@@ -8,8 +8,8 @@ from sqlalchemy import Text, and_, bindparam, delete, func, or_, select, tuple_
 
 from a2a_adapters.contract.state import ELSEWHERE
 from a2a_adapters.protocol import states as task_states
+from a2a_adapters.storage.interface import PATIENCE_SECONDS
 from a2a_adapters_sql.commit import Write
-from a2a_adapters_sql.health import PATIENCE_SECONDS
 from a2a_adapters_sql.schema import is_task, messages, push_configs, push_outbox, states, tasks
 
 if TYPE_CHECKING:

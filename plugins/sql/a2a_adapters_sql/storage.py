@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from a2a.server.cluster.version import TaskVersion
 from sqlalchemy import select
 
 from a2a_adapters.contract.state import ELSEWHERE
 from a2a_adapters.storage.interface import (
+    PATIENCE_SECONDS,
     REPLY,
     AgentStorage,
     LeftTask,
-    Place,
     State,
     Storage,
     Undelivered,
@@ -21,12 +21,12 @@ from a2a_adapters.storage.interface import (
 )
 from a2a_adapters_sql.database import Database
 from a2a_adapters_sql.deliveries import Delivered, TakeDeliveries
-from a2a_adapters_sql.health import PATIENCE_SECONDS
 from a2a_adapters_sql.lease import LEASE_SECONDS
 from a2a_adapters_sql.outlasting import OutlastingWrite
-from a2a_adapters_sql.places import Places
 from a2a_adapters_sql.push import SaveConfig, SqlPushStore
 from a2a_adapters_sql.records import AcceptMessage, CountAttempt, ForgetMessage, TakeOver
+from a2a_adapters_sql.replicas.places import Places
+from a2a_adapters_sql.replicas.runtime import SharedRuntime
 from a2a_adapters_sql.retention import names_elsewhere, prune_agent
 from a2a_adapters_sql.schema import states
 from a2a_adapters_sql.state_rows import SaveState, SwapState
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from a2a.types import Task, TaskPushNotificationConfig
 
     from a2a_adapters.storage.quotas import SharedRoom
-    from a2a_adapters_sql.replicas.bus import Bus
 
 
 class SqlStorage(Storage):
@@ -110,6 +109,7 @@ class SqlAgentStorage(AgentStorage):
         self._places = Places(database, agent)
         self.push_configs = SqlPushStore(database, agent)
         self._elsewhere: dict[str, Callable[[str], Awaitable[None]]] = {}
+        self.is_shared = database.is_shared
         seconds = database.lease.seconds if database.is_shared else None
         place = agent, database.process_id, seconds
         self._take_over = OutlastingWrite(database, partial(TakeOver, *place))
@@ -173,14 +173,9 @@ class SqlAgentStorage(AgentStorage):
         """Whether tasks may be ours that `left_behind` has not told yet."""
         return self._take_over.is_unread
 
-    @property
-    def bus(self) -> Bus | None:
-        """The way to other processes with the same storage, None if there can be none."""
-        return self._database.bus
-
     def is_unbroken(self, since: float) -> bool:
         """Tell whether this process has counted as alive since a time of `time.monotonic`."""
-        return not self._database.is_shared or self._database.lease.is_unbroken(since)
+        return self._places.is_unbroken(since)
 
     def share(self, room: SharedRoom, what: str = "") -> None:
         """Have a room know what owners take at other processes, with each renewal of the lease."""
@@ -188,21 +183,9 @@ class SqlAgentStorage(AgentStorage):
             name = f"{self._agent}\0{what}" if what else self._agent
             self._database.lease.quotas.share(name, room)
 
-    async def place_of(self, owner: str, task_id: str) -> Place:
-        """Return where a task is."""
-        return await self._places.place_of(owner, task_id)
-
-    async def runner_of(self, owner: str, context_id: str) -> str | None:
-        """Return another process that works on a task of a conversation, None if none does."""
-        return await self._places.runner_of(owner, context_id)
-
-    async def homes_of(self, owner: str) -> Sequence[str]:
-        """Return the other living processes that work on tasks of an owner."""
-        return await self._places.homes_of(owner)
-
-    async def is_alive(self, process: str) -> bool:
-        """Tell whether another process is alive."""
-        return await self._places.is_alive(process)
+    def shared(self, runtime: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the kind of runtime that shares this storage with other processes."""
+        return partial(SharedRuntime, self._places) if self.is_shared else runtime
 
     async def lost(self, task_ids: Sequence[str]) -> Sequence[str]:
         """Return which of these tasks, on which this process works, are no longer its own."""

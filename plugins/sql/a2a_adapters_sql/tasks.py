@@ -16,8 +16,7 @@ from sqlalchemy import func, select, tuple_
 
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import is_durable_question
-from a2a_adapters.storage.interface import LeftTask, PatientTaskStore, State
-from a2a_adapters_sql.health import PATIENCE_SECONDS
+from a2a_adapters.storage.interface import PATIENCE_SECONDS, LeftTask, PatientTaskStore, State
 from a2a_adapters_sql.schema import is_anybodys, is_task, key, tasks
 from a2a_adapters_sql.state_rows import SaveState
 from a2a_adapters_sql.task_rows import (

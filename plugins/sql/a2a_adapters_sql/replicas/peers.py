@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
     from typing import TypeAlias
 
-    from a2a_adapters.storage.interface import AgentStorage
     from a2a_adapters_sql.replicas.bus import Bus
+    from a2a_adapters_sql.replicas.places import Places
 
     Serve: TypeAlias = Callable[[Call], AsyncGenerator[bytes]]
 
@@ -62,14 +62,14 @@ class Peers:
 
     Args:
         bus: The way to them.
-        storage: Knows which of them are alive, and the agent's name.
+        places: Knows which of them are alive, and the agent's name.
         serve: Does what they call for; yields the parts of the answer.
     """
 
-    def __init__(self, bus: Bus, storage: AgentStorage, serve: Serve) -> None:
+    def __init__(self, bus: Bus, places: Places, serve: Serve) -> None:
         self._bus = bus
-        self._agent = storage.agent
-        self._storage = storage
+        self._agent = places.agent
+        self._places = places
         self._serve = serve
         self._asked: dict[str, asyncio.Queue[Frame]] = {}
         self._serving: dict[str, asyncio.Task[None]] = {}
@@ -139,7 +139,7 @@ class Peers:
                     is_deaf = not number and silences * _LOOK_SECONDS > _DEAF_SECONDS
                     if away >= _LOOKS_AWAY or is_deaf:
                         raise StorageUnavailableError(_UNREACHABLE) from None
-                    if not await self._storage.is_alive(process):
+                    if not await self._places.is_alive(process):
                         raise PeerLostError(was_heard=number > 0) from None
                     frame = None
                 if not number and (frame is None or frame.kind == "lost"):
@@ -225,7 +225,7 @@ class Peers:
                 async with asyncio.timeout(_LOOK_SECONDS):
                     await window.room()
             except TimeoutError:
-                if not await self._storage.is_alive(process):
+                if not await self._places.is_alive(process):
                     return False
             else:
                 return True

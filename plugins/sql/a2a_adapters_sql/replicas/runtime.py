@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing, suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from a2a.server.context import ServerCallContext
 from a2a.types import (
@@ -26,12 +26,12 @@ from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnav
 from a2a_adapters.runtime.guard import OperationGuard
 from a2a_adapters.runtime.handler import Runtime
 from a2a_adapters.runtime.subscriber import Subscription
-from a2a_adapters.storage.interface import Place
 from a2a_adapters_sql.replicas.calls import Call, pack, unpack
 from a2a_adapters_sql.replicas.following import Following
 from a2a_adapters_sql.replicas.lost_calls import check_repeat, left_to_send
 from a2a_adapters_sql.replicas.outgoing import packed
 from a2a_adapters_sql.replicas.peers import PeerLostError, Peers
+from a2a_adapters_sql.replicas.places import Place
 from a2a_adapters_sql.replicas.reopening import ReopeningSubscription
 from a2a_adapters_sql.replicas.settling import (
     has_ended,
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.messages import Repeated
     from a2a_adapters.runtime.subscriber import Subscriber
+    from a2a_adapters_sql.replicas.places import Places
 
 _PAUSE_SECONDS = 0.5
 """How often a task is looked at that no living process works on."""
@@ -62,15 +63,19 @@ class SharedRuntime(Runtime):
     """Serves an agent together with other processes that have the same storage.
 
     What concerns a task that another living process works on is done there, and its answer is
-    passed on; everything else is done here. The arguments are those of `Runtime`.
+    passed on; everything else is done here.
     """
 
     _peers: Peers
 
+    def __init__(self, places: Places, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.places = places
+
     async def start(self) -> None:
         """Listen to the others, and go on with what processes that are gone have left."""
-        assert self._storage.bus is not None  # noqa: S101 - else there is nobody to share with
-        self._peers = Peers(self._storage.bus, self._storage, self._serve)
+        assert self.places.bus is not None  # noqa: S101 - else there is nobody to share with
+        self._peers = Peers(self.places.bus, self.places, self._serve)
         self._storage.share(self._live.room)
         await super().start()
 
@@ -93,7 +98,7 @@ class SharedRuntime(Runtime):
     ) -> ListTasksResponse:
         """Return a page of the caller's tasks, newest first."""
         with OperationGuard("ListTasks"):
-            homes = await self._storage.homes_of(context.user.user_name)
+            homes = await self.places.homes_of(context.user.user_name)
             call = Call.of("SaveTasks", params, context)
             await asyncio.gather(*(self._saved_by(process, call) for process in homes))
             page: ListTasksResponse = await super().on_list_tasks(params, context)
@@ -143,9 +148,7 @@ class SharedRuntime(Runtime):
             except ConversationElsewhereError as error:
                 params.message.task_id = task_id
                 found = await self._passed_on(error.process, params, context)
-        [answer] = unpack(found)
-        assert isinstance(answer, Task | Message)  # noqa: S101 - it sends no other
-        return answer
+        return cast("Task | Message", next(unpack(found)))
 
     async def _passed_on(
         self, process: str, params: SendMessageRequest, context: ServerCallContext
@@ -164,7 +167,7 @@ class SharedRuntime(Runtime):
 
     async def _is_reachable(self, process: str) -> bool:
         """Tell whether a process lives; what it has left behind is gone on with here if not."""
-        if await self._storage.is_alive(process):
+        if await self.places.is_alive(process):
             return True
         await self._sweep()
         await asyncio.sleep(0)  # what goes on takes its turn before what is new
@@ -190,7 +193,7 @@ class SharedRuntime(Runtime):
         if not self._is_left_behind(live):
             return
         load = partial(self._journal.load, live.task_id, ServerCallContext(user=live.user))
-        before, place = await load(), await self._storage.place_of(live.owner, live.task_id)
+        before, place = await load(), await self.places.place_of(live.owner, live.task_id)
         after = await load()
         # Between two looks another process may have taken the task, or ended its work on it.
         has_moved = before and after and before.version != after.version
@@ -204,7 +207,7 @@ class SharedRuntime(Runtime):
         """Leave an answer that any process can take to the one that has the conversation."""
         await self._check_place(live)
         if live.task is not None and not live.runs and live.page.is_anybodys(live.task):
-            process = await self._storage.runner_of(live.owner, live.context_id)
+            process = await self.places.runner_of(live.owner, live.context_id)
             if process is not None:
                 raise ConversationElsewhereError(process)
         await super()._check_turn(live, is_repeat=is_repeat)
@@ -239,13 +242,13 @@ class SharedRuntime(Runtime):
     async def _place(self, task_id: str, context: ServerCallContext) -> Place:
         """Return where a task is; one that lives here no longer is forgotten."""
         live = self._live.known(task_id)
-        if live and live.runs and not self._storage.is_unbroken(live.known_since):
+        if live and live.runs and not self.places.is_unbroken(live.known_since):
             await self._takeover.let_go()  # what others have taken meanwhile
             live = self._live.known(task_id)
         if not task_id or (live and live.runs):
             return Place(is_ours=True)
         owner = context.user.user_name
-        place = await self._storage.place_of(owner, task_id)
+        place = await self.places.place_of(owner, task_id)
         live = self._live.known(task_id)
         is_used = live and (live.runs or live.holders or live.owner != owner or live.task is None)
         if live and not is_used and not place.is_ours:
@@ -295,11 +298,7 @@ class SharedRuntime(Runtime):
     async def _events(
         self, task_id: str, context: ServerCallContext, call: Call | None, process: str | None
     ) -> AsyncGenerator[Sequence[Event]]:
-        """Yield a task's events, whoever works on it, until it ends or asks.
-
-        `call` is a message that is yet to be sent, to `process` if that is known; it begins the
-        task if `task_id` is empty.
-        """
+        """Yield a task's events, whoever works on it, until it ends or asks, after an open call."""
         told: TaskStatus | None = None
         while True:
             place = Place(process) if process else await self._place(task_id, context)

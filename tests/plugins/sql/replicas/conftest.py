@@ -55,8 +55,8 @@ def hold(monkeypatch):
 
     That is no database that is away, however long a busy machine takes meanwhile.
     """
-    for patient in ("outlasting.PATIENCE", "sql.PATIENCE", "commit.STATEMENT"):
-        monkeypatch.setattr(f"a2a_adapters.storage.{patient}_SECONDS", PATIENCE)
+    for patient in ("outlasting.PATIENCE", "storage.PATIENCE", "commit.STATEMENT"):
+        monkeypatch.setattr(f"a2a_adapters_sql.{patient}_SECONDS", PATIENCE)
 
     def held(replica, kind):
         commits, is_due, may_go = replica.storage.database.commits, asyncio.Event(), asyncio.Event()

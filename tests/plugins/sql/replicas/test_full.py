@@ -38,7 +38,7 @@ async def answered(replica, question, beside):
     await until(lambda: replica.get(busy), lambda task: task.status.state == WORKING)
     answering = asyncio.ensure_future(replica.send("now", question, message_id="answer-1"))
     await until(lambda: replica.get(question), lambda task: task.status.state == SUBMITTED)
-    await until(lambda: beside.place.runner_of("ann", "talk"), bool)
+    await until(lambda: beside.runtime.places.runner_of("ann", "talk"), bool)
     return answering
 
 

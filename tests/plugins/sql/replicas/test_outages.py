@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from a2a_adapters_sql.replicas.places import Places
 
 from tests.plugins.sql.conftest import storage_at
 from tests.plugins.sql.postgresql import new_database
@@ -39,7 +40,7 @@ class Process:
         return {one.stored.task.id.removeprefix("of ") for one in left}
 
     async def believes_in(self, other):
-        return await self.storage.of("poet").is_alive(other.id)
+        return await Places(self._database, "poet").is_alive(other.id)
 
     async def let_pass(self, seconds, *only):
         """Let time pass in which nobody renews, or none of these."""

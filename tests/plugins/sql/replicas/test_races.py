@@ -8,11 +8,11 @@ import logging
 import pytest
 from a2a.types import CancelTaskRequest, TaskPushNotificationConfig, TaskState
 from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
+from a2a_adapters_sql.replicas.places import Place
 from starlette.responses import Response
 
 from a2a_adapters import Limits, PushOptions
 from a2a_adapters.protocol.ids import new_uuid
-from a2a_adapters.storage.interface import Place
 from tests.plugins.sql.postgresql import new_database
 from tests.plugins.sql.replicas.test_losses import INPUT_REQUIRED
 from tests.plugins.sql.replicas.test_shared import ANN, COMPLETED, Replica, heard, text_of, until
@@ -184,7 +184,7 @@ async def test_the_end_is_told_last_if_another_process_ends_the_task(
             await until(lambda: one.get(task), lambda task: task.status.state == INPUT_REQUIRED)
             await other.send("now", task, message_id=new_uuid())
         else:
-            monkeypatch.setattr(one.place, "is_unbroken", lambda _since: False)
+            monkeypatch.setattr(one.runtime.places, "is_unbroken", lambda _since: False)
             await end_lease(one.storage, only=True)
         await box.until(lambda bodies: len(bodies) > 2 and state_in(bodies[-1]) == END)
         one.say("end")
@@ -212,8 +212,8 @@ async def test_a_task_that_is_cancelled_twice_at_once_is_cancelled(replicas, cap
 async def test_a_task_that_ends_while_many_want_to_cancel_it_is_over_for_all(replicas, monkeypatch):
     one, other = replicas
     task = await one.begin()
-    storage, known = other.runtime._storage, other.runtime._live.known
-    place_of, is_over = storage.place_of, asyncio.Event()
+    places, known = other.runtime.places, other.runtime._live.known
+    place_of, is_over = places.place_of, asyncio.Event()
     all_look = asyncio.Barrier(MANY + 1)
 
     async def late(*args):
@@ -224,7 +224,7 @@ async def test_a_task_that_ends_while_many_want_to_cancel_it_is_over_for_all(rep
             await is_over.wait()
         return await place_of(*args)
 
-    monkeypatch.setattr(storage, "place_of", late)
+    monkeypatch.setattr(places, "place_of", late)
     request = CancelTaskRequest(id=task.id)
     cancelling = [other.runtime.on_cancel_task(request, ANN) for _ in range(MANY)]
     told = asyncio.gather(*cancelling, return_exceptions=True)

@@ -20,7 +20,6 @@ from a2a.types import (
 )
 from a2a.utils.errors import InvalidParamsError, TaskNotFoundError, UnsupportedOperationError
 from a2a_adapters_sql.replicas import runtime as shared
-from a2a_adapters_sql.replicas.runtime import SharedRuntime
 
 from a2a_adapters import (
     Adapter,
@@ -33,6 +32,7 @@ from a2a_adapters import (
     as_executor,
 )
 from a2a_adapters.protocol.card import build_card
+from a2a_adapters.runtime import Runtime
 from a2a_adapters.runtime.journal import Caller
 from tests.plugins.sql.conftest import storage_at
 from tests.plugins.sql.postgresql import new_database
@@ -96,8 +96,9 @@ class Replica:
         self.agent = agent or Steps()
         card = build_card(self.agent.describe(), "http://x", push=True)
         executor = as_executor(self.agent, ServerOptions(limits=limits))
-        self.place = self.storage.of("steps")
-        self.runtime = SharedRuntime(executor, card, storage=self.place, limits=limits, push=push)
+        storage = self.storage.of("steps")
+        runtime = storage.shared(Runtime)
+        self.runtime = runtime(executor, card, storage=storage, limits=limits, push=push)
 
     @asynccontextmanager
     async def running(self):

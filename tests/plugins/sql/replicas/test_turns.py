@@ -67,7 +67,7 @@ async def stored_beside(replica, talk):
 
     A caller is told that a task is being worked on before that is stored.
     """
-    await until(lambda: replica.place.runner_of(ANN.user.user_name, talk), bool)
+    await until(lambda: replica.runtime.places.runner_of(ANN.user.user_name, talk), bool)
 
 
 def runs_of(replica):
