@@ -18,11 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from a2a_adapters.bindings.rpcs import only_field
-from a2a_adapters.protocol.frequent import parse_event
+from a2a_adapters.protocol.reading import parse_event, parse_send
 from a2a_adapters.protocol.wire import (
     artifact_update_to_dict,
     message_to_dict,
-    parse_send,
     send_to_dict,
     status_update_to_dict,
     task_to_dict,

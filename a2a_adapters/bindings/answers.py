@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from a2a.types import Task
 from starlette.responses import Response
 
-from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
+from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
 from a2a_adapters.protocol.errors import ServerBusyError
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from starlette.datastructures import URL
 from a2a_adapters.bindings.http import EXTENSION_HEADERS, requested_extensions
 from a2a_adapters.bindings.methods import parsed
 from a2a_adapters.bindings.rpcs import OLD_SERVICE, SERVICE, Rpc, Service
-from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
+from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
 from a2a_adapters.contract.errors import ListenError
 from a2a_adapters.net.addresses import SHARE, share_of
 from a2a_adapters.net.headers import joined

@@ -11,7 +11,7 @@ from a2a.server.routes.common import ServerCallContextBuilder, StarletteUser
 from a2a.utils.errors import ContentTypeNotSupportedError, JSONParseError
 from pydantic_core import from_json
 
-from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
+from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
 from a2a_adapters.net.addresses import SHARE
 from a2a_adapters.net.headers import HEADERS
 from a2a_adapters.protocol.versions import V03, VERSION_STATE

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from starlette.requests import ClientDisconnect
 
-from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
+from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
 from a2a_adapters.security.body import BODY
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from pydantic_core import ValidationError, to_json
 
 from a2a_adapters.bindings import operations
 from a2a_adapters.contract.errors import violations
-from a2a_adapters.protocol.wire import message_to_dict, parse_send, task_to_dict, to_dict
+from a2a_adapters.protocol.reading import parse_send
+from a2a_adapters.protocol.wire import message_to_dict, task_to_dict, to_dict
 
 if TYPE_CHECKING:
     from collections.abc import Callable

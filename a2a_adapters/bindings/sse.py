@@ -10,7 +10,7 @@ from a2a.utils.errors import A2AError
 from starlette.responses import Response
 
 from a2a_adapters.bindings.answers import slices
-from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
+from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
 from a2a_adapters.runtime.guard import hidden
 
 if TYPE_CHECKING:

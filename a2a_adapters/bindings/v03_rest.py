@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from a2a_adapters.bindings import operations, v03, v03_jsonrpc
 from a2a_adapters.bindings import v03 as v03_proto
 from a2a_adapters.bindings.methods import METHODS, Method, Params
-from a2a_adapters.protocol.binary import check_bytes
+from a2a_adapters.protocol.reading import check_bytes
 from a2a_adapters.protocol.wire import one_line, to_dict
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Any
 from a2a.types import StreamResponse
 
 from a2a_adapters.calling.json_http import parsed
-from a2a_adapters.protocol.frequent import parse_event
+from a2a_adapters.protocol.reading import parse_event
 from a2a_adapters.protocol.shown import quote
 
 logger = logging.getLogger(__name__)

@@ -1,14 +1,15 @@
-"""Blocking code off the event loop."""
+"""Blocking code and long computations off the event loop."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, TypeVarTuple
 from weakref import WeakKeyDictionary, WeakSet
 
 from a2a_adapters.concurrency.outliving import CURRENT, TaskCalls
@@ -20,6 +21,10 @@ __all__ = ["ThreadPool", "run_in_thread"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+LARGE_BYTES = 8 * 1024
+"""What is larger may take longer to convert than others should wait."""
 
 
 class ThreadPool(ThreadPoolExecutor):
@@ -162,3 +167,34 @@ async def run_in_thread(function: Callable[[], T], task_id: str) -> T:
     except asyncio.CancelledError:
         calls.end()
         raise
+
+
+class _Computing:
+    """The thread for computations: one, so that the event loop gets its share of the time.
+
+    It is not one of those that blocking agents use: they may all be busy for long. A forked
+    process has none of the threads.
+    """
+
+    def __init__(self) -> None:
+        self.renew()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.renew)
+
+    def renew(self) -> None:
+        self.pool = ThreadPool(1, "a2a-adapters-computing")
+
+
+_computing = _Computing()
+
+
+async def computed(function: Callable[[*Ts], T], *arguments: *Ts) -> T:
+    """Return `function(*arguments)`, called beside the event loop.
+
+    What works on `LARGE_BYTES` at most is called as it is: that takes less time than the way here.
+
+    Args:
+        function: What is called. The loop must not change what it reads meanwhile.
+        arguments: What it is called with.
+    """
+    return await asyncio.get_running_loop().run_in_executor(_computing.pool, function, *arguments)

@@ -14,8 +14,8 @@ from a2a.utils.errors import InvalidParamsError
 
 from a2a_adapters.concurrency import in_background
 from a2a_adapters.concurrency.background import let_fail, runs_now
-from a2a_adapters.concurrency.computing import LARGE_BYTES, computed
 from a2a_adapters.concurrency.outliving import CURRENT, TaskCalls
+from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
 from a2a_adapters.contract.adapter import Adapter, AgentRequest, CancelFlag
 from a2a_adapters.contract.errors import InvalidInputError
 from a2a_adapters.contract.events import (

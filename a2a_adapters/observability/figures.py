@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+import os
+import socket
 import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import accumulate
 from typing import Protocol
 
 from a2a.types import TaskState
 
-from a2a_adapters.observability.tracing import trace_id
+from a2a_adapters.observability.requests import trace_id
 
 BOUNDS = (0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0)
 """Upper bounds of a histogram's buckets, in seconds."""
@@ -36,6 +39,16 @@ class Histogram:
         """Count a duration."""
         self.counts[bisect_left(self.bounds, seconds)] += 1
         self.total += seconds
+
+    def buckets(self) -> list[tuple[str, float]]:
+        """Return the buckets as Prometheus has them, each with those below it."""
+        bounds = (*map(str, self.bounds), "+Inf")
+        return list(zip(bounds, map(float, accumulate(self.counts)), strict=True))
+
+
+def process_name() -> str:
+    """Return what logs of all processes call this one: its host, and its number there."""
+    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 class Message(Protocol):
@@ -98,7 +111,7 @@ class Figures:
             self.run_seconds.add(time.monotonic() - message.began_at)
 
     @property
-    def owned(self) -> int:
+    def owned_tasks(self) -> int:
         """How many tasks run here, or wait here for their callers."""
         return self._count_owned()
 

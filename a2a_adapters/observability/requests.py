@@ -1,4 +1,7 @@
-"""One log line and one span per request, over whatever binding."""
+"""One log line and one span per request, over whatever binding.
+
+What a request brings of W3C's trace context is there in the framework's run (OpenTelemetry).
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,19 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from a2a_adapters.observability.tracing import (
-    IS_INSTALLED,
-    find_tracer,
-    mark_failed,
-    request_span,
-    trace_id,
-)
 from a2a_adapters.protocol.shown import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from opentelemetry.trace import Span, Tracer
+
+try:
+    from opentelemetry import context, propagate, trace
+except ImportError:
+    IS_INSTALLED = False
+else:
+    IS_INSTALLED = True
 
 logger = logging.getLogger("a2a_adapters.requests")
 
@@ -35,7 +38,7 @@ class Observer:
 
     @cached_property
     def _tracer(self) -> Tracer | None:
-        return find_tracer()
+        return _find_tracer()
 
     def is_needed(self, headers: Mapping[str, str]) -> bool:
         """Tell whether requests are logged or traced here, or one of these headers traces it."""
@@ -62,7 +65,7 @@ class Observer:
         token = CURRENT.set(record)
         began_at = time.perf_counter()
         try:
-            with request_span(self._tracer, headers) as span:
+            with _request_span(self._tracer, headers) as span:
                 try:
                     yield record
                 finally:
@@ -109,7 +112,7 @@ def _describe(span: Span, verb: str, path: str, record: RequestRecord) -> None:
         span.set_attribute("rpc.method", path)
         span.set_attribute("rpc.response.status_code", record.status)
     if record.error == "InternalError":
-        mark_failed(span)
+        span.set_status(trace.StatusCode.ERROR)
     for name, value in record.fields().items():
         span.set_attribute("error.type" if name == "error" else f"a2a.{name}", value)
 
@@ -151,3 +154,47 @@ def note_error(error: BaseException) -> None:
     """Note why the request is refused."""
     if (record := CURRENT.get()) is not None:
         record.error = type(error).__name__
+
+
+def _find_tracer() -> Tracer | None:
+    """Return what makes spans; None if the application has set no tracer provider."""
+    if not IS_INSTALLED:
+        return None
+    provider = trace.get_tracer_provider()
+    if isinstance(provider, trace.ProxyTracerProvider):
+        return None
+    return provider.get_tracer("a2a_adapters")
+
+
+@contextmanager
+def _request_span(tracer: Tracer | None, headers: Mapping[str, str]) -> Iterator[Span | None]:
+    """Work in the trace that the headers name, and in a span of its own if spans are made.
+
+    Tasks and threads started meanwhile inherit it, the framework's run among them.
+    """
+    if not IS_INSTALLED:
+        yield None
+        return
+    token = context.attach(propagate.extract(headers, context.get_current()))
+    try:
+        if tracer is None:
+            yield None
+        else:
+            # An error of the caller's is none of the server's.
+            with tracer.start_as_current_span(
+                "A2A",
+                kind=trace.SpanKind.SERVER,
+                record_exception=False,
+                set_status_on_exception=False,
+            ) as span:
+                yield span
+    finally:
+        context.detach(token)
+
+
+def trace_id() -> str:
+    """Return the id of the current trace as in `traceparent`, empty if there is none."""
+    if not IS_INSTALLED:
+        return ""
+    current = trace.get_current_span().get_span_context()
+    return trace.format_trace_id(current.trace_id) if current.is_valid else ""

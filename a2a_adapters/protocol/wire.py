@@ -1,15 +1,14 @@
-"""The frequent messages to and from ProtoJSON, several times faster than by reflection.
+"""From messages to ProtoJSON, several times faster than by reflection.
 
-`google.protobuf.json_format` looks every field up in the schema. What is sent most, a text
-message in and a task out, has few fields: they are written out here. Anything else is left
-to `json_format`, and the tests hold both to the same result.
+`google.protobuf.json_format` looks every field up in the schema. Messages and tasks have few
+fields: they are written out here, and the tests hold both to the same result.
 """
 
 from __future__ import annotations
 
 import functools
 from base64 import b64encode
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from a2a.types import (
     Artifact,
@@ -23,34 +22,18 @@ from a2a.types import (
     TaskStatus,
     TaskStatusUpdateEvent,
 )
-from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.json_format import MessageToDict
 from google.protobuf.timestamp_pb2 import Timestamp
 from pydantic_core import from_json, to_json
 
-from a2a_adapters.protocol.binary import check_bytes
 from a2a_adapters.protocol.conversion import from_value, struct_to_dict, whole_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from google.protobuf.message import Message as ProtocolMessage
     from pydantic import BaseModel
 
 _STATE_NAMES = {value: name for name, value in TaskState.items()}
 _ROLE_NAMES = {value: name for name, value in Role.items()}
-_Fields: TypeAlias = "Mapping[str, tuple[str, Callable[[Any], Any]]]"
-
-
-def parse_send(params: dict[str, Any]) -> SendMessageRequest:
-    """Return the params of `SendMessage` as a message.
-
-    Raises:
-        google.protobuf.json_format.ParseError: A known field has a wrong value.
-    """
-    if (fields := _usual(params, _REQUEST_FIELDS)) is not None:
-        return SendMessageRequest(**fields)
-    check_bytes(params)
-    return ParseDict(params, SendMessageRequest(), ignore_unknown_fields=True)
 
 
 def send_to_dict(request: SendMessageRequest) -> dict[str, Any]:
@@ -65,81 +48,6 @@ def send_to_dict(request: SendMessageRequest) -> dict[str, Any]:
     if request.HasField("metadata"):
         result["metadata"] = struct_to_dict(request.metadata)
     return result
-
-
-def _usual(content: object, known: _Fields) -> dict[str, Any] | None:
-    """Return the fields of a protocol message; None if there is anything unusual."""
-    if not isinstance(content, dict):
-        return None
-    fields: dict[str, Any] = {}
-    for key, value in content.items():
-        if key not in known:
-            return None
-        name, read = known[key]
-        field = read(value)
-        if field is None:
-            return None
-        fields[name] = field
-    return fields
-
-
-def _flag(value: object) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
-def _user(value: object) -> Role | None:
-    return Role.ROLE_USER if value == "ROLE_USER" else None
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _texts(value: object) -> list[str] | None:
-    is_usual = isinstance(value, list) and all(isinstance(item, str) for item in value)
-    return value if is_usual else None  # type: ignore[return-value]
-
-
-def _text_parts(value: object) -> list[dict[str, str]] | None:
-    return value if isinstance(value, list) and all(map(_is_text, value)) else None
-
-
-def _is_text(part: object) -> bool:
-    return isinstance(part, dict) and len(part) == 1 and isinstance(part.get("text"), str)
-
-
-_MESSAGE_FIELDS: _Fields = {
-    "messageId": ("message_id", _text),
-    "contextId": ("context_id", _text),
-    "taskId": ("task_id", _text),
-    "role": ("role", _user),
-    "parts": ("parts", _text_parts),
-}
-_AUTHENTICATION_FIELDS: _Fields = {
-    "scheme": ("scheme", _text),
-    "credentials": ("credentials", _text),
-}
-_PUSH_FIELDS: _Fields = {
-    "tenant": ("tenant", _text),
-    "id": ("id", _text),
-    "taskId": ("task_id", _text),
-    "url": ("url", _text),
-    "token": ("token", _text),
-    "authentication": ("authentication", lambda given: _usual(given, _AUTHENTICATION_FIELDS)),
-}
-_CONFIGURATION_FIELDS: _Fields = {
-    "acceptedOutputModes": ("accepted_output_modes", _texts),
-    "returnImmediately": ("return_immediately", _flag),
-    "taskPushNotificationConfig": (
-        "task_push_notification_config",
-        lambda given: _usual(given, _PUSH_FIELDS),
-    ),
-}
-_REQUEST_FIELDS: _Fields = {
-    "message": ("message", lambda message: _usual(message, _MESSAGE_FIELDS)),
-    "configuration": ("configuration", lambda given: _usual(given, _CONFIGURATION_FIELDS)),
-}
-"""What most requests are made of: what each member is called in protobuf, and how it is read."""
 
 
 def to_dict(message: ProtocolMessage) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from a2a.utils.task import (
     validate_page_size,
 )
 
-from a2a_adapters.concurrency.computing import LARGE_BYTES
+from a2a_adapters.concurrency.threads import LARGE_BYTES
 from a2a_adapters.protocol import states
 from a2a_adapters.runtime.room import Room, weight
 

@@ -11,7 +11,7 @@ from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 from a2a.server.context import ServerCallContext
 
 from a2a_adapters.executor.executor import AdapterExecutor
-from a2a_adapters.observability.process import process_name
+from a2a_adapters.observability.figures import process_name
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import answered_question, is_durable
 from a2a_adapters.protocol.errors import StorageUnavailableError

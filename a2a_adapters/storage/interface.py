@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from a2a.server.cluster.version import TaskVersion
     from a2a.server.tasks import PushNotificationConfigStore, TaskStore
     from a2a.types import Task, TaskPushNotificationConfig
+    from prometheus_client.registry import Collector
 
-    from a2a_adapters.observability.process import StorageFigures
     from a2a_adapters.storage.quotas import SharedRoom
 
 
@@ -251,8 +251,8 @@ class Storage(ABC):
     is_durable: bool
     """Whether it outlives its process."""
 
-    figures: StorageFigures | None = None
-    """What it counts, if it does."""
+    figures: Collector | None = None
+    """What it counts, for Prometheus, if it does."""
 
     away: str = ""
     """What cannot be used now: `storage`, or `bus`, the way to other processes; else empty."""

@@ -306,8 +306,7 @@ def test_figures_need_their_extra(monkeypatch):
 
 
 async def test_nothing_of_this_needs_opentelemetry(monkeypatch, records):
-    for module in ("tracing", "requests"):
-        monkeypatch.setattr(f"a2a_adapters.observability.{module}.IS_INSTALLED", False)
+    monkeypatch.setattr("a2a_adapters.observability.requests.IS_INSTALLED", False)
     agent = Traced()
     await call(agent.on_the_loop, {"traceparent": TRACEPARENT})
     ((traceparent, record),) = agent.seen

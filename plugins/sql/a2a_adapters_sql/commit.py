@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-    from a2a_adapters.observability.process import StorageFigures
     from a2a_adapters_sql.bulk import Bulk, Rows
+    from a2a_adapters_sql.figures import StorageFigures
     from a2a_adapters_sql.health import Health
 
     _Batch: TypeAlias = list[tuple["Write", asyncio.Future[Any]]]

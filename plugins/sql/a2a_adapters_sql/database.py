@@ -17,7 +17,6 @@ from a2a_adapters.concurrency import end_if_cancelled
 from a2a_adapters.concurrency.alarm import fair_timeout
 from a2a_adapters.concurrency.background import let_fail
 from a2a_adapters.contract.errors import ConfigurationError, MissingExtraError
-from a2a_adapters.observability.process import StorageFigures
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.protocol.ids import new_id
 from a2a_adapters.storage.interface import PATIENCE_SECONDS
@@ -32,6 +31,7 @@ from a2a_adapters_sql.engine import (
     parse_url,
     shown,
 )
+from a2a_adapters_sql.figures import StorageFigures
 from a2a_adapters_sql.health import Health
 from a2a_adapters_sql.lease import LEASE_SECONDS, FileLock, Lease, is_alive
 from a2a_adapters_sql.migrate import upgrade

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import and_, delete, func, literal, or_, select, update
 
 from a2a_adapters.contract.errors import ConfigurationError
-from a2a_adapters.observability.process import process_name
+from a2a_adapters.observability.figures import process_name
 from a2a_adapters.storage.quotas import Quotas
 from a2a_adapters_sql.commit import Write
 from a2a_adapters_sql.schema import processes
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, ScalarSelect, Update
     from sqlalchemy.ext.asyncio import AsyncConnection
 
-    from a2a_adapters.observability.process import StorageFigures
     from a2a_adapters_sql.commit import GroupCommit
+    from a2a_adapters_sql.figures import StorageFigures
 
 _MOST_GRACES = 3
 """How often others extend the lease of a process that does not renew it itself. After an outage, a

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from a2a_adapters_sql.replicas.bus import Letter
 
 if TYPE_CHECKING:
-    from a2a_adapters.observability.process import StorageFigures
+    from a2a_adapters_sql.figures import StorageFigures
     from a2a_adapters_sql.replicas.bus import Bus
 
 _ABOUT = "\0"

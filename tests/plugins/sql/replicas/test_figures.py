@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from a2a_adapters_sql.figures import StorageFigures
 from a2a_adapters_sql.records import ATTEMPT
 
 from a2a_adapters import ServerOptions, build_app
-from a2a_adapters.observability.process import StorageFigures, process_name
+from a2a_adapters.observability.figures import process_name
 from a2a_adapters.testing import connect, running, send, user_message
 from tests.observability.test_observability import figures
 from tests.plugins.sql.postgresql import new_database
@@ -36,7 +37,7 @@ async def test_a_takeover_is_one_line_with_both_processes_and_one_more_in_the_fi
 ):
     one, other = replicas
     task = await one.begin()
-    assert (one.runtime.figures.owned, other.runtime.figures.owned) == (1, 0)
+    assert (one.runtime.figures.owned_tasks, other.runtime.figures.owned_tasks) == (1, 0)
     one.runtime._upkeep.close()
     await end_lease(one.storage, only=True)
     other.say("end")

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import socket
 import time
+from typing import TYPE_CHECKING
 
 from a2a_adapters.observability.figures import Histogram
 
-STORAGE_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from prometheus_client.core import Metric
+
+_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 """Upper bounds of the buckets for reads and writes, in seconds."""
-
-
-def process_name() -> str:
-    """Return what logs of all processes call this one: its host, and its number there."""
-    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 class StorageFigures:
@@ -40,8 +39,8 @@ class StorageFigures:
     )
 
     def __init__(self) -> None:
-        self.read_seconds = Histogram(STORAGE_BOUNDS)
-        self.write_seconds = Histogram(STORAGE_BOUNDS)
+        self.read_seconds = Histogram(_BOUNDS)
+        self.write_seconds = Histogram(_BOUNDS)
         self.waiting_writes = 0
         self.leases_lost = 0
         self.bus_losses = 0
@@ -65,3 +64,30 @@ class StorageFigures:
         if self._asked_at is None:
             return self._bus_seconds
         return max(self._bus_seconds, time.monotonic() - self._asked_at)
+
+    def collect(self) -> Iterable[Metric]:
+        """Return every figure for Prometheus, whose client comes with the extra `metrics`."""
+        from prometheus_client.core import (  # noqa: PLC0415 - an extra
+            CounterMetricFamily,
+            GaugeMetricFamily,
+            HistogramMetricFamily,
+        )
+
+        seconds = HistogramMetricFamily(
+            "a2a_storage_seconds", "How long the storage took.", labels=["operation"]
+        )
+        for operation, took in (("read", self.read_seconds), ("write", self.write_seconds)):
+            seconds.add_metric([operation], took.buckets(), took.total)
+        yield seconds
+        yield GaugeMetricFamily(
+            "a2a_storage_queue", "Writes that wait for a transaction.", self.waiting_writes
+        )
+        yield CounterMetricFamily(
+            "a2a_leases_lost", "Leases that ended before their renewal.", self.leases_lost
+        )
+        yield GaugeMetricFamily(
+            "a2a_bus_lag_seconds", "How long the bus between processes takes.", self.bus_lag
+        )
+        yield CounterMetricFamily(
+            "a2a_bus_losses", "Times that letters may have been lost.", self.bus_losses
+        )
