@@ -1,4 +1,4 @@
-"""The command line: `a2a-adapters serve | send | task | card | ...`, and what plugins add."""
+"""The command line: `a2a-adapters serve`, `config` and `plugins`, and the commands of plugins."""
 
 from __future__ import annotations
 
@@ -9,23 +9,9 @@ from importlib.metadata import version
 from typing import Annotated
 
 import typer
-from a2a_adapters_check.command import check
-from a2a_adapters_client.auth import auth
-from a2a_adapters_client.call import call
-from a2a_adapters_client.card import card
-from a2a_adapters_client.chat import chat
-from a2a_adapters_client.command import ClientCommand
-from a2a_adapters_client.discover import discover
-from a2a_adapters_client.parts import MessageCommand
-from a2a_adapters_client.push_config import push_config
-from a2a_adapters_client.send import send
-from a2a_adapters_client.task import task
-from a2a_adapters_console.command import console
-from a2a_adapters_sql.commands.db import db
-from a2a_adapters_sql.commands.tasks import tasks
 from typer.completion import completion_init  # type: ignore[attr-defined]
 
-from a2a_adapters.cli.added import CommandGroup
+from a2a_adapters.cli.commands import CommandGroup
 from a2a_adapters.cli.config import config
 from a2a_adapters.cli.demo import demo_server
 from a2a_adapters.cli.exits import CommandError, end
@@ -50,20 +36,10 @@ app = typer.Typer(
     rich_markup_mode=None,  # its tables take half a second, and cut names in narrow terminals
 )
 
-for command in (serve, chat, check, console, demo_server, init, plugins, completion):
+for command in (serve, demo_server, init, plugins, completion):
     app.command()(command)
-app.command(cls=MessageCommand)(send)
-app.command(cls=ClientCommand)(discover)
-app.command(hidden=True)(call)
 app.command("help")(help_)
-app.command("conformance", hidden=True)(check)
-app.add_typer(auth, name="auth")
-app.add_typer(card, name="card")
-app.add_typer(task, name="task")
-task.add_typer(push_config, name="push-config")
 app.add_typer(config, name="config")
-app.add_typer(db, name="db")
-app.add_typer(tasks, name="tasks")
 
 
 def _show_version(value: bool) -> None:

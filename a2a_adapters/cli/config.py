@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import typer
-from a2a_adapters_client.settings import client_settings
 
 from a2a_adapters.cli.options import ConfigFile, OutputForm, Verbose
 from a2a_adapters.cli.terminal import echo, one_line
+from a2a_adapters.contract.plugins import installed_plugins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,10 @@ def _print_json(content: dict[str, Any], sources: Sources) -> None:
         {"name": ".".join(path), "value": _safe(value), "origin": sources.origin(".".join(path))}
         for path, value in _leaves(content)
     ]
-    variables = [vars(each) for each in client_settings()]
+    variables = [
+        {"name": name, "value": value, "origin": origin}
+        for name, value, origin in installed_plugins().settings()
+    ]
     echo(json.dumps([*settings, *variables], indent=2, ensure_ascii=False))
 
 
@@ -66,8 +69,8 @@ def _print(content: dict[str, Any], sources: Sources) -> None:
     width = max(len(line) for line, _ in lines)
     for line, origin in lines:
         echo(f"{line:{width}}  # {origin}" if origin else line)
-    for each in client_settings():
-        echo(one_line(f"# {each.name}={each.value}  ({each.origin})"))
+    for name, value, origin in installed_plugins().settings():
+        echo(one_line(f"# {name}={value}  ({origin})"))
 
 
 def _lines(

@@ -6,7 +6,7 @@ entry-point group `a2a_adapters`. Hooks are synchronous and do no I/O, unless th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from pluggy import HookimplMarker, HookspecMarker
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import httpx
+    import typer
     from a2a.client.transports.base import ClientTransport
     from a2a.types import AgentCard
 
@@ -160,11 +161,19 @@ def a2a_target(word: str) -> object | None:
     """
 
 
+CommandSource: TypeAlias = "Callable[..., None] | typer.Typer | str"
+"""A command: a function or an app as `typer` takes them, or where one is, as `module:attribute`."""
+
+
 @hookspec
 def a2a_commands(
     load: Callable[[Sequence[str]], object],  # noqa: ARG001 - for those who implement it
-) -> Mapping[str, Callable[..., None]]:
-    """Return commands of the command line by their names: functions as `typer` takes them.
+) -> Mapping[str, CommandSource]:
+    """Return commands of the command line by their names.
+
+    A command is a function, an app with commands of its own, or `"module:attribute"` of one of
+    them, which is imported when the command is run or listed. An app with a single command and no
+    callback gives that command its options, such as `cls` and `hidden`.
 
     A plugin must not import its framework here: the user may want another command.
 
@@ -172,6 +181,19 @@ def a2a_commands(
         load: Makes targets of words, as the command `serve` does.
     """
     return {}
+
+
+@hookspec
+def a2a_settings() -> Sequence[tuple[str, str, str]]:
+    """Return what a plugin's commands take from the environment, for `a2a-adapters config show`.
+
+    Reads the files that its commands read.
+
+    Returns:
+        The name of each variable, its value without secrets, and its origin: a file,
+        "environment" or "default".
+    """
+    return ()
 
 
 @hookspec

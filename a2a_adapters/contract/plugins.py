@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from a2a.types import AgentCard
 
     from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
-    from a2a_adapters.contract.hooks import AnyRemoteAgent
+    from a2a_adapters.contract.hooks import AnyRemoteAgent, CommandSource
     from a2a_adapters.contract.limits import Limits
 
 __all__ = ["BLOCK_VARIABLE", "PluginStatus", "Plugins", "installed_plugins"]
@@ -197,14 +197,16 @@ class Plugins:
         """
         return cast("object | None", self._manager.hook.a2a_target(word=word))
 
-    def commands(
-        self, load: Callable[[Sequence[str]], object]
-    ) -> Mapping[str, Callable[..., None]]:
+    def commands(self, load: Callable[[Sequence[str]], object]) -> Mapping[str, CommandSource]:
         """Return the commands of all plugins by their names."""
-        commands: dict[str, Callable[..., None]] = {}
+        commands: dict[str, CommandSource] = {}
         for added in self._manager.hook.a2a_commands(load=load):
             commands = added | commands
         return commands
+
+    def settings(self) -> list[tuple[str, str, str]]:
+        """Return the settings of all plugins' commands: name, value and origin."""
+        return [each for found in self._manager.hook.a2a_settings() for each in found]
 
     def card_addresses(self, url: str) -> list[str]:
         """Return where else agents of dialects have their cards, by an agent's address."""

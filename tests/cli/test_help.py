@@ -48,3 +48,77 @@ def test_commands_are_completed():
         timeout=PATIENCE,
     )
     assert completed.stdout.split() == ["demo-server"]
+
+
+COMMANDS = [
+    "serve", "chat", "check", "console", "demo-server", "init", "plugins", "completion", "send",
+    "discover", "help", "auth", "card", "task", "config", "db", "tasks",
+]  # fmt: skip
+
+
+async def test_commands_are_listed_in_their_order(run):
+    listed = (await run("help")).stdout.partition("Commands:\n")[2]
+    assert [line.split()[0] for line in listed.splitlines()][: len(COMMANDS)] == COMMANDS
+    for hidden in ("call", "conformance"):
+        assert (await run("help", hidden)).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "plugin"),
+    [("serve", ""), ("card get", "client"), ("db upgrade", "sql")],
+)
+def test_a_command_imports_the_modules_of_its_own_plugin_only(command, plugin):
+    code = f"""
+import sys
+from a2a_adapters.cli import app
+app([*{command.split()!r}, "--help"], standalone_mode=False)
+print(*sys.modules, sep="\\n")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.rpartition(".")[0] for name in done.stdout.split()}
+    parts = ("check", "client", "console", "sql")
+    assert [name for name in parts if f"a2a_adapters_{name}" in loaded] == [plugin] * bool(plugin)
+
+
+def test_plugins_add_commands_and_groups(tmp_path):
+    (tmp_path / "added.py").write_text("def told():\n    'By its place.'\n    print('told')")
+    code = """
+import typer
+from a2a_adapters import hookimpl, installed_plugins
+from a2a_adapters.cli import app
+
+group = typer.Typer(help="A group.")
+group.command("first")(lambda: print("inner"))
+group.command("second")(lambda: None)
+single = typer.Typer()
+single.command(hidden=True)(lambda: print("single"))
+
+class Plugin:
+    @hookimpl
+    def a2a_commands(self):
+        made = lambda: print("made")
+        return {"made": made, "placed": "added:told", "group": group, "single": single}
+
+installed_plugins().register(Plugin())
+app(standalone_mode=False)
+"""
+
+    def run(*arguments):
+        command = [sys.executable, "-c", code, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+        return done.stdout
+
+    listed = [line.split()[0] for line in run("--help").splitlines() if line.strip()]
+    assert {"made", "placed", "group"} <= set(listed)
+    assert "single" not in listed
+    assert run("made") == "made\n"
+    assert run("placed") == "told\n"
+    assert run("single") == "single\n"
+    assert run("group", "first") == "inner\n"
+
+
+def test_the_commands_of_a_disabled_plugin_are_gone():
+    variables = {**os.environ, "A2A_ADAPTERS_DISABLE_PLUGINS": "client"}
+    command = [sys.executable, "-m", "a2a_adapters", "send"]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    assert (done.returncode, "No such command 'send'" in done.stderr) == (2, True)

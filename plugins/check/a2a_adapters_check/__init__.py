@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from a2a_adapters import lazy_names
+from a2a_adapters import hookimpl, lazy_names
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from a2a_adapters_check.formats import FORMATS, render
     from a2a_adapters_check.report import Finding, Report, Severity
     from a2a_adapters_check.run import check
@@ -21,3 +23,10 @@ __getattr__ = lazy_names(
         "check": "run",
     },
 )
+
+
+@hookimpl
+def a2a_commands() -> Mapping[str, str]:
+    """Return `check`, and what it was called before."""
+    module = "a2a_adapters_check.command"
+    return {"check": f"{module}:check", "conformance": f"{module}:conformance"}

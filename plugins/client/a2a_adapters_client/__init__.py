@@ -1,1 +1,34 @@
 """Commands for other people's agents, as the a2a-cli specification 0.2 has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a_adapters import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__: list[str] = []
+
+
+@hookimpl
+def a2a_commands() -> Mapping[str, str]:
+    """Return the commands for agents; `call` is what `send` was called before."""
+    return {
+        "chat": "a2a_adapters_client.chat:chat",
+        "send": "a2a_adapters_client.send:app",
+        "discover": "a2a_adapters_client.discover:app",
+        "call": "a2a_adapters_client.call:app",
+        "auth": "a2a_adapters_client.auth:auth",
+        "card": "a2a_adapters_client.card:card",
+        "task": "a2a_adapters_client.task:task",
+    }
+
+
+@hookimpl
+def a2a_settings() -> Sequence[tuple[str, str, str]]:
+    """Return the variables that the commands read."""
+    from a2a_adapters_client.settings import client_settings  # noqa: PLC0415 - with `config`
+
+    return list(client_settings())

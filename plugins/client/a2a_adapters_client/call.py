@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.parts import Part
 
 
+app = typer.Typer()
+
+
+@app.command(hidden=True)
 def call(
     url: Annotated[str, typer.Argument(help="The agent's URL, or its card's.")],
     text: Annotated[

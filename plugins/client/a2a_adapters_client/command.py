@@ -8,7 +8,7 @@ import traceback
 from dataclasses import fields
 from functools import wraps
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -21,6 +21,10 @@ from a2a_adapters_client.variables import check_trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+TaskArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="[AGENT] TASK", show_default=False)
+]
 
 UsageError: Any = typer.BadParameter.__mro__[1]
 """What all errors of a command line are; typer names only this kind of it."""
@@ -84,6 +88,18 @@ def client_command(function: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in [*own, *shared]}
     return run
+
+
+def task_id_of(access: Access, words: list[str] | None) -> str:
+    """Return the task that the arguments name.
+
+    Raises:
+        ConfigurationError: They name none.
+    """
+    rest = access.take(words or [], most=1)
+    if not rest:
+        raise ConfigurationError("name a task")
+    return rest[0]
 
 
 def _end(error: A2AAdaptersError, access: Access) -> None:

@@ -14,7 +14,7 @@ from a2a_adapters.cli.tables import print_table
 from a2a_adapters.cli.terminal import echo, escaped
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters_client.addresses import as_web_url
-from a2a_adapters_client.command import client_command
+from a2a_adapters_client.command import ClientCommand, client_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415 - as in `task`
 
 
+app = typer.Typer()
+
+
+@app.command(cls=ClientCommand)
 @client_command
 def discover(
     access: Access,

@@ -10,8 +10,7 @@ import typer
 
 from a2a_adapters import RemoteRefusedError
 from a2a_adapters.contract.errors import ConfigurationError
-from a2a_adapters_client.command import ClientCommand, client_command
-from a2a_adapters_client.task import TaskArgument, task_id_of
+from a2a_adapters_client.command import ClientCommand, TaskArgument, client_command, task_id_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator

@@ -11,7 +11,7 @@ import typer
 from a2a_adapters.cli.terminal import note
 from a2a_adapters.contract.errors import InvalidInputError
 from a2a_adapters_client.command import client_command
-from a2a_adapters_client.parts import read_parts, typed_parts
+from a2a_adapters_client.parts import MessageCommand, read_parts, typed_parts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from a2a_adapters_client.follow import Following
 
 
+app = typer.Typer()
+
+
+@app.command(cls=MessageCommand)
 @client_command
 def send(
     access: Access,

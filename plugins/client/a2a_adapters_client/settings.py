@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from a2a_adapters_client.access import Access
@@ -15,23 +15,8 @@ if TYPE_CHECKING:
 _NO_VARIABLES = {"stream", "config"}
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What holds.
-
-    Attributes:
-        name: The variable.
-        value: Its value; secrets are left out.
-        origin: Who says so.
-    """
-
-    name: str
-    value: str
-    origin: str
-
-
-def client_settings() -> Iterator[Setting]:
-    """Yield what is set, or has a default."""
+def client_settings() -> Iterator[tuple[str, str, str]]:
+    """Yield the name, the value and the origin of what is set or has a default; no secrets."""
     files = read_variables()
     for each in fields(Access):
         if each.name in _NO_VARIABLES:
@@ -43,4 +28,4 @@ def client_settings() -> Iterator[Setting]:
         elif name in files:
             value, origin = files[name][0], str(files[name][1])
         if value:
-            yield Setting(name, "***" if name in SECRETS else value, origin)
+            yield name, "***" if name in SECRETS else value, origin

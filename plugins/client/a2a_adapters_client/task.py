@@ -11,7 +11,8 @@ import typer
 from a2a_adapters.cli.nearest import nearest
 from a2a_adapters.cli.terminal import note
 from a2a_adapters.contract.errors import ConfigurationError
-from a2a_adapters_client.command import ClientCommand, client_command
+from a2a_adapters_client.command import ClientCommand, TaskArgument, client_command, task_id_of
+from a2a_adapters_client.push_config import push_config
 
 if TYPE_CHECKING:
     from a2a_adapters_client.access import Access
@@ -20,10 +21,8 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415
 
 task = typer.Typer(help="For callers: your own tasks at any agent.", no_args_is_help=True)
+task.add_typer(push_config, name="push-config")
 
-TaskArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="[AGENT] TASK", show_default=False)
-]
 History = Annotated[
     int | None, typer.Option("--history", min=0, help="How many messages to print with it.")
 ]
@@ -201,15 +200,3 @@ async def _download(access: Access, task_id: str, folder: Path) -> None:
     away = [file.url for file in files if file.url is not None]
     lines = [field("Saved", path) for path in saved] + [field("Not-Saved", url) for url in away]
     Output(access).fields(found, [*heading(found), *lines])
-
-
-def task_id_of(access: Access, words: list[str] | None) -> str:
-    """Return the task that the arguments name.
-
-    Raises:
-        ConfigurationError: They name none.
-    """
-    rest = access.take(words or [], most=1)
-    if not rest:
-        raise ConfigurationError("name a task")
-    return rest[0]

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from a2a_adapters import lazy_names
+from a2a_adapters import hookimpl, lazy_names
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from a2a_adapters_console.pages import ConsoleAgent, console_routes
 
 __all__ = ["ConsoleAgent", "console_routes"]
 
 __getattr__ = lazy_names(__name__, dict.fromkeys(("ConsoleAgent", "console_routes"), "pages"))
+
+
+@hookimpl
+def a2a_commands() -> Mapping[str, str]:
+    """Return the command that shows the page for agents elsewhere."""
+    return {"console": "a2a_adapters_console.command:console"}

@@ -7,7 +7,7 @@ It keeps budgets and quotas, falls back, and tells what it did and what that cos
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from a2a_adapters import hookimpl, lazy_names
@@ -72,13 +72,9 @@ def a2a_target(word: str) -> object | None:
 
 
 @hookimpl
-def a2a_commands(
-    load: Callable[[Sequence[str]], object],  # noqa: ARG001 - a router is a file
-) -> Mapping[str, Callable[..., None]]:
+def a2a_commands() -> Mapping[str, str]:
     """Return `a2a-adapters router`."""
-    from a2a_adapters_router.command import router  # noqa: PLC0415
-
-    return {"router": router}
+    return {"router": "a2a_adapters_router.command:router"}
 
 
 @hookimpl

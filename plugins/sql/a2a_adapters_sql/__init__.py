@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from a2a_adapters import ConfigurationError, MissingExtraError, hookimpl
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from a2a_adapters import Limits
     from a2a_adapters.storage import Storage
 
@@ -23,3 +25,10 @@ def a2a_storage(url: str, limits: Limits, bus: str | None) -> Storage:
         extra = "sqlite" if name == "sqlite" else "postgresql"
         raise MissingExtraError(f"storage in {name}", extra) from error
     return SqlStorage(url, limits.lease_seconds, bus)
+
+
+@hookimpl
+def a2a_commands() -> Mapping[str, str]:
+    """Return the commands for operators of a database."""
+    module = "a2a_adapters_sql.commands"
+    return {"db": f"{module}.db:db", "tasks": f"{module}.tasks:tasks"}

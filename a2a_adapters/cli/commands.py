@@ -1,0 +1,88 @@
+"""The commands of the command line: the core's own and those of plugins, imported on use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_group
+
+from a2a_adapters.cli.targets import load_targets
+from a2a_adapters.contract.plugins import installed_plugins
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from a2a_adapters.contract.hooks import CommandSource
+
+_ORDER = (
+    "serve", "chat", "check", "console", "demo-server", "init", "plugins", "completion", "send",
+    "discover", "help", "auth", "card", "task", "config", "db", "tasks",
+)  # fmt: skip
+"""The commands that `--help` lists first; those of other plugins follow."""
+
+
+class CommandGroup(TyperGroup):
+    """The top level of the command line.
+
+    A command of a plugin is imported when it is run or listed.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        own = settings.pop("commands")
+        super().__init__(commands={}, **settings)
+        self.commands = _Commands(own)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line; `-v` alone is `--version`, as in a2a-cli 0.2."""
+        return super().parse_args(ctx, ["--version"] if args == ["-v"] else args)
+
+
+class _Commands(MutableMapping[str, Any]):
+    """Commands by name: the core's own, which win, and those of plugins."""
+
+    def __init__(self, own: dict[str, Any]) -> None:
+        self._loaded = own
+
+    @cached_property
+    def _added(self) -> Mapping[str, CommandSource]:
+        return installed_plugins().commands(load_targets)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            self._loaded[name] = _command(name, self._added[name])
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._loaded[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        names = {**self._loaded, **self._added}
+        return iter(sorted(names, key=lambda name: (*_ORDER, name).index(name)))
+
+    def __len__(self) -> int:
+        return len({*self._loaded, *self._added})
+
+
+def _command(name: str, source: CommandSource) -> Any:
+    """Return the command that a plugin gives under a name."""
+    if isinstance(source, str):
+        module, _, attribute = source.partition(":")
+        return _command(name, getattr(import_module(module), attribute))
+    app = typer.Typer(rich_markup_mode=None)
+    app.callback()(lambda: None)
+    if not isinstance(source, typer.Typer):
+        app.command(name)(source)
+    elif source.registered_callback or source.registered_groups or source.registered_commands[1:]:
+        app.add_typer(source, name=name)
+    else:  # the options of a single command, such as its class
+        source.registered_commands[0].name = name
+        app.add_typer(source)
+    return get_group(app).commands[name]
