@@ -108,8 +108,13 @@ class Takeover:
         return (live.owner, live.context_id) in left
 
     async def _sweep(self) -> None:
-        for left in await self._storage.left_behind():
-            self._left[left.owner, left.stored.task.id] = left
+        taken = {
+            (left.owner, left.stored.task.id): left for left in await self._storage.left_behind()
+        }
+        self._left.update(taken)
+        for live in self._live.all() if taken else ():
+            if live.runs and (live.owner, live.task_id) in taken:
+                self._lose(live)  # an operator took it after `let_go`; the new run needs its turn
         found = sorted(self._left.values(), key=_order)
         resumed = [left for left in found if self._can_resume(left)]
         ended = [left for left in found if not self._can_resume(left)]
@@ -139,13 +144,15 @@ class Takeover:
         ours = {live.task_id: live for live in self._live.all() if live.runs and live.task}
         for task_id in await self._storage.lost(list(ours)) if ours else ():
             live = ours[task_id]
-            if live.is_over or not live.runs:  # it has ended here meanwhile
-                continue
-            logger.warning("task %s is another process's now; its work stops here", task_id)
-            if self._executor is not None:
-                self._executor.leave(task_id)
-            self._runs.lose(live)
-            self._figures.lost_tasks += 1
+            if live.runs and not live.is_over:  # else it has ended here meanwhile
+                self._lose(live)
+
+    def _lose(self, live: LiveTask) -> None:
+        logger.warning("task %s was taken from this process; its work stops here", live.task_id)
+        if self._executor is not None:
+            self._executor.leave(live.task_id)
+        self._runs.lose(live)
+        self._figures.lost_tasks += 1
 
     def leave(self, live: LiveTask) -> bool:
         """Leave a task to the next process, if that can go on with it; tell whether it can."""

@@ -10,7 +10,8 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 import psycopg
 import pytest
 from a2a.server.context import ServerCallContext
-from a2a.types import GetTaskRequest, TaskState
+from a2a.types import GetTaskRequest, ListTasksRequest, TaskState
+from a2a_adapters_sql.operators import find_tasks, hand_over_task
 from a2a_adapters_sql.storage import SqlAgentStorage
 
 from a2a_adapters import Adapter, AgentDescription, Limits, TextDelta, as_executor
@@ -262,6 +263,43 @@ async def test_who_waits_for_a_task_that_another_process_took_is_told_so(tmp_pat
         assert [part.text for a in again.artifacts for part in a.parts] == ["one two"]
         await runtime.aclose()
         await heir.aclose()
+
+
+@pytest.mark.parametrize("is_saved", [False, True])
+async def test_a_process_resumes_a_task_that_an_operator_takes_from_it(
+    tmp_path, monkeypatch, is_saved
+):
+    """The operator acts after the process has looked for lost tasks, before it looks for left ones.
+
+    If it saves the task in between, it already knows that the task is lost.
+    """
+    ask, handed_over = SqlAgentStorage.lost, asyncio.Event()
+    async with opened(new_url("postgresql", tmp_path)) as storage:
+        adapter, runtime = served(storage)
+
+        async def lost(self, task_ids):
+            found = await ask(self, task_ids)
+            if not handed_over.is_set():
+                [kept] = await find_tasks(storage.database)
+                await hand_over_task(storage, kept)
+                adapter.has_begun.clear()
+                handed_over.set()
+                if is_saved:
+                    await runtime.on_list_tasks(ListTasksRequest(), CALLER)
+            return found
+
+        request = message()
+        request.configuration.return_immediately = True
+        task_id = (await runtime.on_message_send(request, CALLER)).id
+        await adapter.has_begun.wait()
+        monkeypatch.setattr(SqlAgentStorage, "lost", lost)
+        await runtime.start()
+        async with asyncio.timeout(30):
+            await adapter.has_begun.wait()
+        adapter.may_go_on.set()
+        await until_completed(runtime, task_id)
+        await runtime.aclose()
+    assert adapter.calls == ["stream", "resume"]
 
 
 async def test_a_task_outlives_any_number_of_restarts(database_url):
