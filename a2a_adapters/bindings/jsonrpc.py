@@ -21,7 +21,7 @@ from pydantic_core import to_json
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from a2a_adapters.bindings import methods, v03_jsonrpc
+from a2a_adapters.bindings import methods, mixed, v03_jsonrpc
 from a2a_adapters.bindings.http import JSON, check_content_type, name_extensions, parse_json
 from a2a_adapters.bindings.methods import parsed
 from a2a_adapters.bindings.sse import EventStream, Frame
@@ -108,7 +108,8 @@ class _Call:
         params = call.get("params", {})
         if not isinstance(params, dict):
             raise InvalidParamsError("params must be an object")
-        self.method, self.params = method, parsed(method.parse, params)
+        self.method = method if self.version is _V1 else mixed.method_for(name, params) or method
+        self.params = parsed(self.method.parse, params)
         if "id" not in call:  # JSON-RPC would take it for a notification, and A2A has none
             raise InvalidRequestError("id is missing: every method of A2A has an answer")
 

@@ -90,7 +90,7 @@ def build_card(
         ),
         default_input_modes=description.input_modes,
         default_output_modes=description.output_modes,
-        skills=[_skill(skill) for skill in skills],
+        skills=[_skill(skill, description) for skill in skills],
         security_schemes=dict(schemes),
         security_requirements=[
             SecurityRequirement(schemes={name: StringList()}) for name in schemes
@@ -104,13 +104,16 @@ def listed_skills(description: AgentDescription) -> Sequence[Skill]:
     return description.skills or [only]
 
 
-def _skill(skill: Skill) -> AgentSkill:
+def _skill(skill: Skill, agent: AgentDescription) -> AgentSkill:
     return AgentSkill(
         id=skill.id,
         name=skill.name,
         description=skill.description + _schemas(skill),
         tags=skill.tags or [skill.id],
         examples=skill.examples,
+        # They are the card's, and could be left out, but fasta2a 2.1 refuses such a card.
+        input_modes=agent.input_modes,
+        output_modes=agent.output_modes,
     )
 
 
