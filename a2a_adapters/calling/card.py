@@ -86,7 +86,7 @@ async def fetch_card_json(
                     return _content(response, address)
     except TimeoutError as error:
         raise RemoteTimeoutError(f"{url} did not send its card in time") from error
-    hints = installed_plugins().card_hints()
+    hints = installed_plugins().card_hints(str(url))
     raise RemoteAnswerError("; ".join([f"there is no agent card at {url} (HTTP 404)", *hints]))
 
 

@@ -53,6 +53,15 @@ def a2a_adapt(target: object) -> Adapter | None:
     """
 
 
+@hookspec
+def a2a_accepts() -> str:
+    """Return what `a2a_adapt` takes, such as "a crew or a flow", for the error about other objects.
+
+    It is asked for only if a framework of the plugin is installed, see `a2a_frameworks`.
+    """
+    return ""
+
+
 @hookspec(firstresult=True)
 def a2a_remote_llm(agent: AnyRemoteAgent, framework: str) -> object | None:
     """Return `agent` as a language model of `framework`, or None to pass.
@@ -108,10 +117,13 @@ def a2a_card_address(url: str) -> str | None:
 
 
 @hookspec
-def a2a_card_hint() -> str | None:
-    """Say how agents of a dialect are called that have no card where clients of A2A look for it.
+def a2a_card_hint(url: str) -> str | None:
+    """Say how an agent of a dialect is called that has no card, or None to pass.
 
     It is added to the error for an address without a card.
+
+    Args:
+        url: The address. Pass unless it looks like one of the dialect.
     """
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import inspect
 import logging
 import os
 import re
@@ -18,7 +20,7 @@ from a2a_adapters.contract.errors import ConfigurationError, NoAdapterError
 from a2a_adapters.contract.factory import Factory, is_factory, look, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import httpx
     from a2a.client.transports.base import ClientTransport
@@ -212,9 +214,9 @@ class Plugins:
         """Return where else agents of dialects have their cards, by an agent's address."""
         return cast("list[str]", self._manager.hook.a2a_card_address(url=url))
 
-    def card_hints(self) -> list[str]:
-        """Return how agents of dialects are called that have no card where it is looked for."""
-        return cast("list[str]", self._manager.hook.a2a_card_hint())
+    def card_hints(self, url: str) -> list[str]:
+        """Return how agents of dialects are called that may be at an address without a card."""
+        return cast("list[str]", self._manager.hook.a2a_card_hint(url=url))
 
     def transport(
         self, card: AgentCard, url: str, http: httpx.AsyncClient, address: str
@@ -242,16 +244,75 @@ class Plugins:
         if isinstance(target, Factory):
             made, by = target.example, f", which {name_of(target.make)}() returned"
         kind = type(made)
+        asked = [f"{name} ({takes})" if takes else name for name, takes in self._takers()]
         text = (
             f"no plugin can serve an object of type {kind.__module__}.{kind.__qualname__}{by}; "
-            f"asked: {self._names() or 'none, no plugin is loaded'}"
+            f"asked: {', '.join(asked) or 'none, no plugin is loaded'}"
         )
+        if nearest := self._nearest(made):
+            text += f". Nearest: {nearest}"
         for extra in _extras():
             if kind.__module__.startswith(extra):
                 text += f". Its extra: pip install -U 'a2a-adapters[{extra}]'"
         if any(status.problem for status in self._status):
             text += ". Some plugins are not loaded, see: a2a-adapters plugins"
         return text
+
+    def _takers(self) -> Iterator[tuple[str, str]]:
+        """Yield the plugins that serve objects, and which ones."""
+        hook = self._manager.hook
+        takes = {each.plugin_name: each.function for each in hook.a2a_accepts.get_hookimpls()}
+        for name in sorted(each.plugin_name for each in hook.a2a_adapt.get_hookimpls()):
+            frameworks = self._frameworks(name)
+            if frameworks and not any(map(_is_installed, frameworks)):
+                yield name, "not installed"
+            else:
+                yield name, cast("str", takes[name]()) if name in takes else ""
+
+    def _nearest(self, target: object) -> str:
+        """Return what could be served in place of an object, "" if nothing is known."""
+        if isinstance(target, type):
+            return "an object of this class"
+        for name, value in _members(target):
+            if inspect.isroutine(value) or isinstance(value, type | functools.partial):
+                continue  # which may be called to see what they make
+            with contextlib.suppress(Exception):  # it need not be one of the plugin's
+                if self._adapter(value) is not None:
+                    return f"its {name}"
+        roots = {_framework_of(kind.__module__) for kind in type(target).__mro__}
+        for name, takes in self._takers():
+            if roots & set(map(_framework_of, self._frameworks(name))):
+                return f"{takes} ({name})" if takes else f"what {name} takes"
+        return "its method __call__" if callable(target) else ""
+
+
+def _members(target: object) -> Iterable[tuple[str, object]]:
+    """Return the items of a collection, or the public attributes of an object."""
+    if isinstance(target, dict):
+        return [(f"item {key!r}", value) for key, value in target.items()]
+    if isinstance(target, list | tuple):
+        return [(f"item {number}", value) for number, value in enumerate(target)]
+    attributes = getattr(target, "__dict__", {})
+    public = [name for name in attributes if not name.startswith("_")]
+    return [(f"attribute {name}", attributes[name]) for name in public]
+
+
+def _framework_of(name: str) -> str:
+    """Return the first word of a module or a distribution, which those of a framework share."""
+    return _distribution_of(name.partition(".")[0]).partition("-")[0]
+
+
+def _distribution_of(module: str) -> str:
+    name = module.replace("_", "-")
+    return {"agents": "openai-agents"}.get(name, name)  # a module of another name
+
+
+def _is_installed(distribution: str) -> bool:
+    try:
+        metadata.distribution(distribution)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def _misspelt(plugin: object, manager: pluggy.PluginManager) -> str:
@@ -275,8 +336,7 @@ def _extras() -> set[str]:
 
 def extra_of(module: str) -> str:
     """Return the extra that installs a top-level module, "" if none does."""
-    root = module.replace("_", "-")
-    root = {"agents": "openai-agents"}.get(root, root)  # a module of another name
+    root = _distribution_of(module)
     try:
         required = metadata.requires(_DISTRIBUTION) or []
     except metadata.PackageNotFoundError:  # run from a source tree that was never installed

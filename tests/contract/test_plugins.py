@@ -7,6 +7,7 @@ from functools import partial
 from importlib import metadata
 from types import SimpleNamespace
 
+import pluggy
 import pytest
 
 from a2a_adapters import (
@@ -203,6 +204,47 @@ def test_no_adapter_names_the_type_and_who_was_asked():
         plugins.register(plugin("never", accepts=int), "never") or plugins.adapt(
             type("Target", (), {"__module__": "test_plugins"})()
         )
+
+
+class Holder:
+    def __init__(self, held):
+        self.held, self.other = held, plugin
+
+
+class Answering:
+    def __call__(self, text):
+        return text
+
+
+@pytest.mark.parametrize(
+    ("target", "nearest"),
+    [
+        (Holder(Target()), r"\. Nearest: its attribute held$"),
+        ({"first": Target}, r"asked: mine \(a target\), others \(not installed\)$"),
+        ({"first": "1", "second": Target()}, r"\. Nearest: its item 'second'$"),
+        ([Target()], r"\. Nearest: its item 0$"),
+        (Target, r"\. Nearest: an object of this class$"),
+        (pluggy.HookspecMarker("any"), r"\. Nearest: a target \(mine\)$"),
+        (Answering(), r"\. Nearest: its method __call__$"),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_a_refusal_tells_what_is_accepted_and_what_comes_nearest(target, nearest):
+    plugins = Plugins()
+    for name, accepted, framework in (("mine", "a target", "pluggy"), ("others", "1", "missing")):
+        made = plugin(name, accepts=Target if name == "mine" else int)
+        made.a2a_accepts = hookimpl(lambda accepted=accepted: accepted)
+        made.a2a_frameworks = hookimpl(lambda framework=framework: [framework])
+        plugins.register(made, name)
+    with pytest.raises(NoAdapterError, match=nearest):
+        plugins.adapt(target)
+
+
+def test_the_bundled_plugins_tell_what_they_accept():
+    with pytest.raises(NoAdapterError) as refused:
+        installed_plugins().adapt(object())
+    for told in ("functions (a function", "langchain (a runnable", "router (a router"):
+        assert told in str(refused.value)
 
 
 def test_the_extra_is_named_when_it_is_known():

@@ -6,6 +6,7 @@ cards, as Agno-Go and Agno before 2.3.26, are called by `RemoteAgent(agno_card(u
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from a2a_adapters import hookimpl, lazy_names
@@ -23,6 +24,9 @@ __all__ = ["agno_card"]
 __getattr__ = lazy_names(__name__, {"agno_card": "calling.card"})
 
 _DIALECT = "agno"
+
+_LIKE_AGNO = re.compile(r"agno|:7777\b|/a2a(/|$)")
+"""The port and the path of its servers, as they are by default."""
 
 
 @hookimpl
@@ -49,8 +53,10 @@ def a2a_transport(card: AgentCard, url: str, http: httpx.AsyncClient) -> ClientT
 
 
 @hookimpl
-def a2a_card_hint() -> str:
+def a2a_card_hint(url: str) -> str | None:
     """Say where Agno's servers have their cards, if they have any."""
+    if not _LIKE_AGNO.search(url):
+        return None
     return (
         "an Agno server has one for each agent, so give the agent's address, as in "
         "http://host:7777/a2a/agents/my-agent; Agno-Go has none, agno_card of a2a_adapters_agno "

@@ -74,6 +74,12 @@ def a2a_adapt(target: object) -> Adapter | None:
 
 
 @hookimpl
+def a2a_accepts() -> str:
+    """Return what is served."""
+    return "an agent, a team, or a function that makes one"
+
+
+@hookimpl
 def a2a_frameworks() -> list[str]:
     """Name what this is made for."""
     return ["autogen-agentchat"]

@@ -85,6 +85,12 @@ def a2a_adapt(target: object) -> Adapter | None:
 
 
 @hookimpl
+def a2a_accepts() -> str:
+    """Return what is served."""
+    return "a crew, a flow, an agent, or a function that makes one"
+
+
+@hookimpl
 def a2a_prepare_process() -> None:
     """Make crewai quiet, should the target import it."""
     prepare()

@@ -39,3 +39,9 @@ def a2a_adapt(target: object) -> Adapter | None:
     if inspect.isfunction(target) or inspect.ismethod(target) or isinstance(target, partial):
         return FunctionAdapter(target)
     return None
+
+
+@hookimpl
+def a2a_accepts() -> str:
+    """Return what is served."""
+    return "a function or a method"

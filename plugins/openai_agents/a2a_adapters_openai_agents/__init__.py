@@ -56,6 +56,12 @@ def a2a_adapt(target: object) -> Adapter | None:
 
 
 @hookimpl
+def a2a_accepts() -> str:
+    """Return what is served."""
+    return "an agent, or a function that makes one"
+
+
+@hookimpl
 def a2a_frameworks() -> list[str]:
     """Name what this is made for."""
     return [_FRAMEWORK]

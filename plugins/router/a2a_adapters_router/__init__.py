@@ -62,6 +62,12 @@ def a2a_adapt(target: object) -> Adapter | None:
 
 
 @hookimpl
+def a2a_accepts() -> str:
+    """Return what is served."""
+    return "a router"
+
+
+@hookimpl
 def a2a_target(word: str) -> object | None:
     """Return the router of a YAML file."""
     if not word.endswith((".yaml", ".yml")):

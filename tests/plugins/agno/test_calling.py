@@ -22,6 +22,7 @@ from a2a_adapters import (
     TextDelta,
     ToolCall,
     ToolResult,
+    installed_plugins,
 )
 from a2a_adapters.testing import running
 from tests.plugins.agno.recordings import AGENT, GO, V2, V3, replaying
@@ -308,10 +309,18 @@ async def test_a_page_that_is_not_json_is_an_error():
         await ask(page)
 
 
-async def test_an_address_without_a_card_is_told_of_agno():
-    async with running(replaying({})) as url, RemoteAgent(url) as agent:
-        with pytest.raises(RemoteAnswerError, match=r"no agent card.*agno_card of"):
+@pytest.mark.parametrize(("path", "is_like_agno"), [("", False), ("/a2a", True), ("/a2abc", False)])
+async def test_an_address_without_a_card_is_told_of_agno_if_it_looks_like_it(path, is_like_agno):
+    async with running(replaying({})) as url, RemoteAgent(url + path) as agent:
+        with pytest.raises(RemoteAnswerError, match="no agent card") as refused:
             await agent.send("hi")
+    assert ("agno_card of" in str(refused.value)) == is_like_agno
+
+
+def test_an_address_looks_like_agno_by_its_port():
+    [hint] = installed_plugins().card_hints("http://host:7777")
+    assert "agno_card of" in hint
+    assert installed_plugins().card_hints("http://host:77770") == []
 
 
 FAILING = (
