@@ -42,17 +42,20 @@ def says(text):
     return {"messages": [("ai", text)]}
 
 
-async def test_a_graph_learns_who_calls_and_in_which_task():
+@pytest.mark.parametrize(
+    ("owner", "user_id"), [("alice", "alice"), ("50%@a.org", "50%25@a%2Eorg"), ("50%", "50%")]
+)
+async def test_a_graph_learns_who_calls_and_in_which_task(owner, user_id):
     seen = {}
 
     def node(_state, config: RunnableConfig):
         seen.update(config["configurable"], about=config["metadata"])
         return says("ok")
 
-    await ask(adapt(graph_of(node).compile()), "hello", owner="alice", task_id="t", context_id="c")
-    assert seen["user_id"] == seen["langgraph_auth_user_id"] == "alice"
-    assert seen["langgraph_auth_user"]["identity"] == "alice"
-    assert {"task_id": "t", "context_id": "c", "owner": "alice"}.items() <= seen["about"].items()
+    await ask(adapt(graph_of(node).compile()), "hello", owner=owner, task_id="t", context_id="c")
+    assert (seen["user_id"], seen["langgraph_auth_user_id"]) == (user_id, owner)
+    assert seen["langgraph_auth_user"]["identity"] == owner
+    assert {"task_id": "t", "context_id": "c", "owner": owner}.items() <= seen["about"].items()
 
 
 async def test_notes_of_anonymous_callers_stay_in_their_conversations():
@@ -112,6 +115,10 @@ async def test_each_user_has_a_memory_of_their_own():
         ("alice", "1", "tea", "nothing"),
         ("bob", "1", "coffee", "nothing"),
         ("alice", "2", "milk", "tea"),
+        ("ann@example.com", "1", "tea", "nothing"),
+        ("ann@example%2Ecom", "1", "tea", "nothing"),
+        ("ann@example%252Ecom", "1", "tea", "nothing"),
+        ("ann@example.com", "2", "tea", "tea"),
     ]:
         events = await ask(served, text, owner=owner, context_id=context_id)
         assert answer(events) == known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from langchain_core.runnables.config import merge_configs
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 MakeConfig: TypeAlias = "Callable[[AgentRequest], RunnableConfig]"
 """Makes a run's configuration of a request; what keeps conversations apart cannot be replaced."""
+
+_ESCAPED = re.compile(r"\.|%25|%2E")
 
 
 def run_config(
@@ -44,13 +47,24 @@ def caller(request: AgentRequest) -> dict[str, Any]:
 
     An anonymous caller is authenticated as nobody, but has a `user_id` for each conversation:
     notes kept under it stay apart from those of other conversations and of users. It is a digest,
-    so that no choice of a context id makes it another's.
+    so that no choice of a context id makes it another's. The `user_id` of a known caller is their
+    name, with percent signs for what LangGraph's stores refuse in a namespace.
     """
     if not request.owner:
         return {"user_id": f"anonymous-{conversation_uuid(request)}"}
     user = {"identity": request.owner, "display_name": request.owner, "is_authenticated": True}
     return {
-        "user_id": request.owner,
+        "user_id": _label(request.owner),
         "langgraph_auth_user_id": request.owner,
         "langgraph_auth_user": user,
     }
+
+
+def _label(owner: str) -> str:
+    """Return an owner's name without periods, another one for each owner.
+
+    A name that needs no escapes, and does not look as if it had some, stays as it is.
+    """
+    if not _ESCAPED.search(owner):
+        return owner
+    return owner.replace("%", "%25").replace(".", "%2E")
