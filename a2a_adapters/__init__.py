@@ -51,7 +51,9 @@ from a2a_adapters.contract.errors import (
 )
 from a2a_adapters.contract.events import (
     A2UI_EXTENSION,
+    ANOTHER_TASK_WAITS,
     PROGRESS_EXTENSION,
+    QUESTION_CLOSED,
     TIMESTAMP_EXTENSION,
     AgentEvent,
     AuthRequired,
@@ -71,7 +73,7 @@ from a2a_adapters.contract.failing import model_failure
 from a2a_adapters.contract.hooks import hookimpl
 from a2a_adapters.contract.lazy import lazy_names
 from a2a_adapters.contract.limits import Limits
-from a2a_adapters.contract.parts import JSON, Data, File, Part, Text
+from a2a_adapters.contract.parts import JSON, Data, File, Part, Text, dialogue
 from a2a_adapters.contract.plugins import Plugins, PluginStatus, installed_plugins
 from a2a_adapters.contract.reasoning import ReasoningFilter, without_reasoning
 from a2a_adapters.contract.speech import Speech
@@ -108,8 +110,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "A2UI_EXTENSION",
+    "ANOTHER_TASK_WAITS",
     "JSON",
     "PROGRESS_EXTENSION",
+    "QUESTION_CLOSED",
     "TIMESTAMP_EXTENSION",
     "A2AAdaptersError",
     "AccessDeniedError",
@@ -204,6 +208,7 @@ __all__ = [
     "build_app",
     "card_signer",
     "check",
+    "dialogue",
     "hookimpl",
     "installed_plugins",
     "lazy_names",

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "A2UI_EXTENSION",
+    "ANOTHER_TASK_WAITS",
     "PROGRESS_EXTENSION",
+    "QUESTION_CLOSED",
     "TIMESTAMP_EXTENSION",
     "AgentEvent",
     "AuthRequired",
@@ -150,6 +152,16 @@ class Rejected:
     """The agent declines the task; the reason is told to the caller."""
 
     reason: str
+
+
+ANOTHER_TASK_WAITS = Rejected(
+    "Another task of this conversation waits for an answer. Answer or cancel that one, or "
+    "use another conversation."
+)
+"""The answer to a new task of a conversation that can have only one question open."""
+
+QUESTION_CLOSED = Rejected("This question is no longer open; please start a new task.")
+"""The answer to a reply that comes too late."""
 
 
 @dataclass(frozen=True, slots=True)

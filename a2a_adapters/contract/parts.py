@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from a2a_adapters.contract.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 JSON: TypeAlias = "str | int | float | bool | Sequence[JSON] | Mapping[str, JSON] | None"
 """A value that JSON can express."""
@@ -107,6 +107,19 @@ class Data:
 
 Part: TypeAlias = Text | File | Data
 """One part of a message or artifact."""
+
+
+def dialogue(said: Iterable[tuple[str, Sequence[Part]]]) -> list[Part]:
+    """Return the messages of several speakers as the parts of one message.
+
+    A2A has no roles within a message: the text of each begins with its speaker, its other parts
+    follow that.
+    """
+    joined: list[Part] = []
+    for speaker, parts in said:
+        joined.append(Text(f"{speaker}: {join_text(parts)}"))
+        joined += [part for part in parts if not isinstance(part, Text)]
+    return joined
 
 
 def join_text(parts: Sequence[Part]) -> str:

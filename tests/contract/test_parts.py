@@ -11,7 +11,7 @@ from google.protobuf import struct_pb2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_adapters import Data, File, Text
+from a2a_adapters import Data, File, Text, dialogue
 from a2a_adapters.protocol.conversion import from_protocol, from_value, to_protocol, to_value
 
 JSON_VALUES = st.recursive(
@@ -75,3 +75,15 @@ def test_the_name_of_a_file_is_its_filename():
     assert dataclasses.replace(file, content=b"y").filename == "a.png"
     with pytest.warns(DeprecationWarning, match="filename"):
         assert file.name == "a.png"
+
+
+def test_messages_of_several_speakers_are_one_dialogue():
+    image = File(content=b"png", media_type="image/png")
+    said = [("User", [Text("Look:"), image, Text("a cat?")]), ("Tool", []), ("Agent", [Data(1)])]
+    assert dialogue(said) == [
+        Text("User: Look:\na cat?"),
+        image,
+        Text("Tool: "),
+        Text("Agent: "),
+        Data(1),
+    ]

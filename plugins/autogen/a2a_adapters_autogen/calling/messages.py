@@ -23,38 +23,26 @@ from autogen_core.models import (
 )
 from PIL import Image as Picture
 
-from a2a_adapters import AgentReply, Data, File, Part, Text
+from a2a_adapters import AgentReply, Data, File, Part, Text, dialogue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 USER = "user"
 
 
 def model_parts(messages: Sequence[LLMMessage]) -> list[Part]:
-    """Return what a model is told as the parts of one message.
-
-    A2A has no roles within a message: in a dialogue each message's text begins with who said it.
-    """
+    """Return what a model is told as the parts of one message."""
     if all(isinstance(message, UserMessage) for message in messages):
         return [part for message in messages for part in _model_parts(message)]
-    return _dialogue((_speaker(message), _model_parts(message)) for message in messages)
+    return dialogue((_speaker(message), _model_parts(message)) for message in messages)
 
 
 def chat_parts(messages: Sequence[BaseChatMessage]) -> list[Part]:
     """Return what was said in a team as the parts of one message, likewise."""
     if all(message.source == USER for message in messages):
         return [part for message in messages for part in _chat_parts(message)]
-    return _dialogue((message.source, _chat_parts(message)) for message in messages)
-
-
-def _dialogue(said: Iterable[tuple[str, Sequence[Part]]]) -> list[Part]:
-    dialogue: list[Part] = []
-    for speaker, parts in said:
-        text = "\n".join(part.text for part in parts if isinstance(part, Text))
-        dialogue.append(Text(f"{speaker}: {text}"))
-        dialogue += [part for part in parts if not isinstance(part, Text)]
-    return dialogue
+    return dialogue((message.source, _chat_parts(message)) for message in messages)
 
 
 def _speaker(message: LLMMessage) -> str:

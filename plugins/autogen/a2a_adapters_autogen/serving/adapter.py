@@ -12,6 +12,8 @@ from autogen_agentchat.base import ChatAgent, Team
 from autogen_agentchat.teams import Swarm
 
 from a2a_adapters import (
+    ANOTHER_TASK_WAITS,
+    QUESTION_CLOSED,
     Adapter,
     AgentDescription,
     AgentEvent,
@@ -48,11 +50,6 @@ if TYPE_CHECKING:
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
 _MAX_MESSAGES = 50
-_STILL_WAITING = Rejected(
-    "Another task of this conversation waits for an answer. Answer or cancel that one, or "
-    "use another conversation."
-)
-_NO_LONGER_OPEN = Rejected("This question is no longer open; please start a new task.")
 _BUSY = Rejected("This agent waits for the answer of another caller; please try again later.")
 
 
@@ -217,9 +214,9 @@ class AutoGenAdapter(Adapter):
         key = StateKey(request.owner, request.context_id)
         if not request.resuming:
             waits = known.question is not None or key in self._parked
-            return _STILL_WAITING if waits else None
+            return ANOTHER_TASK_WAITS if waits else None
         is_open = known.question is not None and known.question.task_id == request.task_id
-        return None if is_open else _NO_LONGER_OPEN
+        return None if is_open else QUESTION_CLOSED
 
     def _start(self, begin: _Begin) -> Run:
         (known, messages), question = begin, begin.known.question

@@ -12,7 +12,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from a2a_adapters import AgentReply, Data, File, Part, Text
+from a2a_adapters import AgentReply, Data, File, Part, Text, dialogue
 from a2a_adapters_langchain.serving.content import from_block, to_block
 
 if TYPE_CHECKING:
@@ -45,19 +45,10 @@ def messages_after(
 
 
 def to_parts(messages: Sequence[BaseMessage]) -> list[Part]:
-    """Return messages as the parts of one.
-
-    A2A has no roles within a message: in a dialogue each message's text begins with who said it.
-    """
+    """Return messages as the parts of one, as a dialogue unless all are the user's."""
     if all(isinstance(message, HumanMessage) for message in messages):
         return [part for message in messages for part in _parts(message)]
-    dialogue: list[Part] = []
-    for message in messages:
-        parts = _parts(message)
-        said = "\n".join(part.text for part in parts if isinstance(part, Text))
-        dialogue.append(Text(f"{_speaker(message)}: {said}"))
-        dialogue += [part for part in parts if not isinstance(part, Text)]
-    return dialogue
+    return dialogue((_speaker(message), _parts(message)) for message in messages)
 
 
 def _parts(message: BaseMessage) -> list[Part]:

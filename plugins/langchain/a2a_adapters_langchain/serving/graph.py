@@ -11,6 +11,7 @@ from langgraph import errors
 from pydantic import ValidationError
 
 from a2a_adapters import (
+    ANOTHER_TASK_WAITS,
     JSON,
     Adapter,
     AgentDescription,
@@ -40,7 +41,6 @@ from a2a_adapters_langchain.serving.cutoff import (
 )
 from a2a_adapters_langchain.serving.interrupts import (
     DECLINED,
-    STILL_WAITING,
     USAGE,
     question,
     resumption,
@@ -270,7 +270,7 @@ class GraphAdapter(Adapter):
         It is not if its process was killed, or if the task that asked is gone.
         """
         if waits(state, has_breakpoints=self._has_breakpoints) and await request.others_wait():
-            return STILL_WAITING
+            return ANOTHER_TASK_WAITS
         if state.tasks:
             await self._repair(thread)
         return value

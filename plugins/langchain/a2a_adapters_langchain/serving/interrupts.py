@@ -16,6 +16,7 @@ from langchain_core.messages import AIMessage
 from langgraph.types import Command
 
 from a2a_adapters import (
+    QUESTION_CLOSED,
     AgentRequest,
     Data,
     InputRequired,
@@ -38,11 +39,6 @@ USAGE = "usage"
 _IDS = "interrupts"
 _TEXT_KEYS = ("question", "prompt", "message", "description")
 
-STILL_WAITING = Rejected(
-    "Another task of this conversation waits for an answer. Answer or cancel that one, or "
-    "use another conversation."
-)
-NO_LONGER_OPEN = Rejected("This question is no longer open; please start a new task.")
 DECLINED = Rejected("Stopped, because the step was not approved.")
 
 
@@ -90,7 +86,7 @@ def resumption(state: StateSnapshot, request: AgentRequest) -> Command[Any] | Re
         return _after_breakpoint(request)
     open_ids = [item for item in asked if item in pending]
     if not open_ids:
-        return NO_LONGER_OPEN
+        return QUESTION_CLOSED
     data = [part.value for part in request.parts if isinstance(part, Data)]
     if data and isinstance(data[0], Mapping) and data[0] and set(data[0]) <= pending.keys():
         answers = {item: _value(pending[item], [value], "") for item, value in data[0].items()}

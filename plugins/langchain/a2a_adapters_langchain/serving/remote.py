@@ -14,6 +14,7 @@ from langgraph.types import Interrupt, PregelTask, StateSnapshot
 from langgraph_sdk.errors import NotFoundError
 
 from a2a_adapters import (
+    ANOTHER_TASK_WAITS,
     Adapter,
     AgentDescription,
     AgentEvent,
@@ -32,7 +33,6 @@ from a2a_adapters_langchain.serving.config import MakeConfig, caller, run_config
 from a2a_adapters_langchain.serving.input import MessagesInput
 from a2a_adapters_langchain.serving.interrupts import (
     DECLINED,
-    STILL_WAITING,
     question,
     resumption,
     waits,
@@ -151,7 +151,7 @@ class RemoteGraphAdapter(Adapter):
         if request.resuming:
             return await self._resumption(state, request, config)
         if state and waits(state, has_breakpoints=False) and await request.others_wait():
-            return STILL_WAITING
+            return ANOTHER_TASK_WAITS
         if state and state.next:
             await self._close(config)
         return value
