@@ -97,14 +97,14 @@ class GrpcServer:
         limits: Limits,
         rates: RequestRates,
     ) -> None:
-        self._rates = rates
-        self._runtime = runtime
+        self.runtime = runtime
+        self.authentication = authentication
+        self.values = limits.values
+        self.rates = rates
+        self.observer = Observer()
         self._host = host
-        self._server: grpc.aio.Server | None = None
         self._public_url = public_url
-        self._observer = Observer()
-        self._authentication = authentication
-        self._limits = limits
+        self._server: grpc.aio.Server | None = None
         self._options = [
             ("grpc.so_reuseport", 0),
             ("grpc.max_receive_message_length", limits.body_bytes),
@@ -133,7 +133,7 @@ class GrpcServer:
         server = grpc.aio.server(options=self._options)
         for service in (SERVICE, OLD_SERVICE):
             handlers = {
-                name: self._method(service, rpc).handler() for name, rpc in service.calls.items()
+                name: _Method(self, service, rpc).handler() for name, rpc in service.calls.items()
             }
             generic = grpc.method_handlers_generic_handler(service.name, handlers)
             server.add_generic_rpc_handlers((generic,))
@@ -153,52 +153,19 @@ class GrpcServer:
         if self._server is not None:
             await self._server.stop(_CLOSE_SECONDS)
 
-    def _method(self, service: Service, rpc: Rpc) -> _Method:
-        return _Method(
-            service,
-            rpc,
-            self._runtime,
-            self._authentication,
-            self._limits.values,
-            self._rates,
-            self._observer,
-        )
-
 
 class _Method:
     """One method of a service: what is decided once for all of its calls.
 
     gRPC looks at the function of a handler at every call, and for long at one that is no method.
-
-    Args:
-        service: The service.
-        rpc: What the method does.
-        runtime: What carries it out.
-        authentication: Who may call it; None if everybody may.
-        values: How many values a request may hold.
-        rates: Counts the requests of each caller.
-        observer: Who wants to know of its calls.
     """
 
-    def __init__(
-        self,
-        service: Service,
-        rpc: Rpc,
-        runtime: Runtime,
-        authentication: Authenticator | None,
-        values: int,
-        rates: RequestRates,
-        observer: Observer,
-    ) -> None:
-        self._rates = rates
+    def __init__(self, server: GrpcServer, service: Service, rpc: Rpc) -> None:
+        self._server = server
         self._rpc = rpc
         self._service = service.name
         self._version = service.version
         self._path = f"{service.name}/{rpc.operation.name}"
-        self._runtime = runtime
-        self._authentication = authentication
-        self._values = values
-        self._observer = observer
         self._errors_hidden = UnexpectedErrorsHidden(rpc.operation.name)
 
     def handler(self) -> grpc.RpcMethodHandler[bytes, bytes]:
@@ -242,19 +209,19 @@ class _Method:
                 await _abort(context, error, record)
 
     def _observed(self, headers: dict[str, str]) -> AbstractContextManager[RequestRecord | None]:
-        if not self._observer.is_needed(headers):
+        if not self._server.observer.is_needed(headers):
             return _UNOBSERVED
-        return self._observer.request("gRPC", self._path, headers, status="OK")
+        return self._server.observer.request("gRPC", self._path, headers, status="OK")
 
     async def _run(
         self, request: bytes, headers: dict[str, str], context: _ServicerContext
     ) -> tuple[Any, ServerCallContext]:
         user: User = _ANONYMOUS
-        if self._authentication is not None:
-            user = await _user(self._authentication, headers)
-        host = "" if self._rates.behind_proxy else _host(context.peer())
+        if self._server.authentication is not None:
+            user = await _user(self._server.authentication, headers)
+        host = "" if self._server.rates.behind_proxy else _host(context.peer())
         share = user.user_name or share_of(host)
-        if (refusal := self._rates.refusal(share)) is not None:
+        if (refusal := self._server.rates.refusal(share)) is not None:
             raise _RefusedError(refusal)
         version = headers.get(VERSION_HEADER, "")
         if version != self._version and supported(version) != self._version:
@@ -269,11 +236,11 @@ class _Method:
             tenant=params.tenant,
             requested_extensions=requested_extensions(headers),
         )
-        return await self._rpc.operation.run(self._runtime, params, caller), caller
+        return await self._rpc.operation.run(self._server.runtime, params, caller), caller
 
     async def _name_extensions(self, caller: ServerCallContext, context: _ServicerContext) -> None:
         """Tell a client which of the extensions it asked for are active."""
-        activated = self._runtime.admission.activated(caller.requested_extensions)
+        activated = self._server.runtime.admission.activated(caller.requested_extensions)
         if activated:
             name = EXTENSION_HEADERS[self._version == V03]
             await context.send_initial_metadata(((name, ", ".join(activated)),))
@@ -285,8 +252,10 @@ class _Method:
             InvalidParamsError: It is none, or holds too many values.
         """
         # A value of JSON is one field, and one or two more around it.
-        if has_more_fields(request, self._rpc.request, 4 * self._values):
-            raise InvalidParamsError(f"a request to this agent holds {self._values} values at most")
+        if has_more_fields(request, self._rpc.request, 4 * self._server.values):
+            raise InvalidParamsError(
+                f"a request to this agent holds {self._server.values} values at most"
+            )
         return parsed(self._rpc.read, request)
 
 

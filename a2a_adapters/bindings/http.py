@@ -1,16 +1,19 @@
-"""What the bindings over HTTP have in common: reading JSON, naming extensions."""
+"""What the bindings over HTTP have in common: reading requests, naming extensions."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, TypeVar
 
 from a2a.auth.user import UnauthenticatedUser
 from a2a.extensions.common import HTTP_EXTENSION_HEADER, get_requested_extensions
 from a2a.server.context import ServerCallContext
-from a2a.server.routes.common import ServerCallContextBuilder, StarletteUser
+from a2a.server.routes.common import StarletteUser
 from a2a.utils.errors import ContentTypeNotSupportedError, JSONParseError
 from pydantic_core import from_json
+from starlette.requests import ClientDisconnect
 
+from a2a_adapters.bindings.answers import Answers
 from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
 from a2a_adapters.net.addresses import SHARE
 from a2a_adapters.net.headers import HEADERS
@@ -19,10 +22,11 @@ from a2a_adapters.security.body import BODY
 from a2a_adapters.security.shares import share_of_caller
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.types import Scope
 
     from a2a_adapters.runtime import Runtime
     from a2a_adapters.security.body import Body
@@ -31,12 +35,48 @@ JSON = "application/json"
 A2A_JSON = "application/a2a+json"
 
 
-def name_extensions(response: Response, runtime: Runtime, context: ServerCallContext) -> None:
-    """Tell a client which of the extensions it asked for are active."""
-    if activated := runtime.admission.activated(context.requested_extensions):
-        is_old = context.state[VERSION_STATE] == V03
-        name = OLD_EXTENSION_HEADER if is_old else HTTP_EXTENSION_HEADER
-        response.headers[name] = ", ".join(activated)
+T = TypeVar("T")
+
+
+class HttpAgent:
+    """An agent whose endpoints share how requests are read and answers made: small ones at once.
+
+    What is made of a large request takes many times what came. They go one after the other, beside
+    the event loop, and as long as one waits for its turn nothing is there but its bytes.
+
+    Args:
+        runtime: What carries out the operations.
+        answers_bytes: How many bytes of answers may be on their way at a time.
+    """
+
+    def __init__(self, runtime: Runtime, answers_bytes: int) -> None:
+        self.runtime = runtime
+        self.answers = Answers(answers_bytes)
+        self._lock = asyncio.Lock()
+
+    async def read(self, scope: Scope, convert: Callable[[bytes], T]) -> T:
+        """Return what `convert` makes of the body of a request, which does not keep it.
+
+        Raises:
+            ClientDisconnect: Its client has left meanwhile.
+        """
+        body: Body = scope[BODY]
+        if body.size <= LARGE_BYTES:
+            return convert(body.take())
+        try:
+            async with self._lock:
+                if await body.client_has_left():
+                    raise ClientDisconnect
+                return await computed(convert, body.content)
+        finally:
+            body.release()
+
+    def name_extensions(self, response: Response, context: ServerCallContext) -> None:
+        """Tell a client which of the extensions it asked for are active."""
+        if activated := self.runtime.admission.activated(context.requested_extensions):
+            is_old = context.state[VERSION_STATE] == V03
+            name = OLD_EXTENSION_HEADER if is_old else HTTP_EXTENSION_HEADER
+            response.headers[name] = ", ".join(activated)
 
 
 async def read_json(request: Request) -> object:
@@ -109,19 +149,16 @@ def requested_extensions(headers: Mapping[str, str]) -> set[str]:
 _ANONYMOUS = UnauthenticatedUser()
 
 
-class CallerContextBuilder(ServerCallContextBuilder):
-    """Makes the same of a request as a2a-sdk's default builder, in half the time."""
-
-    def build(self, request: Request) -> ServerCallContext:
-        """Return the context of a call."""
-        scope = request.scope
-        headers = scope[HEADERS]
-        state: dict[str, object] = {"headers": headers, "scope": scope}
-        state[SHARE] = share_of_caller(scope)
-        if "auth" in scope:
-            state["auth"] = scope["auth"]
-        return ServerCallContext(
-            state=state,
-            user=StarletteUser(scope["user"]) if "user" in scope else _ANONYMOUS,
-            requested_extensions=requested_extensions(headers),
-        )
+def caller_of(request: Request) -> ServerCallContext:
+    """Return the context of a call, as a2a-sdk's default builder does, in half the time."""
+    scope = request.scope
+    headers = scope[HEADERS]
+    state: dict[str, object] = {"headers": headers, "scope": scope}
+    state[SHARE] = share_of_caller(scope)
+    if "auth" in scope:
+        state["auth"] = scope["auth"]
+    return ServerCallContext(
+        state=state,
+        user=StarletteUser(scope["user"]) if "user" in scope else _ANONYMOUS,
+        requested_extensions=requested_extensions(headers),
+    )

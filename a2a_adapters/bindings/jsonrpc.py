@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from a2a_adapters.bindings import methods, mixed, v03_jsonrpc
-from a2a_adapters.bindings.http import JSON, check_content_type, name_extensions, parse_json
+from a2a_adapters.bindings.http import JSON, caller_of, check_content_type, parse_json
 from a2a_adapters.bindings.methods import parsed
 from a2a_adapters.bindings.sse import EventStream, Frame
 from a2a_adapters.protocol import errors as failures
@@ -40,14 +40,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from a2a.server.context import ServerCallContext
-    from a2a.server.routes.common import ServerCallContextBuilder
     from starlette.types import Receive, Scope, Send
 
-    from a2a_adapters.bindings.answers import Answers
-    from a2a_adapters.bindings.intake import Intake
+    from a2a_adapters.bindings.http import HttpAgent
     from a2a_adapters.bindings.methods import Method
     from a2a_adapters.protocol.errors import CallId
-    from a2a_adapters.runtime import Runtime
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,26 +112,12 @@ class _Call:
 
 
 class JsonRpcEndpoint:
-    """Answers calls of both protocol versions.
+    """Answers calls of both protocol versions."""
 
-    Args:
-        runtime: What carries out the operations.
-        context_builder: Tells who is calling.
-        intake: Lets requests be read.
-        answers: Makes the answers.
-    """
-
-    def __init__(
-        self,
-        runtime: Runtime,
-        context_builder: ServerCallContextBuilder,
-        intake: Intake,
-        answers: Answers,
-    ) -> None:
-        self._answers = answers
-        self._intake = intake
-        self._runtime = runtime
-        self._context_builder = context_builder
+    def __init__(self, agent: HttpAgent) -> None:
+        self._agent = agent
+        self._answers = agent.answers
+        self._runtime = agent.runtime
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
@@ -147,9 +130,9 @@ class JsonRpcEndpoint:
     async def _handle(self, request: Request) -> Response:
         call = _Call(partial(requested_version, request))
         try:
-            context = self._context_builder.build(request)
+            context = caller_of(request)
             check_content_type(context.state["headers"])
-            await self._intake.read(request.scope, call.read)
+            await self._agent.read(request.scope, call.read)
             return await self._answer(call, context)
         except ClientDisconnect:
             raise
@@ -174,7 +157,7 @@ class JsonRpcEndpoint:
             head = b'{"jsonrpc":"2.0","id":' + to_json(call.id) + b',"result":'
             response = await self._answers.respond(call.method.encode, result, JSON, head, b"}")
         if context.requested_extensions:
-            name_extensions(response, self._runtime, context)
+            self._agent.name_extensions(response, context)
         return response
 
     async def _stream(self, call: _Call, context: ServerCallContext) -> Response:

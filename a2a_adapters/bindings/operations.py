@@ -49,65 +49,38 @@ class Operation:
     large_bytes: int = 0
 
 
-SEND = Operation(
-    "SendMessage",
-    SendMessageRequest,
-    lambda runtime, params, context: runtime.on_message_send(params, context),
-)
-STREAM = Operation(
-    "SendStreamingMessage",
-    SendMessageRequest,
-    lambda runtime, params, context: runtime.open_stream(params, context),
-    streams=True,
-)
-GET = Operation(
-    "GetTask", GetTaskRequest, lambda runtime, params, context: runtime.on_get_task(params, context)
-)
-LIST = Operation(
-    "ListTasks",
-    ListTasksRequest,
-    lambda runtime, params, context: runtime.on_list_tasks(params, context),
-    large_bytes=8 * 1024 * 1024,
-)
-CANCEL = Operation(
-    "CancelTask",
-    CancelTaskRequest,
-    lambda runtime, params, context: runtime.on_cancel_task(params, context),
-)
+def _of(method: str) -> Callable[[Runtime, Any, ServerCallContext], Awaitable[Any]]:
+    return lambda runtime, params, context: getattr(runtime, method)(params, context)
+
+
+SEND = Operation("SendMessage", SendMessageRequest, _of("on_message_send"))
+STREAM = Operation("SendStreamingMessage", SendMessageRequest, _of("open_stream"), streams=True)
+GET = Operation("GetTask", GetTaskRequest, _of("on_get_task"))
+LIST = Operation("ListTasks", ListTasksRequest, _of("on_list_tasks"), large_bytes=8 * 1024 * 1024)
+CANCEL = Operation("CancelTask", CancelTaskRequest, _of("on_cancel_task"))
 SUBSCRIBE = Operation(
-    "SubscribeToTask",
-    SubscribeToTaskRequest,
-    lambda runtime, params, context: runtime.open_subscription(params, context),
-    streams=True,
+    "SubscribeToTask", SubscribeToTaskRequest, _of("open_subscription"), streams=True
 )
 CREATE_PUSH = Operation(
     "CreateTaskPushNotificationConfig",
     TaskPushNotificationConfig,
-    lambda runtime, params, context: runtime.on_create_task_push_notification_config(
-        params, context
-    ),
+    _of("on_create_task_push_notification_config"),
 )
 GET_PUSH = Operation(
     "GetTaskPushNotificationConfig",
     GetTaskPushNotificationConfigRequest,
-    lambda runtime, params, context: runtime.on_get_task_push_notification_config(params, context),
+    _of("on_get_task_push_notification_config"),
 )
 LIST_PUSH = Operation(
     "ListTaskPushNotificationConfigs",
     ListTaskPushNotificationConfigsRequest,
-    lambda runtime, params, context: runtime.on_list_task_push_notification_configs(
-        params, context
-    ),
+    _of("on_list_task_push_notification_configs"),
 )
 DELETE_PUSH = Operation(
     "DeleteTaskPushNotificationConfig",
     DeleteTaskPushNotificationConfigRequest,
-    lambda runtime, params, context: runtime.on_delete_task_push_notification_config(
-        params, context
-    ),
+    _of("on_delete_task_push_notification_config"),
 )
 EXTENDED_CARD = Operation(
-    "GetExtendedAgentCard",
-    GetExtendedAgentCardRequest,
-    lambda runtime, params, context: runtime.on_get_extended_agent_card(params, context),
+    "GetExtendedAgentCard", GetExtendedAgentCardRequest, _of("on_get_extended_agent_card")
 )

@@ -7,29 +7,31 @@ another media type than the specification.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from a2a.compat.v0_3 import a2a_v0_3_pb2 as pb
 from a2a.utils.errors import A2AError, InvalidParamsError, InvalidRequestError
 from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.json_format import ParseDict
 from pydantic_core import to_json
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from a2a_adapters.bindings import v03_rest
+from a2a_adapters.bindings import operations, v03, v03_jsonrpc
 from a2a_adapters.bindings.http import (
     A2A_JSON,
     JSON,
+    caller_of,
     check_content_type,
-    name_extensions,
     parse_json,
 )
 from a2a_adapters.bindings.methods import METHODS, Method, Params, parsed
 from a2a_adapters.bindings.sse import EventStream, Frame
 from a2a_adapters.net.headers import HEADERS
 from a2a_adapters.protocol import errors as failures
+from a2a_adapters.protocol.reading import check_bytes
 from a2a_adapters.protocol.versions import (
     V03,
     V1,
@@ -37,20 +39,20 @@ from a2a_adapters.protocol.versions import (
     requested_version,
     unsupported,
 )
-from a2a_adapters.protocol.wire import one_line
+from a2a_adapters.protocol.wire import one_line, to_dict
 from a2a_adapters.runtime.guard import hidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from a2a.server.routes.common import ServerCallContextBuilder
+    from a2a.server.events import Event
+    from a2a.types import ListTasksResponse
     from google.protobuf.message import Message
     from starlette.types import Receive, Scope, Send
 
-    from a2a_adapters.bindings.answers import Answers
-    from a2a_adapters.bindings.intake import Intake
+    from a2a_adapters.bindings.http import HttpAgent
     from a2a_adapters.bindings.operations import Operation
-    from a2a_adapters.runtime import Runtime
+    from a2a_adapters.runtime.updates import AnyUpdate
 
 _CONFIGS = "/tasks/{taskId}/pushNotificationConfigs"
 
@@ -75,78 +77,106 @@ _V1: Calls = {
     },
     "/extendedAgentCard": {"GET": METHODS["GetExtendedAgentCard"]},
 }
+
+
+def _parse_old_send(params: Params) -> Message:
+    for field in ("fileWithBytes", "file_with_bytes"):
+        check_bytes(params, field)
+    request = ParseDict(params, pb.SendMessageRequest(), ignore_unknown_fields=True)
+    return v03.to_core_send(request)
+
+
+def _parse_old_get(params: Params) -> Message:
+    # 0 is 0.3's word for "all of it".
+    if params.get("historyLength") in ("", "0"):
+        del params["historyLength"]
+    return METHODS["GetTask"].parse(params)
+
+
+def _parse_old_push(params: Params) -> Message:
+    task_id = params.pop("taskId")
+    request = ParseDict(
+        params, pb.CreateTaskPushNotificationConfigRequest(), ignore_unknown_fields=True
+    )
+    return v03.to_core_push(request.config, task_id)
+
+
+def _encoder(to_wire: Callable[[Any], Message]) -> Callable[[Any], bytes]:
+    return lambda result: to_json(to_dict(to_wire(result)))
+
+
+def _encode_streamed(event: Event) -> bytes:
+    return one_line(to_dict(v03.from_event(event)))
+
+
+def _encode_update(update: AnyUpdate) -> bytes:
+    return update.once(_encode_streamed)
+
+
+def _by_path(operation: Operation, encode: Callable[[Any], bytes]) -> Method:
+    """All that such a call tells is in its path, and called as in 1.0."""
+    return Method(operation, METHODS[operation.name].parse, encode)
+
+
+def _parse_old_list(params: Params) -> Message:
+    if params.get("status") == "TASK_STATE_CANCELLED":  # as 0.3 spells it
+        params["status"] = "TASK_STATE_CANCELED"
+    return METHODS["ListTasks"].parse(params)
+
+
+def _encode_old_page(page: ListTasksResponse) -> bytes:
+    tasks = [to_dict(v03.from_task(task)) for task in page.tasks]
+    return to_json({"tasks": tasks, "nextPageToken": page.next_page_token})
+
+
+def _encode_nothing(_result: object) -> bytes:
+    return b"{}"
+
+
 _V03: Calls = {
-    "/message:send": {"POST": v03_rest.SEND},
-    "/message:stream": {"POST": v03_rest.STREAM},
-    "/tasks": {"GET": v03_rest.LIST},
-    "/tasks/{id}:cancel": {"POST": v03_rest.CANCEL},
-    "/tasks/{id}:subscribe": dict.fromkeys(("GET", "POST"), v03_rest.SUBSCRIBE),
-    "/tasks/{id}": {"GET": v03_rest.GET},
-    _CONFIGS: {"GET": v03_rest.LIST_PUSH, "POST": v03_rest.CREATE_PUSH},
-    _CONFIGS + "/{id:path}": {"GET": v03_rest.GET_PUSH, "DELETE": v03_rest.DELETE_PUSH},
-    "/card": {"GET": v03_rest.EXTENDED_CARD},
+    "/message:send": {
+        "POST": Method(operations.SEND, _parse_old_send, _encoder(v03.from_sent)),
+    },
+    "/message:stream": {"POST": Method(operations.STREAM, _parse_old_send, _encode_update)},
+    "/tasks": {"GET": Method(operations.LIST, _parse_old_list, _encode_old_page)},
+    "/tasks/{id}:cancel": {"POST": _by_path(operations.CANCEL, _encoder(v03.from_task))},
+    "/tasks/{id}:subscribe": dict.fromkeys(
+        ("GET", "POST"), _by_path(operations.SUBSCRIBE, _encode_update)
+    ),
+    "/tasks/{id}": {"GET": Method(operations.GET, _parse_old_get, _encoder(v03.from_task))},
+    _CONFIGS: {
+        "GET": _by_path(operations.LIST_PUSH, _encoder(v03.from_pushes)),
+        "POST": Method(operations.CREATE_PUSH, _parse_old_push, _encoder(v03.from_push)),
+    },
+    _CONFIGS + "/{id:path}": {
+        "GET": _by_path(v03.GET_PUSH, _encoder(v03.from_push)),
+        "DELETE": _by_path(operations.DELETE_PUSH, _encode_nothing),
+    },
+    "/card": {"GET": _by_path(v03.EXTENDED_CARD, v03_jsonrpc.encode_card)},
 }
 
 
 def rest_routes(
-    runtime: Runtime,
-    context_builder: ServerCallContextBuilder,
-    intake: Intake,
-    answers: Answers,
+    agent: HttpAgent,
 ) -> list[BaseRoute]:
-    """Return the routes of both versions; those of 1.0 also for tenants.
-
-    Args:
-        runtime: What carries out the operations.
-        context_builder: Tells who is calling.
-        intake: Lets requests be read.
-        answers: Makes the answers.
-    """
-    new, old = RestVersion(V1, A2A_JSON), RestVersion(V03, JSON)
-    groups = (("", _V1, new), ("/v1", _V03, old), ("/{tenant}", _V1, new))
+    """Return the routes of both versions; those of 1.0 also for tenants."""
+    groups = (("", _V1, V1), ("/v1", _V03, V03), ("/{tenant}", _V1, V1))
     routes: list[BaseRoute] = []
     for prefix, calls, version in groups:
         for path, verbs in calls.items():
-            endpoint = RestEndpoint(verbs, version, runtime, context_builder, intake, answers)
+            endpoint = _Endpoint(verbs, version, agent)
             routes += [Route(f"{prefix}{path}{slash}", endpoint) for slash in ("", "/")]
     return routes
 
 
-@dataclass(frozen=True, slots=True)
-class RestVersion:
-    """How one version of the protocol is spoken."""
+class _Endpoint:
+    """Answers the calls of one path, by the verb of HTTP, in one version of the protocol."""
 
-    name: str
-    media_type: str
-
-
-class RestEndpoint:
-    """Answers the calls of one path.
-
-    Args:
-        verbs: The calls by the verb of HTTP.
-        version: Which version of the protocol they are of.
-        runtime: What carries out the operations.
-        context_builder: Tells who is calling.
-        intake: Lets requests be read.
-        answers: Makes the answers.
-    """
-
-    def __init__(
-        self,
-        verbs: Mapping[str, Method],
-        version: RestVersion,
-        runtime: Runtime,
-        context_builder: ServerCallContextBuilder,
-        intake: Intake,
-        answers: Answers,
-    ) -> None:
-        self._intake = intake
-        self._answers = answers
+    def __init__(self, verbs: Mapping[str, Method], version: str, agent: HttpAgent) -> None:
         self._verbs = verbs
         self._version = version
-        self._runtime = runtime
-        self._context_builder = context_builder
+        self._media_type = A2A_JSON if version == V1 else JSON
+        self._agent = agent
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
@@ -167,28 +197,28 @@ class RestEndpoint:
             return self._refusal(hidden(error, method.operation.name))
 
     async def _params(self, method: Method, request: Request) -> Any:
-        if requested_version(request) != self._version.name:
-            raise unsupported(f"this address serves A2A {self._version.name}")
+        if requested_version(request) != self._version:
+            raise unsupported(f"this address serves A2A {self._version}")
         if request.method != "POST":
             return parsed(method.parse, _query(method.operation, request) | request.path_params)
         check_content_type(request.scope[HEADERS])
         read = partial(_read, method.parse, request.path_params)
-        return await self._intake.read(request.scope, read)
+        return await self._agent.read(request.scope, read)
 
     async def _answer(self, method: Method, params: Any, request: Request) -> Response:
-        context = self._context_builder.build(request)
+        context = caller_of(request)
         context.tenant = params.tenant
-        context.state[VERSION_STATE] = self._version.name
-        self._answers.check_room(method.operation.large_bytes)
-        result = await method.operation.run(self._runtime, params, context)
+        context.state[VERSION_STATE] = self._version
+        self._agent.answers.check_room(method.operation.large_bytes)
+        result = await method.operation.run(self._agent.runtime, params, context)
         response = await self._respond(method, result)
         if context.requested_extensions:
-            name_extensions(response, self._runtime, context)
+            self._agent.name_extensions(response, context)
         return response
 
     async def _respond(self, method: Method, result: Any) -> Response:
         if not method.operation.streams:
-            return await self._answers.respond(method.encode, result, self._version.media_type)
+            return await self._agent.answers.respond(method.encode, result, self._media_type)
         frame = Frame(b"data: ", method.encode, b"\n\n")
         return await EventStream.open(result, frame, _frame_error)
 
@@ -196,14 +226,14 @@ class RestEndpoint:
         status = failures.mapping(error).http_code
         body = to_json(failures.http_error(error))
         headers = failures.retry_headers(error)
-        return Response(body, status, headers, media_type=self._version.media_type)
+        return Response(body, status, headers, media_type=self._media_type)
 
     def _wrong_verb(self) -> Response:
         allowed = ", ".join(sorted(self._verbs))
         error = InvalidRequestError(f"this address takes {allowed}")
         body = failures.http_error(error)
         body["error"]["code"] = 405
-        return Response(to_json(body), 405, {"Allow": allowed}, media_type=self._version.media_type)
+        return Response(to_json(body), 405, {"Allow": allowed}, media_type=self._media_type)
 
 
 def _read(parse: Callable[[Params], Message], in_path: Params, body: bytes) -> Any:

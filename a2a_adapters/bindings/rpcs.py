@@ -7,22 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from a2a.compat.v0_3 import a2a_v0_3_pb2 as old
 from a2a.types import (
-    CancelTaskRequest,
-    DeleteTaskPushNotificationConfigRequest,
-    GetExtendedAgentCardRequest,
-    GetTaskPushNotificationConfigRequest,
     GetTaskRequest,
-    ListTaskPushNotificationConfigsRequest,
     SendMessageResponse,
     StreamResponse,
-    SubscribeToTaskRequest,
-    TaskPushNotificationConfig,
 )
 from a2a.utils.errors import InvalidParamsError
 from google.protobuf.empty_pb2 import Empty
 
 from a2a_adapters.bindings import operations, v03
-from a2a_adapters.bindings import v03 as v03_proto
 from a2a_adapters.protocol.versions import V03, V1
 
 if TYPE_CHECKING:
@@ -68,10 +60,6 @@ def _rpc(operation: Operation, write: Callable[[Any], bytes] | None = None) -> R
 
 def _written(result: Message) -> bytes:
     return result.SerializeToString()
-
-
-def _empty(_result: object) -> Empty:
-    return Empty()
 
 
 def only_field(answer: type[Message]) -> Callable[[Message], bytes]:
@@ -153,42 +141,9 @@ def _get(request: old.GetTaskRequest) -> GetTaskRequest:
     return core
 
 
-def _cancel(request: old.CancelTaskRequest) -> CancelTaskRequest:
-    return CancelTaskRequest(id=_named(request.name)[0])
-
-
-def _subscribe(request: old.TaskSubscriptionRequest) -> SubscribeToTaskRequest:
-    return SubscribeToTaskRequest(id=_named(request.name)[0])
-
-
-def _create_push(
-    request: old.CreateTaskPushNotificationConfigRequest,
-) -> TaskPushNotificationConfig:
-    return v03_proto.to_core_push(request.config, _named(request.parent)[0])
-
-
-def _get_push(
-    request: old.GetTaskPushNotificationConfigRequest,
-) -> GetTaskPushNotificationConfigRequest:
-    task_id, config = _named(request.name)
-    return GetTaskPushNotificationConfigRequest(task_id=task_id, id=config)
-
-
-def _list_push(
-    request: old.ListTaskPushNotificationConfigRequest,
-) -> ListTaskPushNotificationConfigsRequest:
-    return ListTaskPushNotificationConfigsRequest(task_id=_named(request.parent)[0])
-
-
-def _delete_push(
-    request: old.DeleteTaskPushNotificationConfigRequest,
-) -> DeleteTaskPushNotificationConfigRequest:
-    task_id, config = _named(request.name)
-    return DeleteTaskPushNotificationConfigRequest(task_id=task_id, id=config)
-
-
-def _get_card(_request: old.GetAgentCardRequest) -> GetExtendedAgentCardRequest:
-    return GetExtendedAgentCardRequest()
+def _push(request: Any) -> dict[str, str]:
+    """Return the fields that name a push notification configuration."""
+    return dict(zip(("task_id", "id"), _named(request.name), strict=True))
 
 
 OLD_SERVICE = Service(
@@ -196,54 +151,53 @@ OLD_SERVICE = Service(
     V03,
     {
         "SendMessage": _old(
-            operations.SEND,
-            old.SendMessageRequest,
-            v03_proto.to_core_send,
-            v03_proto.from_sent,
+            operations.SEND, old.SendMessageRequest, v03.to_core_send, v03.from_sent
         ),
         "SendStreamingMessage": _old(
-            operations.STREAM,
-            old.SendMessageRequest,
-            v03_proto.to_core_send,
-            v03_proto.from_event,
+            operations.STREAM, old.SendMessageRequest, v03.to_core_send, v03.from_event
         ),
-        "GetTask": _old(operations.GET, old.GetTaskRequest, _get, v03_proto.from_task),
-        "CancelTask": _old(operations.CANCEL, old.CancelTaskRequest, _cancel, v03_proto.from_task),
+        "GetTask": _old(operations.GET, old.GetTaskRequest, _get, v03.from_task),
+        "CancelTask": _old(
+            operations.CANCEL,
+            old.CancelTaskRequest,
+            lambda request: operations.CANCEL.params(id=_named(request.name)[0]),
+            v03.from_task,
+        ),
         "TaskSubscription": _old(
             operations.SUBSCRIBE,
             old.TaskSubscriptionRequest,
-            _subscribe,
-            v03_proto.from_event,
+            lambda request: operations.SUBSCRIBE.params(id=_named(request.name)[0]),
+            v03.from_event,
         ),
         "CreateTaskPushNotificationConfig": _old(
             operations.CREATE_PUSH,
             old.CreateTaskPushNotificationConfigRequest,
-            _create_push,
-            v03_proto.from_push,
+            lambda request: v03.to_core_push(request.config, _named(request.parent)[0]),
+            v03.from_push,
         ),
         "GetTaskPushNotificationConfig": _old(
             v03.GET_PUSH,
             old.GetTaskPushNotificationConfigRequest,
-            _get_push,
-            v03_proto.from_push,
+            lambda request: operations.GET_PUSH.params(**_push(request)),
+            v03.from_push,
         ),
         "ListTaskPushNotificationConfig": _old(
             operations.LIST_PUSH,
             old.ListTaskPushNotificationConfigRequest,
-            _list_push,
-            v03_proto.from_pushes,
+            lambda request: operations.LIST_PUSH.params(task_id=_named(request.parent)[0]),
+            v03.from_pushes,
         ),
         "DeleteTaskPushNotificationConfig": _old(
             operations.DELETE_PUSH,
             old.DeleteTaskPushNotificationConfigRequest,
-            _delete_push,
-            _empty,
+            lambda request: operations.DELETE_PUSH.params(**_push(request)),
+            lambda _result: Empty(),
         ),
         "GetAgentCard": _old(
             v03.EXTENDED_CARD,
             old.GetAgentCardRequest,
-            _get_card,
-            v03_proto.from_card,
+            lambda _request: operations.EXTENDED_CARD.params(),
+            v03.from_card,
         ),
     },
 )

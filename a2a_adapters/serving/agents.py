@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING
 from a2a.server.agent_execution import AgentExecutor
 from starlette.routing import Mount, Route, Router
 
-from a2a_adapters.bindings.answers import Answers
-from a2a_adapters.bindings.http import CallerContextBuilder
-from a2a_adapters.bindings.intake import Intake
+from a2a_adapters.bindings.http import HttpAgent, caller_of
 from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
 from a2a_adapters.bindings.rest import rest_routes
 from a2a_adapters.contract.adapter import AgentDescription
@@ -126,14 +124,12 @@ class ServedAgent:
     def routes(self, protection: Protection, *public: BaseRoute) -> list[BaseRoute]:
         """Return the agent's routes: the card and `public` for everybody, the rest is protected."""
         card = CardEndpoint(partial(self._card, self.about), self.address)
-        callers = CallerContextBuilder()
-        answers = Answers(self._options.limits.answers_bytes)
-        intake = Intake()
-        rpc = JsonRpcEndpoint(self.runtime, callers, intake, answers)
+        agent = HttpAgent(self.runtime, self._options.limits.answers_bytes)
+        rpc = JsonRpcEndpoint(agent)
         every = Router(
             [
                 Route("/", rpc, methods=["POST"]),
-                *rest_routes(self.runtime, callers, intake, answers),
+                *rest_routes(agent),
             ],
             default=nothing_here,
         )
@@ -253,7 +249,7 @@ class ServedAgents:
             )
             for agent in self._agents
         }
-        return DialectServer(agents, self._root.of, CallerContextBuilder().build)
+        return DialectServer(agents, self._root.of, caller_of)
 
     async def start(self) -> None:
         """Connect to the storage, take over what was left there, and listen for gRPC."""

@@ -11,9 +11,7 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from a2a_adapters import Limits, as_executor
-from a2a_adapters.bindings.answers import Answers
-from a2a_adapters.bindings.http import CallerContextBuilder
-from a2a_adapters.bindings.intake import Intake
+from a2a_adapters.bindings.http import HttpAgent
 from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
 from a2a_adapters.bindings.rest import rest_routes
 from a2a_adapters.protocol.versions import VERSION_STATE
@@ -60,11 +58,8 @@ def runtime():
 
 @pytest.fixture
 async def http(runtime):
-    callers = CallerContextBuilder()
-    answers = Answers(1 << 20)
-    intake = Intake()
-    rpc = JsonRpcEndpoint(runtime, callers, intake, answers)
-    routes = [Route("/", rpc), *rest_routes(runtime, callers, intake, answers)]
+    agent = HttpAgent(runtime, 1 << 20)
+    routes = [Route("/", JsonRpcEndpoint(agent)), *rest_routes(agent)]
     limits = Limits()
     middleware = [
         Middleware(Entrance, limits.header_bytes, None, {}),
