@@ -40,10 +40,12 @@ class DialectAgent:
     Attributes:
         about: What its card says.
         handler: Carries out the operations of A2A for it. Tasks it returns must not be changed.
+        path: Where it is on this server, with slashes at both ends.
     """
 
     about: AgentDescription
     handler: RequestHandler
+    path: str = "/"
 
     async def follow(
         self, request: SendMessageRequest, context: ServerCallContext, answer: Fold[T]

@@ -125,6 +125,10 @@ class Plugins:
         """Return every plugin that `discover` found, loaded or not."""
         return list(self._status)
 
+    def has(self, name: str) -> bool:
+        """Return whether a plugin of that name is loaded."""
+        return self._manager.has_plugin(name)
+
     def adapt(self, target: object) -> Adapter:
         """Return an adapter for `target`; an `Adapter` is its own.
 
@@ -171,11 +175,17 @@ class Plugins:
         """Return the routes of a dialect.
 
         Raises:
-            ConfigurationError: No plugin speaks it.
+            ConfigurationError: No plugin speaks it, or the one of its name is not loaded.
         """
         hook = self._manager.hook.a2a_routes
         routes = cast("DialectRoutes | None", hook(dialect=dialect, server=server))
         if routes is None:
+            for status in self._status:
+                if status.name == dialect and status.problem:
+                    raise ConfigurationError(
+                        f"{dialect!r} needs the plugin of that name, which is not loaded: "
+                        f"{status.problem}"
+                    )
             raise ConfigurationError(
                 f"no plugin speaks the dialect {dialect!r}; asked: {self._names() or 'none'}"
             )

@@ -25,7 +25,7 @@ from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import MemoryTaskStore, Runtime
 from a2a_adapters.serving.card import Address, CardEndpoint, ExtendedCard
 from a2a_adapters.serving.catalog import Catalog
-from a2a_adapters.serving.dialects import Dialects, agent_id
+from a2a_adapters.serving.dialects import CONSOLE, Dialects, agent_id
 from a2a_adapters.serving.named import NamedTarget
 from a2a_adapters.serving.options import ServerOptions
 from a2a_adapters.serving.places import nothing_here, place
@@ -222,6 +222,8 @@ class ServedAgents:
                 self._served(NamedTarget(target, name, description), self._root, options)
             ]
             self.is_single = True
+        if options.console and CONSOLE not in dialects:
+            dialects = [*dialects, CONSOLE]
         self._dialects = Dialects(dialects, self._as_dialect_server(), self.protection)
 
     def __iter__(self) -> Iterator[ServedAgent]:
@@ -245,7 +247,7 @@ class ServedAgents:
     def _as_dialect_server(self) -> DialectServer:
         agents = {
             agent.address.name or agent_id(agent.about.name): DialectAgent(
-                agent.about, agent.runtime
+                agent.about, agent.runtime, f"{agent.address.path}/"
             )
             for agent in self._agents
         }

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from a2a_adapters_console import ConsoleAgent, console_routes
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -91,7 +90,6 @@ def build_app(
             Route("/healthz", _health),
             Route("/livez", _alive),
             *_metrics(agents, options),
-            *_console(agents, options),
         )
         return agents, routes
 
@@ -160,13 +158,6 @@ def _metrics(agents: ServedAgents, options: ServerOptions) -> list[Route]:
     if options.authentication is not None:
         endpoint = AuthenticationGate(endpoint, options.authentication)
     return [Route("/metrics", endpoint, methods=["GET"])]
-
-
-def _console(agents: ServedAgents, options: ServerOptions) -> list[Route]:
-    if not options.console:
-        return []
-    shown = [ConsoleAgent(a.about.name, f"{a.address.path}/") for a in agents]
-    return console_routes(shown, agents.protection.of)
 
 
 def _middleware(

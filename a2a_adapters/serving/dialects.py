@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.dialects import DialectServer
     from a2a_adapters.serving.protection import Protection
 
-__all__ = ["Dialects", "agent_id"]
+__all__ = ["CONSOLE", "Dialects", "agent_id"]
+
+CONSOLE = "console"
+"""The plugin that adds the web page for people, at the path of this name."""
 
 _NOT_IN_IDS = re.compile(r"[^a-z0-9._~-]+")
 

@@ -12,16 +12,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import uvicorn
-from a2a_adapters_console.pages import CONSOLE_PATH
 
 from a2a_adapters.concurrency.threads import busy_threads
 from a2a_adapters.contract.errors import ConfigurationError, UnsafeHostError
+from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.net.addresses import is_loopback
 from a2a_adapters.net.listening import listen
 from a2a_adapters.observability.logs import log_process, log_server
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 from a2a_adapters.runtime import MemoryTaskStore
 from a2a_adapters.serving.app import build_app
+from a2a_adapters.serving.dialects import CONSOLE
 from a2a_adapters.serving.http import http_protocol
 from a2a_adapters.serving.options import ServerOptions
 from a2a_adapters.storage import open_storage
@@ -171,7 +172,8 @@ def _options_for(
         )
     if options.console is None:
         is_ours = is_open and is_loopback(host)
-        options = replace(options, console=is_ours and sys.stdout.isatty())
+        is_offered = is_ours and sys.stdout.isatty() and installed_plugins().has(CONSOLE)
+        options = replace(options, console=is_offered)
     return options
 
 
@@ -247,7 +249,7 @@ class Server(uvicorn.Server):
             host, port = server.sockets[0].getsockname()[:2]
             root = f"http://{f'[{host}]' if ':' in host else host}:{port}"
             if self._has_console:
-                logger.info("console at %s%s", root, CONSOLE_PATH)
+                logger.info("console at %s/%s", root, CONSOLE)
             for agent in self._agents:
                 url = root + agent.address.path
                 logger.info("A2A agent at %s/, card at %s%s", url, url, WELL_KNOWN_PATHS[0])

@@ -9,11 +9,24 @@ from a2a_adapters import hookimpl, lazy_names
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
     from a2a_adapters_console.pages import ConsoleAgent, console_routes
 
 __all__ = ["ConsoleAgent", "console_routes"]
 
 __getattr__ = lazy_names(__name__, dict.fromkeys(("ConsoleAgent", "console_routes"), "pages"))
+
+
+@hookimpl
+def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
+    """Return the routes of the page for the agents of a server."""
+    if dialect != "console":
+        return None
+    from a2a_adapters_console.pages import ConsoleAgent, console_routes  # noqa: PLC0415
+
+    return console_routes(
+        [ConsoleAgent(agent.about.name, agent.path) for agent in server.agents.values()]
+    )
 
 
 @hookimpl

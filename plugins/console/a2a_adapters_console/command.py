@@ -36,8 +36,7 @@ def console(
 
     from a2a_adapters import HeadersAuth, RemoteOptions  # noqa: PLC0415
     from a2a_adapters.net.addresses import is_loopback  # noqa: PLC0415
-    from a2a_adapters_console.relay import RelayedAgent, build_relay  # noqa: PLC0415
-    from a2a_adapters_console.relay.server import run  # noqa: PLC0415
+    from a2a_adapters_console.relay import RelayedAgent, build_relay, run  # noqa: PLC0415
 
     if not allow_unauthenticated and not is_loopback(host):
         raise UnsafeHostError(

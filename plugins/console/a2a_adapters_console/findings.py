@@ -9,12 +9,14 @@ from pydantic_core import to_json
 from starlette.responses import JSONResponse, Response
 
 from a2a_adapters import RemoteAgentError
-from a2a_adapters_console.typed import typed_headers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from starlette.types import Receive, Scope, Send
+
+_TYPED = "console-forward"
+"""The header with the names of those that the user has typed into the page for the agent."""
 
 _BUSY = JSONResponse(
     {"error": {"message": "This agent is being checked; try again in a few seconds."}}, 429
@@ -57,3 +59,10 @@ def _own(scope: Scope) -> str:
     """Return this server's own address, not the one that a client or a proxy says it has."""
     host, port = scope["server"]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def typed_headers(scope: Scope) -> dict[str, str]:
+    """Return what a request of the page has for the agent, by names in lower case."""
+    found = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    names = [name.strip().lower() for name in found.get(_TYPED, "").split(",")]
+    return {name: found[name] for name in names if name in found}

@@ -12,14 +12,14 @@ from pydantic_core import to_json
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from a2a_adapters.contract.dialects import DialectRoutes
 from a2a_adapters_console.findings import Findings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from importlib.resources.abc import Traversable
 
     from starlette.requests import Request
-    from starlette.types import ASGIApp
 
 __all__ = ["CONSOLE_PATH", "ConsoleAgent", "console_routes"]
 
@@ -74,14 +74,11 @@ class ConsoleAgent:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-def console_routes(
-    agents: Sequence[ConsoleAgent], protect: Callable[[ASGIApp], ASGIApp] | None = None
-) -> list[Route]:
-    """Return the routes of the page. Its files are for everybody: they hold nothing.
+def console_routes(agents: Sequence[ConsoleAgent]) -> DialectRoutes:
+    """Return the routes of the page: its files, which are for everybody, and the checks of agents.
 
     Args:
         agents: Those that the page offers.
-        protect: Lets only those who may use the agents have them checked.
     """
     checks = [Findings(agent.url, agent.path, agent.headers) for agent in agents]
     # The page may be behind a proxy that puts it elsewhere: it goes by where it is itself.
@@ -98,19 +95,17 @@ def console_routes(
         **_static(),
         "agents.json": _File("json", to_json({"agents": listed})),
     }
-    return [
-        Route(CONSOLE_PATH, _to_folder),
-        Route(f"{CONSOLE_PATH}/", known["index.html"].answer),
-        *(Route(f"{CONSOLE_PATH}/{name}", file.answer) for name, file in known.items()),
-        *(
-            Route(f"{CONSOLE_PATH}/check/{number}", (protect or _open)(check), methods=["POST"])
+    return DialectRoutes(
+        cards=[
+            Route(CONSOLE_PATH, _to_folder),
+            Route(f"{CONSOLE_PATH}/", known["index.html"].answer),
+            *(Route(f"{CONSOLE_PATH}/{name}", file.answer) for name, file in known.items()),
+        ],
+        calls=[
+            Route(f"{CONSOLE_PATH}/check/{number}", check, methods=["POST"])
             for number, check in enumerate(checks)
-        ),
-    ]
-
-
-def _open(app: ASGIApp) -> ASGIApp:
-    return app
+        ],
+    )
 
 
 class _File:

@@ -23,8 +23,9 @@ async def test_an_agent_is_checked_once_at_a_time():
 
     agent = Starlette(routes=[Route("/{path:path}", card)])
     async with running(agent) as slow:
-        routes = console_routes([ConsoleAgent(name, "/", url=slow) for name in ("one", "two")])
-        async with running(Starlette(routes=routes)) as url, httpx.AsyncClient(timeout=60) as http:
+        console = console_routes([ConsoleAgent(name, "/", url=slow) for name in ("one", "two")])
+        checks = Starlette(routes=console.calls)
+        async with running(checks) as url, httpx.AsyncClient(timeout=60) as http:
             first = asyncio.create_task(http.post(f"{url}/console/check/0"))
             await asked.wait()
             asked.clear()

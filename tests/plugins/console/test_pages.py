@@ -11,7 +11,7 @@ import a2a_adapters_console
 import httpx
 import pytest
 
-from a2a_adapters import ServerOptions, build_app
+from a2a_adapters import ConfigurationError, Plugins, ServerOptions, build_app
 from a2a_adapters.security import BearerTokens
 from a2a_adapters.testing import running
 
@@ -114,3 +114,12 @@ def test_the_libraries_are_the_listed_ones_and_bring_their_licences():
         assert name in licences
         assert entry["source"] in licences
         assert entry["licence"] in {"MIT", "Apache-2.0"}
+
+
+async def test_without_its_plugin_the_console_is_refused(monkeypatch):
+    monkeypatch.setenv("A2A_ADAPTERS_DISABLE_PLUGINS", "console")
+    plugins = Plugins()
+    plugins.discover()
+    monkeypatch.setattr("a2a_adapters.serving.dialects.installed_plugins", lambda: plugins)
+    with pytest.raises(ConfigurationError, match="disabled by A2A_ADAPTERS_DIS"):
+        build_app(echo, options=ServerOptions(console=True))

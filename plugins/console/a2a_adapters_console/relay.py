@@ -1,13 +1,15 @@
-"""The server behind `a2a-adapters console URL`."""
+"""The server behind `a2a-adapters console URL`: it passes on what the page says to agents."""
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+import logging
+from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import httpx
+import uvicorn
 from a2a.server.request_handlers.response_helpers import agent_card_to_dict
 from a2a.server.routes.jsonrpc_routes import create_jsonrpc_routes
 from a2a.utils.errors import A2AError
@@ -22,15 +24,17 @@ from a2a_adapters.calling.connection import Connections
 from a2a_adapters.calling.options import RemoteOptions
 from a2a_adapters.calling.trust import Trust
 from a2a_adapters.contract.limits import Limits
+from a2a_adapters.net.listening import listen
+from a2a_adapters.observability.logs import log_process
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 from a2a_adapters.protocol.errors import http_error, mapping
 from a2a_adapters.security.body import Bodies, BodyLimit
 from a2a_adapters.security.browsers import BrowserGuard
 from a2a_adapters.serving.entrance import Entrance
-from a2a_adapters_console import ConsoleAgent, console_routes
-from a2a_adapters_console.pages import CONSOLE_PATH
-from a2a_adapters_console.relay.handler import RelayHandler
-from a2a_adapters_console.typed import typed_headers
+from a2a_adapters.serving.http import http_protocol
+from a2a_adapters_console.findings import typed_headers
+from a2a_adapters_console.pages import CONSOLE_PATH, ConsoleAgent, console_routes
+from a2a_adapters_console.relay_handler import RelayHandler
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -39,7 +43,11 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["RelayedAgent", "build_relay"]
+__all__ = ["RelayedAgent", "build_relay", "run"]
+
+logger = logging.getLogger("uvicorn.error")
+
+_CLOSING_SECONDS = 1
 
 _typed: ContextVar[Mapping[str, str]] = ContextVar("typed")
 
@@ -102,8 +110,34 @@ def build_relay(
         Middleware(Entrance, limits.header_bytes, BrowserGuard([]), {}),
         Middleware(BodyLimit, Bodies(limits)),
     ]
-    pages = [Route("/", _to_console), *console_routes(listed)]
+    console = console_routes(listed)
+    pages = [Route("/", _to_console), *console.cards, *console.calls]
     return Starlette(routes=[*pages, *routes], middleware=guards, lifespan=lifespan)
+
+
+def run(app: Starlette, host: str, port: int) -> None:
+    """Serve the relay until interrupted.
+
+    Raises:
+        ListenError: The port is taken, or the host is not this machine's.
+    """
+    log_process("text")
+    sockets = listen(host, port)
+    config = uvicorn.Config(
+        app,
+        http=http_protocol(Limits()),
+        ws="none",
+        log_config=None,
+        access_log=False,
+        # Streams of tasks have no end of their own.
+        timeout_graceful_shutdown=_CLOSING_SECONDS,
+    )
+    at, real_port = sockets[0].getsockname()[:2]
+    logger.info(
+        "console at http://%s:%s%s", f"[{at}]" if ":" in at else at, real_port, CONSOLE_PATH
+    )
+    with suppress(KeyboardInterrupt):  # uvicorn raises it once more when it has stopped
+        uvicorn.Server(config).run(sockets)
 
 
 class _TypedAuth(httpx.Auth):
