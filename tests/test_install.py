@@ -21,8 +21,7 @@ import a2a_adapters
 assert not importlib.util.find_spec("langchain_core")
 NEEDED = {
     "a2a_adapters.bindings.grpc": "grpc",
-    "a2a_adapters.calling.channel": "grpc",
-    "a2a_adapters.calling.counted": "grpc",
+    "a2a_adapters.calling.grpc_channel": "grpc",
     "a2a_adapters.calling.grpc": "grpc",
     "a2a_adapters.observability.metrics": "prometheus_client",
     "a2a_adapters.security.jwks": "jwt",

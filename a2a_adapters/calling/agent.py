@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, NoReturn, Self
 from a2a.types import AgentCard, CancelTaskRequest, GetTaskRequest
 from pydantic_core import core_schema
 
-from a2a_adapters.calling import again
 from a2a_adapters.calling.answer import Answer
 from a2a_adapters.calling.auth import HeadersAuth
 from a2a_adapters.calling.card import agent_url, describe
 from a2a_adapters.calling.catalog import read_catalog
 from a2a_adapters.calling.connection import Connections
 from a2a_adapters.calling.conversation import Conversation, Conversations
-from a2a_adapters.calling.failure import reraise, translate
+from a2a_adapters.calling.failures import reraise, retried, translate
+from a2a_adapters.calling.json_http import made
 from a2a_adapters.calling.messenger import MessageInput, Messenger
 from a2a_adapters.calling.options import RemoteOptions, checked_timeout
-from a2a_adapters.calling.parsing import made
 from a2a_adapters.calling.reply import AgentReply, RemoteEvent
 from a2a_adapters.concurrency import blocking
 from a2a_adapters.contract.errors import ConfigurationError
@@ -243,7 +242,7 @@ class RemoteAgent:
         """
         connection = await self._connections.get()
         try:
-            task = await again.read(
+            task = await retried(
                 lambda: connection.transport.get_task(GetTaskRequest(id=task_id)), self._retries
             )
         except Exception as error:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.types import Role, TaskState
 
-from a2a_adapters.calling.artifact import GrowingArtifact, text_of
+from a2a_adapters.calling.growing import GrowingArtifact, WorkingText, text_of
 from a2a_adapters.calling.reply import AgentReply, Question, RemoteArtifact, ReplyState
-from a2a_adapters.calling.working import WorkingText
 from a2a_adapters.contract.events import (
     PROGRESS_EXTENSION,
     Progress,

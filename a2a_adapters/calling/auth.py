@@ -1,12 +1,13 @@
-"""Credentials for remote agents.
+"""Credentials for remote agents: how they are sent, who gets them, and which ones a card asks for.
 
-Any `httpx.Auth` will do; these are the usual two. A callable in place of the secret is called
+Any `httpx.Auth` will do; these are the usual ones. A callable in place of the secret is called
 for every request, in the caller's own context, so that each user's own token can be sent.
 """
 
 from __future__ import annotations
 
 import inspect
+import logging
 import re
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeAlias
@@ -15,11 +16,12 @@ import httpx
 
 from a2a_adapters.calling.errors import RemoteAuthError
 from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
+from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 
-    from a2a_adapters.calling.trust import Trust
+    from a2a.types import AgentCard, SecurityScheme
 
 __all__ = ["ApiKeyAuth", "BearerAuth"]
 
@@ -157,3 +159,95 @@ async def _step(step: Awaitable[httpx.Request]) -> httpx.Request | None:
         raise
     except Exception as error:
         raise RemoteAuthError(f"the credentials cannot be had: {type(error).__name__}") from error
+
+
+_PORTS = {"http": 80, "https": 443}
+
+logger = logging.getLogger(__name__)
+
+
+class Trust:
+    """Which addresses are the agent's own, or as good as that.
+
+    Args:
+        origin: The agent's own address; None if its card was given, which is trusted.
+        named: Hosts that are trusted besides, as `host` or `host:port`.
+    """
+
+    def __init__(self, origin: httpx.URL | None, named: Collection[str]) -> None:
+        self._origin = origin
+        self._named = frozenset(named)
+        self._has_told = False
+
+    def knows(self, url: httpx.URL) -> bool:
+        """Tell whether it is the agent's own host, at any port, or a trusted one."""
+        return self._origin is None or url.host == self._origin.host or self._is_named(url)
+
+    def gets_credentials(self, url: httpx.URL) -> bool:
+        """Tell whether it is the agent's own scheme, host and port, or a trusted host.
+
+        Another server at the agent's host may be anybody's.
+        """
+        if self._origin is None or self._is_named(url):
+            return True
+        return (url.scheme, url.host, _port(url)) == (
+            self._origin.scheme,
+            self._origin.host,
+            _port(self._origin),
+        )
+
+    def tell(self, url: httpx.URL) -> None:
+        """Log once that an address gets no credentials, and what would give it them."""
+        if not self._has_told:
+            self._has_told = True
+            logger.warning(
+                "%s://%s:%s is not the origin of the agent's card, and gets no credentials; "
+                "RemoteOptions(trusted_hosts=['%s:%s']) would send them",
+                url.scheme,
+                url.host,
+                _port(url),
+                url.host,
+                _port(url),
+            )
+
+    def _is_named(self, url: httpx.URL) -> bool:
+        return url.host in self._named or f"{url.host}:{_port(url)}" in self._named
+
+
+def _port(url: httpx.URL) -> int | None:
+    return url.port or _PORTS.get(url.scheme)
+
+
+_LENGTH = 60
+_SHOWN = 5
+
+
+def wanted_credentials(card: AgentCard) -> str:
+    """Return what has to be sent to an agent, "" if its card does not say."""
+    ways = [list(way.schemes) for way in card.security_requirements]
+    ways = ways or [[name] for name in card.security_schemes]
+    told = [
+        " and ".join(_credential(card.security_schemes[name]) for name in names[:_SHOWN])
+        for names in ways[:_SHOWN]
+        if names and all(name in card.security_schemes for name in names)
+    ]
+    return " or ".join(told)
+
+
+def _credential(scheme: SecurityScheme) -> str:
+    match scheme.WhichOneof("scheme"):
+        case "http_auth_security_scheme":
+            name = scheme.http_auth_security_scheme.scheme
+            return f"{quote(name, _LENGTH)} credentials in the header Authorization"
+        case "api_key_security_scheme":
+            key = scheme.api_key_security_scheme
+            return f"an API key in the {quote(key.location, _LENGTH)} {quote(key.name, _LENGTH)}"
+        case "oauth2_security_scheme":
+            return "a token of OAuth 2.0"
+        case "open_id_connect_security_scheme":
+            url = scheme.open_id_connect_security_scheme.open_id_connect_url
+            return f"a token of OpenID Connect ({quote(url, 2 * _LENGTH)})"
+        case "mtls_security_scheme":
+            return "a client certificate (mutual TLS)"
+        case _:
+            return "credentials it does not describe"

@@ -19,7 +19,7 @@ from a2a_adapters.calling.errors import (
     RemoteConnectionError,
     RemoteTimeoutError,
 )
-from a2a_adapters.calling.failure import UNAUTHORIZED
+from a2a_adapters.calling.failures import UNAUTHORIZED
 from a2a_adapters.calling.http import MAX_BYTES
 from a2a_adapters.contract.adapter import AgentDescription, Skill
 from a2a_adapters.contract.errors import ConfigurationError

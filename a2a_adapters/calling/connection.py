@@ -1,8 +1,9 @@
-"""The connections to one agent: a client for every event loop it is called from."""
+"""The connections to one agent: one per event loop, to the best interface of its card."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,23 +11,24 @@ from a2a.client import ClientConfig
 from a2a.client.base_client import BaseClient
 from a2a.client.transports.tenant_decorator import TenantTransportDecorator
 from a2a.compat.v0_3.versions import is_legacy_version
-from a2a.utils.constants import PROTOCOL_VERSION_CURRENT, VERSION_HEADER
+from a2a.utils.constants import PROTOCOL_VERSION_CURRENT, VERSION_HEADER, TransportProtocol
 
 from a2a_adapters.calling.card import fetch_card
 from a2a_adapters.calling.catalog import listed_names, named_agent
 from a2a_adapters.calling.clients import HttpClients
 from a2a_adapters.calling.errors import RemoteAnswerError
-from a2a_adapters.calling.interfaces import GRPC, HTTP_JSON, chosen
 from a2a_adapters.calling.jsonrpc import JsonRpcTransport
 from a2a_adapters.calling.rest import RestTransport
 from a2a_adapters.contract.errors import MissingExtraError
 from a2a_adapters.contract.plugins import installed_plugins
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     import httpx
     from a2a.client import Client
     from a2a.client.transports.base import ClientTransport
-    from a2a.types import AgentCard
+    from a2a.types import AgentCard, AgentInterface
 
     from a2a_adapters.calling.options import RemoteOptions
 
@@ -145,8 +147,8 @@ class Connections:
 
     def _grpc(self, http: httpx.AsyncClient, card: AgentCard, url: str) -> ClientTransport:
         try:
-            from a2a_adapters.calling.channel import grpc_url  # noqa: PLC0415 - an extra
             from a2a_adapters.calling.grpc import GrpcTransport  # noqa: PLC0415
+            from a2a_adapters.calling.grpc_channel import grpc_url  # noqa: PLC0415 - an extra
         except ModuleNotFoundError as error:
             raise MissingExtraError("calling an agent over gRPC", "grpc") from error
         return GrpcTransport(
@@ -167,7 +169,7 @@ class Connections:
 def _json_rpc(http: httpx.AsyncClient, card: AgentCard, url: str) -> ClientTransport:
     if _is_old(card, url):
         # The models of 0.3 take as long to import as a fifth of all that calling needs.
-        from a2a_adapters.calling.v03_jsonrpc import OldJsonRpcTransport  # noqa: PLC0415
+        from a2a_adapters.calling.v03 import OldJsonRpcTransport  # noqa: PLC0415
 
         return OldJsonRpcTransport(http, card, url)
     return JsonRpcTransport(http, card, url)
@@ -175,7 +177,7 @@ def _json_rpc(http: httpx.AsyncClient, card: AgentCard, url: str) -> ClientTrans
 
 def _rest(http: httpx.AsyncClient, card: AgentCard, url: str) -> ClientTransport:
     if _is_old(card, url):
-        from a2a_adapters.calling.v03_rest import OldRestTransport  # noqa: PLC0415 - as above
+        from a2a_adapters.calling.v03 import OldRestTransport  # noqa: PLC0415 - as above
 
         return OldRestTransport(http, card, url)
     return RestTransport(http, card, url)
@@ -186,3 +188,51 @@ def _is_old(card: AgentCard, url: str) -> bool:
     versions = [i.protocol_version for i in card.supported_interfaces if i.url == url]
     is_old = all(is_legacy_version(version) for version in versions if version)
     return is_old and any(versions)
+
+
+JSONRPC = TransportProtocol.JSONRPC.value
+HTTP_JSON = TransportProtocol.HTTP_JSON.value
+GRPC = TransportProtocol.GRPC.value
+"""Only where it is asked for, or for agents that offer nothing else: it needs an extra."""
+
+_RELEASE = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?(?:\.\d{1,9})*")
+_CURRENT, _OLDEST = (1, 0), (0, 3)
+
+
+def chosen(card: AgentCard, wanted: Sequence[str]) -> AgentInterface:
+    """Return the interface that is called, as a2a-sdk's `ClientFactory` would choose it.
+
+    Args:
+        card: The agent's card, with its interfaces in the agent's order of preference.
+        wanted: The bindings that the caller prefers to the agent's choice, the best one first.
+
+    Raises:
+        RemoteAnswerError: The agent offers none that is known here.
+    """
+    offered = [interface.protocol_binding for interface in card.supported_interfaces]
+    preferred = [binding for binding in wanted if binding in offered]
+    usual = [binding for binding in offered if binding in {JSONRPC, HTTP_JSON}]
+    for binding in preferred or usual or [GRPC]:
+        if found := _best(i for i in card.supported_interfaces if i.protocol_binding == binding):
+            return found
+    raise RemoteAnswerError(
+        f"the agent offers {', '.join(sorted(set(offered)))}; "
+        f"this client speaks {JSONRPC}, {HTTP_JSON} and {GRPC}"
+    )
+
+
+def _best(interfaces: Iterable[AgentInterface]) -> AgentInterface | None:
+    """Return the one of A2A 1.0, or else of the next best version; None if all are too old."""
+    ranked = [(rank, each) for each in interfaces if (rank := _rank(each.protocol_version))]
+    return min(ranked, key=lambda pair: pair[0])[1] if ranked else None
+
+
+def _rank(version: str) -> int:
+    """Return 1 for the best version, more for those less good, 0 for one not spoken here."""
+    if not version:
+        return 4
+    found = _RELEASE.fullmatch(version)
+    release = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+    if release < _OLDEST:
+        return 0
+    return 1 if release == _CURRENT else 2 if release > _CURRENT else 3

@@ -16,7 +16,6 @@ from a2a.types import (
     SubscribeToTaskRequest,
 )
 
-from a2a_adapters.calling import again
 from a2a_adapters.calling.answer import Answer
 from a2a_adapters.calling.auth import call_headers
 from a2a_adapters.calling.errors import (
@@ -27,9 +26,8 @@ from a2a_adapters.calling.errors import (
     RemoteTaskError,
     RemoteTimeoutError,
 )
-from a2a_adapters.calling.failure import may_have_begun, reraise, translate
-from a2a_adapters.calling.http import back_off
-from a2a_adapters.calling.parsing import made
+from a2a_adapters.calling.failures import back_off, may_have_begun, reraise, retried, translate
+from a2a_adapters.calling.json_http import made
 from a2a_adapters.concurrency import in_background, within
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.contract.parts import join_text
@@ -255,7 +253,7 @@ class Exchange:
         """Note what the task holds before this message, so that it is not taken for an answer."""
         request = GetTaskRequest(id=self._request.message.task_id)
         try:
-            task = await again.read(
+            task = await retried(
                 lambda: self._transport.get_task(request), retries=self._options.retries
             )
         except Exception as error:

@@ -23,16 +23,14 @@ from a2a.utils.grpc_status import status_from_call
 from google.rpc.error_details_pb2 import ErrorInfo  # type: ignore[import-untyped]
 
 from a2a_adapters.calling.auth import TrustedHostAuth
-from a2a_adapters.calling.channel import connect, open_channel
-from a2a_adapters.calling.counted import CountedChannel
 from a2a_adapters.calling.errors import (
     RemoteAnswerError,
     RemoteAuthError,
     RemoteConnectionError,
     RemoteRefusedError,
 )
-from a2a_adapters.calling.failure import NotBegunError, UnauthorizedError
-from a2a_adapters.calling.http import back_off
+from a2a_adapters.calling.failures import NotBegunError, UnauthorizedError, back_off
+from a2a_adapters.calling.grpc_channel import CountedChannel, connect, open_channel
 from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""JSON-RPC to an agent of A2A 1.0.
+"""JSON-RPC 2.0, and its methods in A2A 1.0.
 
 a2a-sdk's transport drops the error object of an answer whose HTTP status is not 200, splits
 events at U+2028, and parses each of them by reflection (seen in 1.3.0). The calls that
@@ -7,73 +7,75 @@ events at U+2028, and parses each of them by reflection (seen in 1.3.0). The cal
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import httpx
 from a2a.client.transports.jsonrpc import JsonRpcTransport as SdkTransport
-from a2a.types import SendMessageResponse, StreamResponse, Task
+from a2a.types import SendMessageRequest
 
-from a2a_adapters.calling import nearly
-from a2a_adapters.calling.json_http import parsed
-from a2a_adapters.calling.rpc import Rpc
+from a2a_adapters.calling.errors import RemoteAnswerError, RemoteRefusedError
+from a2a_adapters.calling.json_http import JsonTransport
+from a2a_adapters.protocol.ids import new_id
+from a2a_adapters.protocol.shown import quote
 from a2a_adapters.protocol.wire import send_to_dict, to_dict
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import Callable, Mapping
 
-    import httpx
-    from a2a.client import ClientCallContext
-    from a2a.types import (
-        AgentCard,
-        CancelTaskRequest,
-        GetTaskRequest,
-        SendMessageRequest,
-        SubscribeToTaskRequest,
-    )
+T = TypeVar("T")
 
 
-class JsonRpcTransport(SdkTransport):
+class JsonRpc(JsonTransport):
+    """The methods of A2A 1.0 over JSON-RPC, for a base class of either version."""
+
+    url: str
+
+    @cached_property
+    def _address(self) -> httpx.URL:
+        return httpx.URL(self.url)  # parsed once: httpx takes long over it
+
+    def _call(
+        self, operation: str, message: Any, headers: dict[str, str], make: Callable[[Any], T]
+    ) -> tuple[httpx.Request, Callable[[object], T]]:
+        call_id = new_id()
+        method, params = self._method(operation, message)
+        body = rpc_call(method, params, call_id)
+        request = self._json.request("POST", self._address, headers, body)
+        return request, lambda response: make(_result(response, call_id))
+
+    def _method(self, operation: str, message: Any) -> tuple[str, dict[str, Any]]:
+        """Return an operation's method and its params."""
+        is_sent = isinstance(message, SendMessageRequest)
+        return operation, send_to_dict(message) if is_sent else to_dict(message)
+
+    def _refusal(self, body: object) -> RemoteRefusedError | None:
+        return rpc_refusal(body)
+
+
+class JsonRpcTransport(JsonRpc, SdkTransport):
     """Calls an agent's JSON-RPC interface."""
 
-    def __init__(self, http: httpx.AsyncClient, card: AgentCard, url: str) -> None:
-        super().__init__(http, card, url, is_shared_httpx=True)
-        self._rpc = Rpc(http, url, "1.0")
 
-    async def send_message(
-        self, request: SendMessageRequest, *, context: ClientCallContext | None = None
-    ) -> SendMessageResponse:
-        """Send a message and wait for the task or message that answers it."""
-        return await self._rpc.call("SendMessage", send_to_dict(request), context, _sent)
-
-    def send_message_streaming(
-        self, request: SendMessageRequest, *, context: ClientCallContext | None = None
-    ) -> AsyncGenerator[StreamResponse]:
-        """Send a message and yield what happens to its task."""
-        params, make = send_to_dict(request), nearly.response
-        return self._rpc.stream("SendStreamingMessage", params, context, make)
-
-    def subscribe(
-        self, request: SubscribeToTaskRequest, *, context: ClientCallContext | None = None
-    ) -> AsyncGenerator[StreamResponse]:
-        """Yield a task and what happens to it."""
-        params, make = to_dict(request), nearly.response
-        return self._rpc.stream("SubscribeToTask", params, context, make)
-
-    async def get_task(
-        self, request: GetTaskRequest, *, context: ClientCallContext | None = None
-    ) -> Task:
-        """Return a task."""
-        return await self._rpc.call("GetTask", to_dict(request), context, _task)
-
-    async def cancel_task(
-        self, request: CancelTaskRequest, *, context: ClientCallContext | None = None
-    ) -> Task:
-        """Cancel a task."""
-        return await self._rpc.call("CancelTask", to_dict(request), context, _task)
+def rpc_call(method: str, params: Mapping[str, Any], call_id: str = "") -> dict[str, Any]:
+    """Return a call; without an id it gets one of its own."""
+    return {"jsonrpc": "2.0", "id": call_id or new_id(), "method": method, "params": params}
 
 
-def _sent(result: object) -> SendMessageResponse:
-    return parsed(nearly.event(result), SendMessageResponse())
+def rpc_refusal(response: object) -> RemoteRefusedError | None:
+    """Return the error that a response holds, None if it holds none."""
+    error = response.get("error") if isinstance(response, dict) else None
+    if not isinstance(error, dict):
+        return None
+    code = error.get("code")
+    message = f"the agent refused: {quote(str(error.get('message', 'it said no more')))}"
+    return RemoteRefusedError(message, code=code if isinstance(code, int) else 0)
 
 
-def _task(result: object) -> Task:
-    return parsed(nearly.mended(result), Task())
+def _result(response: object, call_id: str) -> dict[str, Any]:
+    if not isinstance(response, dict):
+        raise RemoteAnswerError("the agent's answer is not a JSON-RPC response")
+    result = response.get("result")
+    if not isinstance(result, dict) or response.get("id") != call_id:
+        raise RemoteAnswerError("the agent's answer is not a response to this call")
+    return result

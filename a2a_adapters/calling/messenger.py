@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from a2a.types import ListTasksRequest, SendMessageConfiguration, SendMessageRequest
 from google.protobuf.message import Error as ProtocolBufferError
 
-from a2a_adapters.calling import again
 from a2a_adapters.calling.auth import call_headers
 from a2a_adapters.calling.errors import RemoteConnectionError, RemoteTimeoutError
 from a2a_adapters.calling.exchange import Exchange
-from a2a_adapters.calling.failure import reraise, translate
+from a2a_adapters.calling.failures import reraise, retried, translate
 from a2a_adapters.calling.options import checked_timeout
 from a2a_adapters.contract.errors import InvalidInputError
 from a2a_adapters.contract.parts import JSON, Data, File, Part, Text
@@ -105,7 +104,7 @@ class Messenger:
         sent_with = call_headers.set(options.get("headers"))
         try:
             async with asyncio.timeout(seconds):
-                page = await again.read(
+                page = await retried(
                     lambda: connection.transport.list_tasks(request), self._options.retries
                 )
         except TimeoutError as error:

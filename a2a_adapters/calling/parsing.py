@@ -1,29 +1,159 @@
-"""Large answers are made sense of beside the event loop: an agent may send what takes seconds."""
+"""Parses answers as messages of A2A 1.0, and mends those that are almost that.
+
+Servers in the field leave out the zone of a timestamp (fasta2a, in 0.3 as well), or answer calls
+of 1.0 by events without their wrapper and by parts, states and roles of 0.3 (langgraph-api).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
+import logging
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from a2a_adapters.concurrency.threads import computed
+from a2a.types import SendMessageResponse, StreamResponse, Task
+from google.protobuf.json_format import ParseDict, ParseError
+
+from a2a_adapters.calling.errors import RemoteAnswerError
+from a2a_adapters.protocol.reading import parse_event
+from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-T = TypeVar("T")
-Ts = TypeVarTuple("Ts")
+    from google.protobuf.message import Message as ProtocolMessage
 
-LARGE_BYTES = 64 * 1024
-"""What is not larger takes less time than others should mind."""
+M = TypeVar("M", bound="ProtocolMessage")
+
+logger = logging.getLogger(__name__)
+
+_WRAPPERS = {
+    "task": "task",
+    "message": "message",
+    "status-update": "statusUpdate",
+    "artifact-update": "artifactUpdate",
+}
+_OPAQUE = frozenset({"data", "metadata", "text"})
+"""Whose content is the agent's own."""
+
+_ROLES = {"agent": "ROLE_AGENT", "user": "ROLE_USER"}
+_OLD_STATE = re.compile(r"[a-z]+(-[a-z]+)?")
+_WITHOUT_ZONE = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d{1,9})?)")
 
 
-async def made(size: int, function: Callable[[*Ts], T], *arguments: *Ts) -> T:
-    """Return `function(*arguments)`, called beside the event loop if it works on much.
+def parsed(value: object, message: M) -> M:
+    """Fill a message of the protocol with JSON; fields it does not know are left out.
 
-    Args:
-        size: On how many bytes it works.
-        function: What is called.
-        arguments: What it is called with.
+    Raises:
+        RemoteAnswerError: The JSON is not of this kind.
     """
-    if size <= LARGE_BYTES:
-        return function(*arguments)
-    return await computed(function, *arguments)
+    if not isinstance(value, dict):
+        raise RemoteAnswerError("the agent's answer is not A2A: it is no JSON object")
+    try:
+        return ParseDict(value, message, ignore_unknown_fields=True)
+    except ParseError as error:
+        raise RemoteAnswerError(f"the agent's answer is not A2A: {quote(str(error))}") from error
+
+
+class Parsers(NamedTuple):
+    """What makes protocol messages of the JSON of one version's answers.
+
+    Each raises `RemoteAnswerError` if the JSON is not that of its message. An event of an unknown
+    kind is empty, and logged.
+    """
+
+    sent: Callable[[Any], SendMessageResponse]
+    event: Callable[[Any], StreamResponse]
+    task: Callable[[Any], Task]
+
+
+def _sent(result: object) -> SendMessageResponse:
+    return parsed(_wrapped(result), SendMessageResponse())
+
+
+def _event(result: object) -> StreamResponse:
+    if isinstance(result, dict) and (frequent := parse_event(result)) is not None:
+        return frequent
+    found = parsed(_wrapped(result), StreamResponse())
+    if found.WhichOneof("payload") is None:
+        log_unknown(result)
+    return found
+
+
+def _task(result: object) -> Task:
+    return parsed(_mended(result), Task())
+
+
+CURRENT = Parsers(_sent, _event, _task)
+"""Of A2A 1.0."""
+
+
+def log_unknown(event: object) -> None:
+    """Log that an event of an unknown kind is left out."""
+    fields = ", ".join(event) if isinstance(event, dict) else ""
+    logger.warning("an event of an agent is of no known kind: %s", quote(fields))
+
+
+def _wrapped(result: Any) -> Any:
+    """Return an event in the wrapper that names its kind."""
+    if not isinstance(result, dict):
+        return result
+    kind = result.get("kind")
+    wrapper = _WRAPPERS.get(kind) if isinstance(kind, str) else None
+    return _mended({wrapper: result} if wrapper else result)
+
+
+def with_zones(value: Any) -> Any:
+    """Return JSON of A2A 0.3 with the zones of its timestamps."""
+    if isinstance(value, list):
+        return [with_zones(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _with_zones(key, item) for key, item in value.items()}
+
+
+def _with_zones(key: str, value: Any) -> Any:
+    if key in _OPAQUE:
+        return value
+    if key == "timestamp" and isinstance(value, str):
+        return _with_zone(value)
+    return with_zones(value)
+
+
+def _with_zone(timestamp: str) -> str:
+    """Return a timestamp that has a zone; one without is taken as UTC."""
+    found = _WITHOUT_ZONE.fullmatch(timestamp)
+    return f"{found[1]}T{found[2]}Z" if found else timestamp
+
+
+def _mended(value: Any) -> Any:
+    """Return JSON of the protocol's own fields as the specification wants it."""
+    if isinstance(value, list):
+        return [_mended(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    found = {key: _field(key, item) for key, item in value.items()}
+    if found.get("kind") == "file" and isinstance(file := found.get("file"), dict):
+        return {**found, **_content(file)}
+    return found
+
+
+def _field(key: str, value: Any) -> Any:
+    if key in _OPAQUE:
+        return value
+    if not isinstance(value, str):
+        return _mended(value)
+    match key:
+        case "timestamp":
+            return _with_zone(value)
+        case "role":
+            return _ROLES.get(value, value)
+        case "state" if _OLD_STATE.fullmatch(value):
+            return f"TASK_STATE_{value.replace('-', '_').upper()}"
+        case _:
+            return value
+
+
+def _content(file: dict[str, Any]) -> dict[str, Any]:
+    """Return a file of 0.3 in the fields of 1.0."""
+    names = {"bytes": "raw", "uri": "url", "mimeType": "mediaType", "name": "filename"}
+    return {new: file[old] for old, new in names.items() if file.get(old)}

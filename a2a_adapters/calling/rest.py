@@ -1,4 +1,4 @@
-"""HTTP+JSON to an agent of A2A 1.0, for what `a2a_adapters.calling.jsonrpc` says of a2a-sdk's."""
+"""HTTP+JSON, and its operations in A2A 1.0."""
 
 from __future__ import annotations
 
@@ -6,29 +6,28 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote as quote_path
 
 from a2a.client.transports.rest import RestTransport as SdkTransport
-from a2a.types import SendMessageResponse, StreamResponse, Task
+from a2a.types import SendMessageRequest
 from a2a.utils.errors import A2A_REASON_TO_ERROR, JSON_RPC_ERROR_CODE_MAP
 
-from a2a_adapters.calling import nearly
 from a2a_adapters.calling.errors import RemoteRefusedError
-from a2a_adapters.calling.json_http import JsonHttp, headers_of, parsed
+from a2a_adapters.calling.json_http import JsonTransport
 from a2a_adapters.protocol.shown import quote
 from a2a_adapters.protocol.wire import send_to_dict, to_dict
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import Callable
 
     import httpx
-    from a2a.client import ClientCallContext
-    from a2a.types import (
-        AgentCard,
-        CancelTaskRequest,
-        GetTaskRequest,
-        SendMessageRequest,
-        SubscribeToTaskRequest,
-    )
 
 T = TypeVar("T")
+
+_PATHS = {
+    "SendMessage": "/message:send",
+    "SendStreamingMessage": "/message:stream",
+    "SubscribeToTask": "/tasks/{id}:subscribe",
+    "GetTask": "/tasks/{id}",
+    "CancelTask": "/tasks/{id}:cancel",
+}
 
 _CODES = {
     "NOT_FOUND": -32001,
@@ -41,145 +40,59 @@ _CODES = {
 _CODES_OF_NAMES = {kind.__name__: code for kind, code in JSON_RPC_ERROR_CODE_MAP.items()}
 
 
-class Rest:
-    """Calls the operations of one HTTP+JSON interface.
+class Rest(JsonTransport):
+    """The operations of A2A 1.0 over HTTP+JSON, for a base class of either version."""
 
-    Args:
-        http: What the calls go through.
-        url: The interface's address.
-        version: The version of A2A that the calls are of.
-    """
+    url: str
+    _subscribes_by = "POST"
 
-    def __init__(self, http: httpx.AsyncClient, url: str, version: str) -> None:
-        self._json = JsonHttp(http, _refusal)
-        self._url = url.removesuffix("/")
-        self._version = version
+    def _call(
+        self, operation: str, message: Any, headers: dict[str, str], make: Callable[[Any], T]
+    ) -> tuple[httpx.Request, Callable[[object], T]]:
+        method, body, query = "POST", None, None
+        path = _PATHS[operation]
+        if "{id}" in path:
+            path = path.replace("{id}", _in_path(message.id))
+        if operation == "GetTask":
+            method = "GET"
+            if message.HasField("history_length"):
+                query = {"historyLength": message.history_length}
+        elif operation == "SubscribeToTask":
+            method = self._subscribes_by
+        else:
+            body = self._body(message)
+        url = self.url.removesuffix("/") + self._prefix(message) + path
+        return self._json.request(method, url, headers, body, query), make
 
-    async def get(
-        self,
-        path: str,
-        query: dict[str, Any],
-        context: ClientCallContext | None,
-        make: Callable[[object], T],
-    ) -> T:
-        """Return what `make` makes of what is found at a path.
+    def _prefix(self, message: Any) -> str:
+        """Return the beginning of an operation's path."""
+        return f"/{_in_path(message.tenant)}" if message.tenant else ""
 
-        Raises:
-            RemoteRefusedError: The agent refuses.
-            RemoteAnswerError: The answer is not JSON.
-            httpx.HTTPError: There is no answer, or none but an HTTP status.
-        """
-        headers = headers_of(self._version, context)
-        return await self._json.fetch(
-            self._json.request("GET", self._url + path, headers, query=query), make
+    def _body(self, message: Any) -> dict[str, Any]:
+        """Return the body of a request that has one."""
+        return (
+            send_to_dict(message) if isinstance(message, SendMessageRequest) else to_dict(message)
         )
 
-    async def post(
-        self,
-        path: str,
-        body: dict[str, Any],
-        context: ClientCallContext | None,
-        make: Callable[[object], T],
-    ) -> T:
-        """Have something done, and return what is made of what came of it.
-
-        Raises:
-            As `get`.
-        """
-        headers = headers_of(self._version, context)
-        request = self._json.request("POST", self._url + path, headers, body)
-        return await self._json.fetch(request, make)
-
-    def stream(
-        self,
-        path: str,
-        body: dict[str, Any] | None,
-        context: ClientCallContext | None,
-        make: Callable[[object], T],
-        method: str = "POST",
-    ) -> AsyncGenerator[T]:
-        """Have something done, and yield what is made of each event.
-
-        Raises:
-            As `get`.
-        """
-        headers = headers_of(self._version, context)
-        request = self._json.request(method, self._url + path, headers, body)
-        return self._json.stream(request, make)
+    def _refusal(self, body: object) -> RemoteRefusedError | None:
+        """Read an error as A2A 1.0 has it (section 11.6), or as a2a-sdk's servers of 0.3 do."""
+        match body:
+            case {"error": dict(error)}:
+                message, code = str(error.get("message", "it said no more")), _code(error)
+            case {"type": str(name), "message": str(message)}:
+                code = _CODES_OF_NAMES.get(name, 0)
+            case _:
+                return None
+        return RemoteRefusedError(f"the agent refused: {quote(message)}", code=code)
 
 
-class RestTransport(SdkTransport):
+class RestTransport(Rest, SdkTransport):
     """Calls an agent's HTTP+JSON interface."""
 
-    def __init__(self, http: httpx.AsyncClient, card: AgentCard, url: str) -> None:
-        super().__init__(http, card, url, is_shared_httpx=True)
-        self._rest = Rest(http, url, "1.0")
 
-    async def send_message(
-        self, request: SendMessageRequest, *, context: ClientCallContext | None = None
-    ) -> SendMessageResponse:
-        """Send a message and wait for the task or message that answers it."""
-        path = _path(request.tenant, "/message:send")
-        return await self._rest.post(path, send_to_dict(request), context, _sent)
-
-    def send_message_streaming(
-        self, request: SendMessageRequest, *, context: ClientCallContext | None = None
-    ) -> AsyncGenerator[StreamResponse]:
-        """Send a message and yield what happens to its task."""
-        path = _path(request.tenant, "/message:stream")
-        return self._rest.stream(path, send_to_dict(request), context, nearly.response)
-
-    def subscribe(
-        self, request: SubscribeToTaskRequest, *, context: ClientCallContext | None = None
-    ) -> AsyncGenerator[StreamResponse]:
-        """Yield a task and what happens to it."""
-        path = _path(request.tenant, f"/tasks/{in_path(request.id)}:subscribe")
-        return self._rest.stream(path, None, context, nearly.response)
-
-    async def get_task(
-        self, request: GetTaskRequest, *, context: ClientCallContext | None = None
-    ) -> Task:
-        """Return a task."""
-        path = _path(request.tenant, f"/tasks/{in_path(request.id)}")
-        has_length = request.HasField("history_length")
-        query = {"historyLength": request.history_length} if has_length else {}
-        return await self._rest.get(path, query, context, _task)
-
-    async def cancel_task(
-        self, request: CancelTaskRequest, *, context: ClientCallContext | None = None
-    ) -> Task:
-        """Cancel a task."""
-        path = _path(request.tenant, f"/tasks/{in_path(request.id)}:cancel")
-        return await self._rest.post(path, to_dict(request), context, _task)
-
-
-def _sent(result: object) -> SendMessageResponse:
-    return parsed(nearly.event(result), SendMessageResponse())
-
-
-def _task(result: object) -> Task:
-    return parsed(nearly.mended(result), Task())
-
-
-def _path(tenant: str, path: str) -> str:
-    return f"/{in_path(tenant)}{path}" if tenant else path
-
-
-def in_path(part: str) -> str:
+def _in_path(part: str) -> str:
     """Return an id as one part of a path, whatever it holds."""
     return quote_path(part, safe="")
-
-
-def _refusal(body: object) -> RemoteRefusedError | None:
-    """Read an error as A2A 1.0 has it (section 11.6), or as a2a-sdk's servers of 0.3 do."""
-    match body:
-        case {"error": dict(error)}:
-            message, code = str(error.get("message", "it said no more")), _code(error)
-        case {"type": str(name), "message": str(message)}:
-            code = _CODES_OF_NAMES.get(name, 0)
-        case _:
-            return None
-    return RemoteRefusedError(f"the agent refused: {quote(message)}", code=code)
 
 
 def _code(error: dict[str, Any]) -> int:

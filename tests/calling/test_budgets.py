@@ -27,7 +27,7 @@ from a2a_adapters import (
     Text,
     build_app,
 )
-from a2a_adapters.calling.budget import ValueBudget
+from a2a_adapters.calling.http import ValueBudget
 from a2a_adapters.testing import running
 from tests.calling.servers.cards import agent_card, card_route
 from tests.calling.test_grpc import grpc_agent

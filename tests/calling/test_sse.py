@@ -8,7 +8,7 @@ import json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from a2a_adapters.calling.sse import event_data
+from a2a_adapters.calling.json_http import event_data
 
 EVENTS = [{"n": 1}, {"text": "a\u2028b\u2029c\u0085d \U0001f600"}, ["x\ny"]]
 

@@ -19,7 +19,7 @@ from a2a_adapters import (
     RemoteConnectionError,
     RemoteOptions,
 )
-from a2a_adapters.calling.trust import Trust
+from a2a_adapters.calling.auth import Trust
 from a2a_adapters.testing import running
 from tests.calling.servers import FOREIGN_AGENTS
 from tests.calling.servers.cards import agent_card

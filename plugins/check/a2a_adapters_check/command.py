@@ -40,8 +40,8 @@ def check(
     from a2a_adapters_client.several import Host  # noqa: PLC0415
 
     from a2a_adapters import HeadersAuth, RemoteOptions  # noqa: PLC0415
+    from a2a_adapters.calling.auth import Trust  # noqa: PLC0415
     from a2a_adapters.calling.card import agent_url  # noqa: PLC0415
-    from a2a_adapters.calling.trust import Trust  # noqa: PLC0415
     from a2a_adapters_check import Severity, render  # noqa: PLC0415
     from a2a_adapters_check import check as run  # noqa: PLC0415
 

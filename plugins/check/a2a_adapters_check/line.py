@@ -12,8 +12,8 @@ from pydantic_core import from_json
 
 from a2a_adapters import RemoteAnswerError
 from a2a_adapters.calling.http import MAX_BYTES, make_client
+from a2a_adapters.calling.json_http import event_data
 from a2a_adapters.calling.options import RemoteOptions
-from a2a_adapters.calling.sse import event_data
 from a2a_adapters.contract.errors import A2AAdaptersError, ForbiddenUrlError
 
 if TYPE_CHECKING:

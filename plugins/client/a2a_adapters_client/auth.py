@@ -79,9 +79,9 @@ async def _login(
     import httpx
 
     from a2a_adapters import RemoteTimeoutError
+    from a2a_adapters.calling.auth import wanted_credentials
     from a2a_adapters.calling.card import agent_url, parse_card
     from a2a_adapters.calling.http import make_client
-    from a2a_adapters.calling.schemes import wanted_credentials
     from a2a_adapters_client.connect import remote_options
     from a2a_adapters_client.credentials import Credentials
     from a2a_adapters_client.oauth.grants import DeviceLogin, by_secret

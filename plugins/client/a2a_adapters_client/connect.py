@@ -15,10 +15,9 @@ from a2a.extensions.common import HTTP_EXTENSION_HEADER
 from a2a.types import AgentCard, GetTaskRequest
 
 from a2a_adapters import RemoteRefusedError
-from a2a_adapters.calling import again
 from a2a_adapters.calling.card import parse_card
 from a2a_adapters.calling.connection import Connections
-from a2a_adapters.calling.failure import reraise, translate
+from a2a_adapters.calling.failures import reraise, retried, translate
 from a2a_adapters.calling.options import RemoteOptions
 from a2a_adapters_client.credentials import Credentials
 from a2a_adapters_client.reference import find_card
@@ -76,9 +75,7 @@ class Agent:
         if history is not None:
             request.history_length = history
         return await self.call(
-            lambda: again.read(
-                lambda: self.client.get_task(request, context=self.context), _RETRIES
-            )
+            lambda: retried(lambda: self.client.get_task(request, context=self.context), _RETRIES)
         )
 
 

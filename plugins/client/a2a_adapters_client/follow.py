@@ -14,7 +14,7 @@ from a2a_adapters import (
     RemoteRefusedError,
     RemoteTimeoutError,
 )
-from a2a_adapters.calling.failure import reraise, translate
+from a2a_adapters.calling.failures import reraise, translate
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import SERVER_ERROR
 

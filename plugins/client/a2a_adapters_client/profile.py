@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from a2a_adapters.calling.schemes import wanted_credentials
+from a2a_adapters.calling.auth import wanted_credentials
 from a2a_adapters_client.shown import field
 
 if TYPE_CHECKING:

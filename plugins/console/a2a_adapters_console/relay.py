@@ -19,10 +19,10 @@ from starlette.middleware import Middleware
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 
+from a2a_adapters.calling.auth import Trust
 from a2a_adapters.calling.card import agent_url
 from a2a_adapters.calling.connection import Connections
 from a2a_adapters.calling.options import RemoteOptions
-from a2a_adapters.calling.trust import Trust
 from a2a_adapters.contract.limits import Limits
 from a2a_adapters.net.listening import listen
 from a2a_adapters.observability.logs import log_process

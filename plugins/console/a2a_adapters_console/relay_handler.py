@@ -32,7 +32,7 @@ from a2a.utils.errors import (
 )
 
 from a2a_adapters import RemoteAgentError, RemoteConnectionError, RemoteRefusedError
-from a2a_adapters.calling.failure import translate
+from a2a_adapters.calling.failures import translate
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable

@@ -1,13 +1,16 @@
-"""What goes wrong in a call, as one of this package's errors."""
+"""Failed calls: translated into this package's errors, and repeated where that is safe."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+import asyncio
+import random
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import httpx
 from a2a.client.errors import A2AClientError
 from a2a.utils.errors import JSON_RPC_ERROR_CODE_MAP, A2AError
 
+from a2a_adapters.calling.auth import wanted_credentials
 from a2a_adapters.calling.errors import (
     RemoteAgentError,
     RemoteAnswerError,
@@ -15,11 +18,12 @@ from a2a_adapters.calling.errors import (
     RemoteConnectionError,
     RemoteRefusedError,
 )
-from a2a_adapters.calling.schemes import wanted_credentials
 from a2a_adapters.contract.errors import ForbiddenUrlError
 from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from a2a.types import AgentCard
 
 UNAUTHORIZED = frozenset({401, 403})
@@ -104,3 +108,31 @@ def _from_status(status: int) -> RemoteAgentError:
     if status in GATEWAY:
         return RemoteConnectionError(f"its gateway has lost the agent (HTTP {status})")
     return RemoteAnswerError(f"the agent answered HTTP {status}")
+
+
+T = TypeVar("T")
+
+_FIRST_DELAY = 0.25
+LONGEST_DELAY = 30.0
+"""How long a client waits before it repeats a call, in seconds."""
+
+
+def back_off(attempt: int) -> float:
+    """Return a delay in seconds that doubles, with jitter so that callers come back apart."""
+    longest: float = min(_FIRST_DELAY * 2**attempt, LONGEST_DELAY)
+    return longest * random.uniform(0.5, 1)  # noqa: S311
+
+
+async def retried(call: Callable[[], Awaitable[T]], retries: int) -> T:
+    """Retry an idempotent call whose connection was lost, and return its result.
+
+    A call that never reached the agent has been retried by the HTTP client already.
+    """
+    for attempt in range(retries):
+        try:
+            return await call()
+        except Exception as error:
+            if not may_have_begun(error):
+                raise
+        await asyncio.sleep(back_off(attempt))
+    return await call()
