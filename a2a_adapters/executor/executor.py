@@ -224,7 +224,7 @@ class AdapterExecutor(AgentExecutor):
             writer.follow(len(task.artifacts))
             run.cut_off = cut_off(context, task)
         if parked:
-            run.events, run.answers_parked = parked.events, True
+            run.events, run.answers_parked, run.tool_calls = parked.events, True, parked.tool_calls
         elif task:
             run.is_too_late = is_too_late(context)
             run.is_anybodys = is_anybodys
@@ -357,6 +357,7 @@ class AdapterExecutor(AgentExecutor):
     async def _progress(self, run: Run, event: ProgressEvent) -> None:
         if not run.request.wants_progress:
             return
+        run.note(event)
         shown = self._redact(event) if self._redact else event
         if shown is not None:
             await run.writer.progress(shown)
@@ -393,5 +394,6 @@ class AdapterExecutor(AgentExecutor):
         error_id = log_failure(f"task {run.request.task_id} failed", cause or error)
         if not run.announced:
             await self._announce(run, states.WORKING)
+        await run.fail_calls(self._progress)
         run.writer.add_metadata({"error": {"category": failure.category, "id": error_id}})
         await run.writer.finish(states.FAILED, f"{failure} Error id: {error_id}")

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from a2a_adapters.concurrency import Background
+from a2a_adapters.contract.events import ToolCall, ToolResult
 from a2a_adapters.executor.earlier import questions_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Coroutine
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 
     from a2a.types import Task
 
     from a2a_adapters.concurrency.outliving import TaskCalls
     from a2a_adapters.contract.adapter import AgentRequest, CancelFlag
-    from a2a_adapters.contract.events import AgentEvent
+    from a2a_adapters.contract.events import AgentEvent, ProgressEvent
     from a2a_adapters.executor.conversations import ConversationTurn
     from a2a_adapters.executor.earlier import CutOff
     from a2a_adapters.executor.writer import TaskWriter, TextQueue
@@ -53,6 +55,8 @@ class Run:
     is_awaited_at_once: bool = False
     """Whether the caller wants the task as soon as there is one (`returnImmediately`)."""
     parked: bool = False
+    tool_calls: dict[str, str] = field(default_factory=dict)
+    """The names of the tool calls that were reported and have no result yet, by their ids."""
     has_failed: bool = False
     """Whether its task has, though the agent may not have noticed."""
     outlives: bool = False
@@ -70,6 +74,19 @@ class Run:
         self.request.cancelled.set()
         self.request.cancelled.left_behind = True
 
+    def note(self, event: ProgressEvent) -> None:
+        """Keep track of the tool calls that have no result yet."""
+        if isinstance(event, ToolCall):
+            self.tool_calls[event.id] = event.name
+        elif isinstance(event, ToolResult):
+            self.tool_calls.pop(event.id, None)
+
+    async def fail_calls(self, report: Callable[[Run, ToolResult], Awaitable[None]]) -> None:
+        """Report the tool calls without a result as failed: one of them has ended the run."""
+        for call_id, name in tuple(self.tool_calls.items()):
+            with suppress(Exception):  # the user's `redact` may raise, and the task has to end
+                await report(self, ToolResult(call_id, name, is_error=True))
+
 
 @dataclass(frozen=True, slots=True)
 class ParkedRun:
@@ -80,6 +97,8 @@ class ParkedRun:
     calls: TaskCalls
     number: int
     """How many questions its task had asked before the one that it waits at."""
+    tool_calls: dict[str, str]
+    """Its tool calls without a result, see `Run`."""
     expiry: asyncio.TimerHandle
 
 
@@ -101,7 +120,7 @@ class ParkedRuns:
         request = run.request
         expiry = asyncio.get_running_loop().call_later(self._seconds, self.drop, request.task_id)
         self._by_task[request.task_id] = ParkedRun(
-            run.events, request.cancelled, run.calls, run.number, expiry
+            run.events, request.cancelled, run.calls, run.number, run.tool_calls, expiry
         )
         run.parked = True
 

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 from uuid import uuid4
 
 from a2a.types import CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest, TaskState
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable
 
     from a2a.client import Client
-    from a2a.types import Task
+    from a2a.types import StreamResponse, Task
     from starlette.types import ASGIApp
 
 _CHANGING = re.compile(
@@ -263,10 +263,33 @@ class ToolContract(_Served, ABC):
         `breaks` raises an exception holding `secret`, after which the target goes on.
         """
 
+    def ended_by_a_tool(self) -> object | None:
+        """Return a target that calls the tools `look` and `breaks`, and fails as `breaks` does.
+
+        None, as by default, if no exception of a tool ends a run of its framework.
+        """
+        return None
+
     async def test_every_tool_call_gets_its_result(self) -> None:
+        results, events = await self._results(self.using_tools())
+        assert {result["name"] for result in results if result["is_error"]} == {"breaks"}
+        assert not [item for item in results if item["is_error"] and item["result"] is not None]
+        assert events[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
+
+    async def test_a_tool_call_that_ends_the_run_gets_its_result(self) -> None:
+        if (target := self.ended_by_a_tool()) is None:
+            return
+        results, events = await self._results(target)
+        [broken] = [result for result in results if result["name"] == "breaks"]
+        assert (broken["is_error"], broken["result"]) == (True, None)
+        assert self.secret not in str(events)
+        assert events[-1].status_update.status.state == TaskState.TASK_STATE_FAILED
+
+    async def _results(self, target: object) -> tuple[list[Any], list[StreamResponse]]:
+        """Return the results of a target's tool calls, and all events."""
         extensions = (PROGRESS_EXTENSION,)
         async with (
-            running(self.app(self.using_tools())) as url,
+            running(self.app(target)) as url,
             connect(url, extensions=extensions) as client,
         ):
             events = await stream(client, user_message("hello"))
@@ -280,10 +303,8 @@ class ToolContract(_Served, ABC):
         assert {"look", "breaks"} <= {call["name"] for call in calls}
         pairs = [sorted((item["id"], item["name"]) for item in kind) for kind in (calls, results)]
         assert pairs[0] == pairs[1], "one result for each call, of the same id and name"
-        assert {result["name"] for result in results if result["is_error"]} == {"breaks"}
-        assert not [item for item in results if item["is_error"] and item["result"] is not None]
         assert self.secret not in str(results)
-        assert events[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
+        return results, events
 
 
 class OnStorage(_Served, ABC):

@@ -118,8 +118,15 @@ class TestRunnablesWithTools(ToolContract):
 
         return RunnableLambda(use)
 
+    def ended_by_a_tool(self):
+        async def use(_text):
+            await look.ainvoke({})
+            return await breaks.ainvoke({})
 
-def looping(tools, *script):
+        return RunnableLambda(use)
+
+
+def looping(tools, *script, errors=True):
     model = Scripted(script=list(script))
 
     async def think(state):
@@ -127,7 +134,7 @@ def looping(tools, *script):
 
     builder = StateGraph(MessagesState)
     builder.add_node("model", think)
-    builder.add_node("tools", ToolNode(tools, handle_tool_errors=True))
+    builder.add_node("tools", ToolNode(tools, handle_tool_errors=errors))
     builder.add_edge(START, "model")
     builder.add_conditional_edges("model", tools_condition)
     builder.add_edge("tools", "model")
@@ -137,6 +144,10 @@ def looping(tools, *script):
 class TestGraphsWithTools(ToolContract):
     def using_tools(self):
         return looping([look, breaks], calling(call("look"), call("breaks", "c2")), "done")
+
+    def ended_by_a_tool(self):
+        both = calling(call("look"), call("breaks", "c2"))
+        return looping([look, breaks], both, errors=False)
 
 
 class TestGraphsWithAgentsAsTools(ToolContract):

@@ -134,17 +134,20 @@ class TestAsking(Asking):
 
 
 class TestWithTools(ToolContract):
-    def using_tools(self):
+    def using_tools(self, **failing):
         @function_tool
         def look() -> str:
             return "rain"
 
-        @function_tool
+        @function_tool(**failing)
         def breaks() -> str:
             raise RuntimeError(self.secret)
 
         calls = [calling("look"), calling("breaks", call_id="c2")]
         return agent(calls, "done", tools=[look, breaks])
+
+    def ended_by_a_tool(self):
+        return self.using_tools(failure_error_function=None)
 
 
 class TestAskingOnTheSdk(OnTheSdk, Asking):
