@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from a2a_adapters_langchain import A2ALLM, A2AChatModel
-from a2a_adapters_langchain.calling.call import Call, send_options
+from a2a_adapters_langchain.calling.model import Call, send_options
 from langchain_core.caches import BaseCache
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field, InstanceOf, SecretStr

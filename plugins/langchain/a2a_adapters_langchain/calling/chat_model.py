@@ -10,37 +10,40 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from pydantic import ConfigDict, Field
 from typing_extensions import override
 
-from a2a_adapters import AgentReply, RemoteAgent, TextDelta
-from a2a_adapters_langchain.calling.call import Call, send_options
-from a2a_adapters_langchain.calling.chunks import achunks, chunks
+from a2a_adapters import AgentReply, TextDelta
 from a2a_adapters_langchain.calling.messages import (
     is_question,
     last_answer,
     late_blocks,
     messages_after,
-    metadata_of,
     to_message,
     to_parts,
     usage_of,
 )
-from a2a_adapters_langchain.calling.stop import StopCutter, cut
-from a2a_adapters_langchain.calling.thread import THREAD, with_thread
+from a2a_adapters_langchain.calling.model import (
+    THREAD,
+    Call,
+    RemoteModel,
+    StopCutter,
+    achunks,
+    chunks,
+    cut,
+    send_options,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from langchain_core.callbacks import (
         AsyncCallbackManagerForLLMRun,
         CallbackManagerForLLMRun,
     )
-    from langchain_core.language_models import LanguageModelInput
-    from langchain_core.messages import AIMessage, BaseMessage
-    from langchain_core.runnables import RunnableConfig
+    from langchain_core.messages import BaseMessage
 
     from a2a_adapters import RemoteEvent
 
 
-class A2AChatModel(BaseChatModel):
+class A2AChatModel(RemoteModel, BaseChatModel):
     """Any A2A agent as a chat model: `A2AChatModel(agent="http://localhost:8000")`.
 
     Within a thread (`config["configurable"]["thread_id"]`), or with a `context_id`, the agent
@@ -72,32 +75,8 @@ class A2AChatModel(BaseChatModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    agent: RemoteAgent
-    context_id: str | None = None
     streaming: bool | None = None
     cache: Literal[False] = Field(default=False, exclude=True)
-
-    def __init__(
-        self,
-        *,
-        agent: RemoteAgent | str,
-        timeout: float | None = None,
-        max_retries: int | None = None,
-        headers: Mapping[str, str] | None = None,
-        **fields: Any,
-    ) -> None:
-        remote = RemoteAgent.of(agent, timeout=timeout, max_retries=max_retries, headers=headers)
-        super().__init__(**{**fields, "agent": remote})
-
-    @property
-    @override
-    def _llm_type(self) -> str:
-        return "a2a"
-
-    @property
-    @override
-    def _identifying_params(self) -> dict[str, Any]:
-        return {"agent": self.agent.name, "context_id": self.context_id}
 
     @override
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
@@ -131,50 +110,6 @@ class A2AChatModel(BaseChatModel):
             "an A2A agent cannot be asked for a schema; data that it sends by itself is in the "
             "answer's content, as blocks of type non_standard"
         )
-
-    @override
-    def invoke(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> AIMessage:
-        return super().invoke(input, config, stop=stop, **with_thread(kwargs, config))
-
-    @override
-    async def ainvoke(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> AIMessage:
-        return await super().ainvoke(input, config, stop=stop, **with_thread(kwargs, config))
-
-    @override
-    def stream(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> Iterator[AIMessageChunk]:
-        return super().stream(input, config, stop=stop, **with_thread(kwargs, config))
-
-    @override
-    def astream(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[AIMessageChunk]:
-        return super().astream(input, config, stop=stop, **with_thread(kwargs, config))
 
     @override
     def _generate(
@@ -247,10 +182,6 @@ class A2AChatModel(BaseChatModel):
             task_id=asked if task_id is None else task_id,
             options=send_options(kwargs),
         )
-
-    def _told(self, reply: AgentReply) -> dict[str, Any]:
-        """Return what an answer's `response_metadata` says."""
-        return metadata_of(reply, self.agent.name)
 
     def _result(self, reply: AgentReply, stop: Sequence[str] | None) -> ChatResult:
         message = to_message(reply, cut(reply.text, stop), self._told(reply))

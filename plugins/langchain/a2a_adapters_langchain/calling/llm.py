@@ -10,27 +10,31 @@ from langchain_core.runnables import Runnable
 from pydantic import ConfigDict, Field
 from typing_extensions import override
 
-from a2a_adapters import AgentReply, RemoteAgent, TextDelta
-from a2a_adapters_langchain.calling.call import Call, send_options
-from a2a_adapters_langchain.calling.chunks import achunks, chunks
-from a2a_adapters_langchain.calling.messages import metadata_of
-from a2a_adapters_langchain.calling.stop import StopCutter, cut
-from a2a_adapters_langchain.calling.thread import THREAD, with_thread
+from a2a_adapters import AgentReply, TextDelta
+from a2a_adapters_langchain.calling.model import (
+    THREAD,
+    Call,
+    RemoteModel,
+    StopCutter,
+    achunks,
+    chunks,
+    cut,
+    send_options,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from langchain_core.callbacks import (
         AsyncCallbackManagerForLLMRun,
         CallbackManagerForLLMRun,
     )
-    from langchain_core.language_models import LanguageModelInput
     from langchain_core.runnables import RunnableConfig
 
     from a2a_adapters import RemoteEvent
 
 
-class A2ALLM(BaseLLM):
+class A2ALLM(RemoteModel, BaseLLM):
     """Any A2A agent as an LLM: `prompt | A2ALLM(agent="http://localhost:8000") | parser`.
 
     Within a thread (`config["configurable"]["thread_id"]`), or with a `context_id`, the agent
@@ -57,35 +61,11 @@ class A2ALLM(BaseLLM):
 
     model_config = ConfigDict(extra="forbid")
 
-    agent: RemoteAgent
-    context_id: str | None = None
     cache: Literal[False] = Field(default=False, exclude=True)
-
-    def __init__(
-        self,
-        *,
-        agent: RemoteAgent | str,
-        timeout: float | None = None,
-        max_retries: int | None = None,
-        headers: Mapping[str, str] | None = None,
-        **fields: Any,
-    ) -> None:
-        remote = RemoteAgent.of(agent, timeout=timeout, max_retries=max_retries, headers=headers)
-        super().__init__(**{**fields, "agent": remote})
 
     # Those of BaseLLM lose the config, and with it the thread.
     batch = Runnable.batch
     abatch = Runnable.abatch
-
-    @property
-    @override
-    def _llm_type(self) -> str:
-        return "a2a"
-
-    @property
-    @override
-    def _identifying_params(self) -> dict[str, Any]:
-        return {"agent": self.agent.name, "context_id": self.context_id}
 
     def __call__(self, prompt: str, stop: list[str] | None = None, **kwargs: Any) -> str:
         """Return the answer to a prompt, as `invoke` does.
@@ -101,50 +81,6 @@ class A2ALLM(BaseLLM):
         about = ("callbacks", "tags", "metadata")
         config = cast("RunnableConfig", {key: kwargs.pop(key) for key in about if key in kwargs})
         return self.invoke(prompt, config, stop=stop, **kwargs)
-
-    @override
-    def invoke(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> str:
-        return super().invoke(input, config, stop=stop, **with_thread(kwargs, config))
-
-    @override
-    async def ainvoke(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> str:
-        return await super().ainvoke(input, config, stop=stop, **with_thread(kwargs, config))
-
-    @override
-    def stream(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> Iterator[str]:
-        return super().stream(input, config, stop=stop, **with_thread(kwargs, config))
-
-    @override
-    def astream(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[str]:
-        return super().astream(input, config, stop=stop, **with_thread(kwargs, config))
 
     @override
     def _generate(
@@ -202,10 +138,6 @@ class A2ALLM(BaseLLM):
             task_id=kwargs.get("task_id"),
             options=send_options(kwargs),
         )
-
-    def _told(self, reply: AgentReply) -> dict[str, Any]:
-        """Return what an answer's `generation_info` says."""
-        return metadata_of(reply, self.agent.name)
 
     def _generation(self, reply: AgentReply, stop: Sequence[str] | None) -> Generation:
         text = cut(reply.text or reply.data_text, stop)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_messages
@@ -11,17 +12,19 @@ from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import ensure_config
 from typing_extensions import override
 
-from a2a_adapters import RemoteAgent
+from a2a_adapters import Question, RemoteAgent
 from a2a_adapters_langchain.calling.chat_model import A2AChatModel
-from a2a_adapters_langchain.calling.node_model import NodeModel
-from a2a_adapters_langchain.calling.step import answered_task
-from a2a_adapters_langchain.calling.thread import thread_of
+from a2a_adapters_langchain.calling.model import answered_task, thread_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from langchain_core.language_models import LanguageModelInput
+    from langchain_core.outputs import ChatGenerationChunk, ChatResult
     from langchain_core.runnables import RunnableConfig
 
-    from a2a_adapters import AgentOptions
+    from a2a_adapters import AgentOptions, AgentReply, RemoteEvent
+    from a2a_adapters_langchain.calling.model import StopCutter
 
 
 _MESSAGES = "messages"
@@ -123,3 +126,20 @@ def _messages(input: Any) -> list[BaseMessage]:  # noqa: A002 - what LangChain c
 
 def _shaped(answer: AIMessage, input: Any) -> Any:  # noqa: A002 - what LangChain calls it
     return {_MESSAGES: [answer]} if _is_state(input) else answer
+
+
+class NodeModel(A2AChatModel):
+    """Keeps the agent's questions out of its text: the node asks them by an interrupt.
+
+    A question is in `response_metadata["question"]` only; whoever reads the graph's tokens would
+    be asked twice otherwise.
+    """
+
+    @override
+    def _chunk(self, event: RemoteEvent, cutter: StopCutter) -> ChatGenerationChunk | None:
+        return None if isinstance(event, Question) else super()._chunk(event, cutter)
+
+    @override
+    def _result(self, reply: AgentReply, stop: Sequence[str] | None) -> ChatResult:
+        text = reply.text.removesuffix(reply.question).removesuffix("\n")
+        return super()._result(replace(reply, text=text) if reply.question else reply, stop)

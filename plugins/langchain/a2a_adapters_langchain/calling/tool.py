@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
-from langchain_core.runnables import RunnableConfig  # noqa: TC002 - LangChain reads it
-from langchain_core.tools import BaseTool, ToolException
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, BaseToolkit, ToolException
 from pydantic import BaseModel, ConfigDict, Field
 
 from a2a_adapters import AgentReply, RemoteAgent, RemoteAgentError, ToolDescription, tool_answer
-from a2a_adapters_langchain.calling.step import answered_task
-from a2a_adapters_langchain.calling.thread import thread_of
+from a2a_adapters_langchain.calling.model import answered_task, thread_of
 from a2a_adapters_langchain.serving.content import to_block
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from langchain_core.runnables import RunnableConfig
 
     from a2a_adapters import JSON, AgentOptions, Conversation
 
@@ -131,3 +134,57 @@ def _result(reply: AgentReply, *, has_thread: bool) -> tuple[str, dict[str, Any]
         "files": [to_block(file) for file in reply.files],
     }
     return tool_answer(reply.whole_text, asks=reply.is_question, is_kept=has_thread), artifact
+
+
+_STEM_LENGTH = 60
+
+
+class A2AToolkit(BaseToolkit):
+    """A tool for each of several agents: `A2AToolkit.from_urls([...]).get_tools()`.
+
+    Tools whose agents have the same name are numbered.
+    """
+
+    tools: list[A2ATool]
+
+    @classmethod
+    def from_urls(
+        cls, agents: Iterable[str | RemoteAgent], **options: Unpack[AgentOptions]
+    ) -> Self:
+        """Return a toolkit for agents, given by URL or as `RemoteAgent`.
+
+        Args:
+            agents: The agents.
+            **options: For all agents, if they are given by their URLs; see `AgentOptions`.
+
+        Raises:
+            RemoteAgentError: A card cannot be had.
+        """
+        return cls(tools=_numbered([A2ATool.from_agent(agent, **options) for agent in agents]))
+
+    @classmethod
+    async def afrom_urls(
+        cls, agents: Iterable[str | RemoteAgent], **options: Unpack[AgentOptions]
+    ) -> Self:
+        """`from_urls` in async code; reads all cards at once."""
+        tools = await asyncio.gather(*(A2ATool.afrom_agent(agent, **options) for agent in agents))
+        return cls(tools=_numbered(tools))
+
+    def get_tools(self) -> list[BaseTool]:
+        """Return the tools."""
+        return list(self.tools)
+
+
+def _numbered(tools: Sequence[A2ATool]) -> list[A2ATool]:
+    taken = {tool.name for tool in tools}
+    seen: set[str] = set()
+    numbered = []
+    for tool in tools:
+        name = tool.name
+        if name in seen:
+            candidates = (f"{name[:_STEM_LENGTH]}_{number}" for number in count(2))
+            name = next(candidate for candidate in candidates if candidate not in taken)
+        seen.add(name)
+        taken.add(name)
+        numbered.append(tool.model_copy(update={"name": name}))
+    return numbered
