@@ -30,6 +30,7 @@ from a2a_adapters.contract.adapter import (
     Exchange,
     Extension,
     Skill,
+    StateStorage,
     Turn,
 )
 from a2a_adapters.contract.errors import (
@@ -48,6 +49,7 @@ from a2a_adapters.contract.errors import (
     TargetError,
     UnauthenticatedError,
     UnsafeHostError,
+    model_failure,
 )
 from a2a_adapters.contract.events import (
     A2UI_EXTENSION,
@@ -69,15 +71,10 @@ from a2a_adapters.contract.events import (
     ToolResult,
 )
 from a2a_adapters.contract.factory import Factory, adapt_made
-from a2a_adapters.contract.failing import model_failure
-from a2a_adapters.contract.hooks import hookimpl
-from a2a_adapters.contract.lazy import lazy_names
+from a2a_adapters.contract.hooks import hookimpl, lazy_names
 from a2a_adapters.contract.limits import Limits
 from a2a_adapters.contract.parts import JSON, Data, File, Part, Text, dialogue
 from a2a_adapters.contract.plugins import Plugins, PluginStatus, installed_plugins
-from a2a_adapters.contract.reasoning import ReasoningFilter, without_reasoning
-from a2a_adapters.contract.speech import Speech
-from a2a_adapters.contract.state import StateStorage
 
 if TYPE_CHECKING:
     from a2a_adapters_check import Finding, Report, Severity, check
@@ -96,7 +93,14 @@ if TYPE_CHECKING:
         TokenUsage,
     )
     from a2a_adapters.calling.tools import ToolDescription, tool_answer
-    from a2a_adapters.contract.text import as_json, as_text, tool_arguments
+    from a2a_adapters.contract.text import (
+        ReasoningFilter,
+        Speech,
+        as_json,
+        as_text,
+        tool_arguments,
+        without_reasoning,
+    )
     from a2a_adapters.executor.executor import AdapterExecutor
     from a2a_adapters.net import OutboundPolicy
     from a2a_adapters.runtime.push import PushOptions
@@ -245,6 +249,7 @@ _load = lazy_names(
         "OutboundPolicy": "net",
         "PushOptions": "runtime.push",
         "Question": "calling.reply",
+        "ReasoningFilter": "contract.text",
         "RemoteAgent": "calling.agent",
         "RemoteArtifact": "calling.reply",
         "RemoteEvent": "calling.reply",
@@ -252,6 +257,7 @@ _load = lazy_names(
         "ReplyState": "calling.reply",
         "SendOptions": "calling.options",
         "ServerOptions": "serving.options",
+        "Speech": "contract.text",
         "TokenUsage": "calling.reply",
         "ToolDescription": "calling.tools",
         "as_executor": "serving.agents",
@@ -266,6 +272,7 @@ _load = lazy_names(
         "serve_runnable": "serving.server",
         "tool_answer": "calling.tools",
         "tool_arguments": "contract.text",
+        "without_reasoning": "contract.text",
     },
 )
 

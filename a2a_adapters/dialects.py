@@ -22,7 +22,7 @@ from a2a_adapters.contract.dialects import (
     DialectServer,
     as_response,
 )
-from a2a_adapters.contract.lazy import lazy_names
+from a2a_adapters.contract.hooks import lazy_names
 from a2a_adapters.protocol.conversion import message_parts, struct_to_dict, to_protocol, to_struct
 from a2a_adapters.protocol.errors import is_busy
 from a2a_adapters.protocol.ids import new_id

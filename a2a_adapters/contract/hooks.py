@@ -6,9 +6,13 @@ entry-point group `a2a_adapters`. Hooks are synchronous and do no I/O, unless th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pluggy import HookimplMarker, HookspecMarker
+
+from a2a_adapters.contract.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.adapter import Adapter, AgentDescription
     from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
     from a2a_adapters.contract.limits import Limits
+
+__all__ = ["lazy_names"]
 
 PROJECT = "a2a_adapters"
 
@@ -224,3 +230,30 @@ def a2a_frameworks() -> Sequence[str]:
     They need not be installed. `a2a-adapters plugins` tells which of them are.
     """
     return ()
+
+
+def lazy_names(
+    package: str, modules: Mapping[str, str], *, frameworks: Sequence[str] = (), extra: str = ""
+) -> Callable[[str], Any]:
+    """Return a package's `__getattr__` (PEP 562), which imports the module that has a name.
+
+    Args:
+        package: The package's name.
+        modules: The module of each name, relative to the package.
+        frameworks: What these modules need that may not be installed; the first by all of them.
+        extra: The extra that installs it. The `__getattr__` raises `MissingExtraError` without.
+    """
+
+    def load(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        try:
+            if frameworks:
+                import_module(frameworks[0])
+            return getattr(import_module(f"{package}.{modules[name]}"), name)
+        except ModuleNotFoundError as error:
+            if error.name in frameworks:  # not a module of one that is installed, but too old
+                raise MissingExtraError(f"{name} of {package}", extra) from error
+            raise
+
+    return load

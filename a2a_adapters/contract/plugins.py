@@ -76,7 +76,7 @@ class Plugins:
         A plugin that cannot be loaded is logged and skipped; `statuses` tells why.
         """
         blocked = {name.strip() for name in os.environ.get(BLOCK_VARIABLE, "").split(",")}
-        for entry_point in _sorted(metadata.entry_points(group=specs.PROJECT)):
+        for entry_point in sorted(metadata.entry_points(group=specs.PROJECT), key=_order):
             status = self._load(entry_point, is_blocked=entry_point.name in blocked)
             self._status.append(status)
 
@@ -335,23 +335,23 @@ def _misspelt(plugin: object, manager: pluggy.PluginManager) -> str:
     return f"no such hook: {', '.join(unknown)}" if unknown else ""
 
 
+def _about(header: str) -> list[str]:
+    """Return the values of a header in the metadata of this distribution."""
+    try:
+        return metadata.metadata(_DISTRIBUTION).get_all(header) or []
+    except metadata.PackageNotFoundError:  # run from a source tree that was never installed
+        return []
+
+
 def _extras() -> set[str]:
     """Return the extras that may be named after a framework."""
-    try:
-        extras = metadata.metadata(_DISTRIBUTION).get_all("Provides-Extra") or []
-    except metadata.PackageNotFoundError:  # run from a source tree that was never installed
-        extras = []
-    return {*extras} - {"all", "examples"}
+    return {*_about("Provides-Extra")} - {"all", "examples"}
 
 
 def extra_of(module: str) -> str:
     """Return the extra that installs a top-level module, "" if none does."""
     root = _distribution_of(module)
-    try:
-        required = metadata.requires(_DISTRIBUTION) or []
-    except metadata.PackageNotFoundError:  # run from a source tree that was never installed
-        return ""
-    for requirement in required:
+    for requirement in _about("Requires-Dist"):
         name = re.match(r"[\w.-]+", requirement)
         extra = re.search(r"extra == ['\"]([\w-]+)['\"]", requirement)
         if name and name[0].replace("_", "-") == root and extra and extra[1] in _extras():
@@ -359,12 +359,10 @@ def extra_of(module: str) -> str:
     return ""
 
 
-def _sorted(entry_points: Iterable[metadata.EntryPoint]) -> list[metadata.EntryPoint]:
-    def order(entry_point: metadata.EntryPoint) -> tuple[bool, str]:
-        dist = entry_point.dist
-        return dist is None or dist.name != _DISTRIBUTION, entry_point.name
-
-    return sorted(entry_points, key=order)
+def _order(entry_point: metadata.EntryPoint) -> tuple[bool, str]:
+    """Return a key that sorts bundled plugins first, then by name."""
+    dist = entry_point.dist
+    return dist is None or dist.name != _DISTRIBUTION, entry_point.name
 
 
 @functools.cache

@@ -17,7 +17,7 @@ from a2a_adapters.concurrency.background import let_fail, runs_now
 from a2a_adapters.concurrency.outliving import CURRENT, TaskCalls
 from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
 from a2a_adapters.contract.adapter import Adapter, AgentRequest, CancelFlag
-from a2a_adapters.contract.errors import InvalidInputError
+from a2a_adapters.contract.errors import InvalidInputError, failure_of
 from a2a_adapters.contract.events import (
     PROGRESS_EXTENSION,
     AgentEvent,
@@ -32,7 +32,6 @@ from a2a_adapters.contract.events import (
     ToolCall,
     ToolResult,
 )
-from a2a_adapters.contract.failing import failure_of
 from a2a_adapters.contract.limits import Limits
 from a2a_adapters.executor.clock import RunClock, RunClocks, TimeLimitError
 from a2a_adapters.executor.closing import closes_by_whole
@@ -52,8 +51,8 @@ if TYPE_CHECKING:
     from a2a.server.events import EventQueue
     from a2a.types import TaskState
 
+    from a2a_adapters.contract.adapter import StateStorage
     from a2a_adapters.contract.parts import Part
-    from a2a_adapters.contract.state import StateStorage
 
 __all__ = ["AdapterExecutor", "Redact"]
 

@@ -15,9 +15,8 @@ from a2a_adapters.protocol.conversion import message_parts, to_protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from a2a_adapters.contract.adapter import AgentRequest
+    from a2a_adapters.contract.adapter import AgentRequest, StateStorage
     from a2a_adapters.contract.limits import Limits
-    from a2a_adapters.contract.state import StateStorage
     from a2a_adapters.executor.writer import TextQueue
 
 ConversationKey: TypeAlias = tuple[str, str]

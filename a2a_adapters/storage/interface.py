@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from a2a.server.cluster.task_store import VersionedTaskStore
 
-from a2a_adapters.contract.state import StateStorage
+from a2a_adapters.contract.adapter import StateStorage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Text, and_, bindparam, delete, func, or_, select, tuple_
 
-from a2a_adapters.contract.state import ELSEWHERE
+from a2a_adapters.contract.adapter import ELSEWHERE
 from a2a_adapters.protocol import states as task_states
 from a2a_adapters.storage.interface import PATIENCE_SECONDS
 from a2a_adapters_sql.commit import Write

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from a2a.server.cluster.version import TaskVersion
 from sqlalchemy import select
 
-from a2a_adapters.contract.state import ELSEWHERE
+from a2a_adapters.contract.adapter import ELSEWHERE
 from a2a_adapters.storage.interface import (
     PATIENCE_SECONDS,
     REPLY,
