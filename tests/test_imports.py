@@ -42,8 +42,8 @@ LAYERS: dict[str, set[str]] = {
     },
     "testing": {"contract", "serving"},
     "cli": {
-        "contract", "concurrency", "net", "observability", "security", "runtime", "serving",
-        "calling",
+        "contract", "concurrency", "net", "observability", "protocol", "security", "runtime",
+        "serving", "calling",
     },
     "__main__": {"cli"},
 }  # fmt: skip
@@ -68,11 +68,8 @@ BUILT_IN = {
 """Plugins that every installation has, and the packages of the core that they also import."""
 
 BETWEEN_PLUGINS = {
-    ("check", "client"): "the command `check` has the options that name an agent",
     ("client", "check"): "the command `card` shows the problems of a card and its signatures",
     ("console", "check"): "the page checks agents",
-    ("console", "client"): "the command `console` has the options that name an agent",
-    ("sql", "client"): "the command `tasks` reads durations",
     ("omniroute", "langchain"): "its model class is a subclass",
     ("omniroute", "crewai"): "its model class is a subclass",
     ("omniroute", "autogen"): "its model class is a subclass",

@@ -16,7 +16,12 @@ from google.protobuf.json_format import ParseError
 from pydantic_core import from_json
 
 from a2a_adapters.calling.card import agent_url
-from a2a_adapters.calling.errors import RemoteAnswerError, RemoteConnectionError, RemoteTimeoutError
+from a2a_adapters.calling.errors import (
+    NoCardError,
+    RemoteAnswerError,
+    RemoteConnectionError,
+    RemoteTimeoutError,
+)
 from a2a_adapters.calling.http import MAX_BYTES, make_client
 from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
 from a2a_adapters.protocol.catalog import CARD_TYPE, CATALOG_PATH, CATALOG_TYPE
@@ -96,17 +101,17 @@ async def named_agent(
     """Return the address of the agent that a host lists under a name.
 
     Raises:
-        RemoteAnswerError: The host has no catalog, or no agent of that name.
+        NoCardError: The host has no catalog, or no agent of that name.
         RemoteAgentError: The catalog cannot be read.
     """
     agents = await read_catalog(host, auth, options)
     if agents is None:
-        raise RemoteAnswerError(f"{host} has no catalog of agents")
+        raise NoCardError(f"{host} has no catalog of agents")
     for each in agents:
         if each.name == name:
             return agent_url(each.address)
     known = ", ".join(sorted(quote(each.name) for each in agents)) or "none"
-    raise RemoteAnswerError(f"{host} lists no agent {name!r}; it lists {known}")
+    raise NoCardError(f"{host} lists no agent {name!r}", f"it lists {known}")
 
 
 async def listed_names(host: str, auth: httpx.Auth | None, options: RemoteOptions) -> list[str]:

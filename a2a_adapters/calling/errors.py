@@ -6,6 +6,7 @@
     ├── RemoteAuthError (PermissionError)   it wants other credentials
     ├── RemoteRefusedError            it answered with an error of the protocol
     ├── RemoteAnswerError (ValueError)   the answer is not A2A, or is too large
+    │   └── NoCardError              an agent's name leads to no card
     └── RemoteTaskError               the task failed, was rejected or was cancelled
 
 What an error quotes was written by the remote agent: trust it no more than its answers.
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.reply import AgentReply
 
 __all__ = [
+    "NoCardError",
     "RemoteAgentError",
     "RemoteAnswerError",
     "RemoteAuthError",
@@ -79,6 +81,20 @@ class RemoteRefusedError(RemoteAgentError):
 
 class RemoteAnswerError(RemoteAgentError, ValueError):
     """What came back is not A2A, holds no answer, or is larger than allowed."""
+
+
+class NoCardError(RemoteAnswerError):
+    """The name of an agent leads to no card.
+
+    Args:
+        message: What there is in its place.
+        hint: What to name instead.
+    """
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"{message}; {hint}" if hint else message)
+        self.message = message
+        self.hint = hint
 
 
 class RemoteTaskError(RemoteAgentError):

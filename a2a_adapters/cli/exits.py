@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from a2a_adapters.calling.errors import (
+    NoCardError,
     RemoteAgentError,
-    RemoteAnswerError,
     RemoteAuthError,
     RemoteConnectionError,
     RemoteTimeoutError,
@@ -75,19 +75,6 @@ class CommandError(Exception):
         self.code = code
 
 
-class NoCardError(RemoteAnswerError):
-    """What names an agent leads to no card.
-
-    Args:
-        message: What there is in its place.
-        hint: What to name instead.
-    """
-
-    def __init__(self, message: str, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.hint = hint
-
-
 def fail(message: str, code: int) -> NoReturn:
     """End the command with one line that says what to do."""
     raise CommandError(message, code)
@@ -97,9 +84,12 @@ def end(error: Exception, *, verbose: bool) -> NoReturn:
     """Tell of an error and leave the process; `verbose` shows where it came from as well."""
     if verbose:
         echo("".join(traceback.format_exception(error)), err=True, nl=False)
-    echo(f"a2a-adapters: {located(error)}", err=True)
-    if isinstance(error, NoCardError) and error.hint:
-        echo(f"hint: {error.hint}", err=True)
+    text, hint = located(error), ""
+    if isinstance(error, NoCardError):
+        text, hint = error.message, error.hint
+    echo(f"a2a-adapters: {text}", err=True)
+    if hint:
+        echo(f"hint: {hint}", err=True)
     sys.exit(exit_code(error))
 
 

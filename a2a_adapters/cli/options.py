@@ -1,12 +1,21 @@
-"""Options that every command has."""
+"""Options that several commands have, and how their values are read."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
+
+from a2a_adapters.contract.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+_ONE = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|)")
 
 
 @dataclass
@@ -49,3 +58,33 @@ OutputForm: TypeAlias = Annotated[
     typer.Option("--output", "-o", help="For people, or one document of JSON."),
 ]
 """How data is printed."""
+
+
+def seconds(text: str | float) -> float:
+    """Return the seconds of `90`, `1m30s`, `1.5h` or `200ms`.
+
+    Raises:
+        typer.BadParameter: It is no time, or none at all.
+    """
+    found = _ONE.findall(str(text))
+    if "".join(number + unit for number, unit in found) != str(text) or not found:
+        raise typer.BadParameter(f"{text!r} is no time, as in 90, 30s, 5m or 1h30m")
+    total = sum(float(number) * _SECONDS[unit] for number, unit in found)
+    if total <= 0:
+        raise typer.BadParameter("it has to be longer than nothing")
+    return float(total)
+
+
+def read_parameters(lines: Sequence[str]) -> Mapping[str, str]:
+    """Return service parameters from lines as in HTTP.
+
+    Raises:
+        ConfigurationError: A line is none.
+    """
+    parameters = {}
+    for line in lines:
+        name, separator, value = line.partition(":")
+        if not separator or not name.strip():
+            raise ConfigurationError("--svc-param is of the form 'Name: value'")
+        parameters[name.strip()] = value.strip()
+    return parameters

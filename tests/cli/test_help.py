@@ -65,7 +65,7 @@ async def test_commands_are_listed_in_their_order(run):
 
 @pytest.mark.parametrize(
     ("command", "plugin"),
-    [("serve", ""), ("card get", "client"), ("db upgrade", "sql")],
+    [("serve", ""), ("card get", "client"), ("check", "check"), ("db upgrade", "sql")],
 )
 def test_a_command_imports_the_modules_of_its_own_plugin_only(command, plugin):
     code = f"""

@@ -6,11 +6,10 @@ import asyncio
 from typing import Annotated, Literal
 
 import typer
-from a2a_adapters_client.parameters import read_parameters
 
 from a2a_adapters import RemoteAuthError
 from a2a_adapters.cli.exits import FAILED, UNAUTHENTICATED, fail
-from a2a_adapters.cli.options import Verbose
+from a2a_adapters.cli.options import Verbose, read_parameters
 from a2a_adapters.cli.terminal import echo
 
 
@@ -37,11 +36,10 @@ def check(
 ) -> None:
     """Check whether an agent keeps to A2A and is safe, and say what to mend."""
     # The client costs a second that --help need not wait.
-    from a2a_adapters_client.several import Host  # noqa: PLC0415
-
     from a2a_adapters import HeadersAuth, RemoteOptions  # noqa: PLC0415
     from a2a_adapters.calling.auth import Trust  # noqa: PLC0415
     from a2a_adapters.calling.card import agent_url  # noqa: PLC0415
+    from a2a_adapters.cli.agents import Host  # noqa: PLC0415
     from a2a_adapters_check import Severity, render  # noqa: PLC0415
     from a2a_adapters_check import check as run  # noqa: PLC0415
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from a2a_adapters.cli.options import seconds
 from a2a_adapters.contract.errors import ConfigurationError
-from a2a_adapters_client.durations import seconds
 from a2a_adapters_client.spoken import bindings, version
 from a2a_adapters_client.variables import PREFIX, load_variables
 

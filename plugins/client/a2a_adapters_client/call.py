@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from a2a_adapters.cli.options import Verbose
+from a2a_adapters.cli.options import Verbose, read_parameters
 from a2a_adapters.cli.terminal import echo
 from a2a_adapters.contract.errors import ConfigurationError
-from a2a_adapters_client.addresses import as_url
-from a2a_adapters_client.parameters import read_parameters
 from a2a_adapters_client.parts import read_parts
 
 if TYPE_CHECKING:
@@ -54,6 +52,7 @@ def call(
     if save is not None and save.exists() and not save.is_dir():
         raise ConfigurationError(f"{save} is no folder")
     # The client costs a second that --help need not wait.
+    from a2a_adapters.cli.agents import as_url  # noqa: PLC0415
     from a2a_adapters_client.answer import AnswerPrinter  # noqa: PLC0415
     from a2a_adapters_client.conversation import converse, find_agent  # noqa: PLC0415
 

@@ -10,10 +10,8 @@ from typing import Annotated
 
 import typer
 
-from a2a_adapters.cli.options import Verbose
+from a2a_adapters.cli.options import Verbose, read_parameters
 from a2a_adapters.cli.terminal import echo, one_line
-from a2a_adapters_client.addresses import as_url, is_address
-from a2a_adapters_client.parameters import read_parameters
 
 
 def chat(
@@ -32,6 +30,7 @@ def chat(
 ) -> None:
     """Talk with an agent, or with a target that is served for as long as that lasts."""
     # The client costs a second that --help need not wait.
+    from a2a_adapters.cli.agents import as_url, is_address  # noqa: PLC0415
     from a2a_adapters_client.chatting import Chat, make_printer, make_reader  # noqa: PLC0415
     from a2a_adapters_client.conversation import find_agent  # noqa: PLC0415
     from a2a_adapters_client.local import served  # noqa: PLC0415

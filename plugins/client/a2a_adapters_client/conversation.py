@@ -17,11 +17,10 @@ from a2a_adapters import (
     RemoteOptions,
 )
 from a2a_adapters.calling.card import InvalidCardError, agent_url
+from a2a_adapters.cli.agents import Host, as_web_url
 from a2a_adapters.cli.terminal import note
 from a2a_adapters.contract.parts import Part, Text
-from a2a_adapters_client.addresses import as_web_url
 from a2a_adapters_client.oauth.stored import stored_token
-from a2a_adapters_client.several import Host
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

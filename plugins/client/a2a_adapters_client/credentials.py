@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from a2a_adapters.cli.options import read_parameters
 from a2a_adapters.cli.terminal import echo
 from a2a_adapters_client.oauth.stored import stored_token
-from a2a_adapters_client.parameters import read_parameters
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from a2a_adapters import RemoteAnswerError
-from a2a_adapters.cli.exits import NoCardError
+from a2a_adapters.calling.errors import NoCardError
 from a2a_adapters.cli.tables import print_table
 from a2a_adapters.cli.terminal import echo, escaped
 from a2a_adapters.contract.errors import ConfigurationError
-from a2a_adapters_client.addresses import as_web_url
 from a2a_adapters_client.command import ClientCommand, client_command
 
 if TYPE_CHECKING:
@@ -35,6 +34,8 @@ def discover(
     host: Annotated[str, typer.Argument(metavar="HOST", show_default=False)] = "",
 ) -> None:
     """List the agents of a host: those of its AI Catalog, or the only one."""
+    from a2a_adapters.cli.agents import as_web_url
+
     typed = host or access.agent_card
     if not typed:
         raise ConfigurationError("name a host")

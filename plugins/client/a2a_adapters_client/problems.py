@@ -14,13 +14,13 @@ from a2a_adapters import (
     RemoteTimeoutError,
 )
 from a2a_adapters.calling.card import InvalidCardError
+from a2a_adapters.calling.errors import NoCardError
 from a2a_adapters.cli.exits import (
     FAILED,
     TIMED_OUT,
     UNAUTHENTICATED,
     UNREACHABLE,
     USAGE,
-    NoCardError,
     Problem,
     located,
 )
@@ -46,7 +46,8 @@ def _remote(error: RemoteAgentError, access: Access) -> Problem:
     text = one_line(str(error))
     match error:
         case NoCardError():
-            return Problem("A2ACLI_ERR_CARD_NOT_FOUND", text, UNREACHABLE, error.hint)
+            text = one_line(error.message)
+            return Problem("A2ACLI_ERR_CARD_NOT_FOUND", text, UNREACHABLE, error.hint or None)
         case InvalidCardError():
             return Problem("A2ACLI_ERR_CARD_INVALID", text, FAILED)
         case RemoteConnectionError():

@@ -9,9 +9,9 @@ from urllib.parse import unquote, urlsplit
 
 from a2a_adapters import RemoteAnswerError
 from a2a_adapters.calling.card import agent_url, fetch_card_json
+from a2a_adapters.calling.errors import NoCardError
 from a2a_adapters.calling.http import make_client
-from a2a_adapters.cli.exits import NoCardError
-from a2a_adapters_client.several import Host
+from a2a_adapters.cli.agents import Host
 
 if TYPE_CHECKING:
     import httpx

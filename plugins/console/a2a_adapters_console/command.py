@@ -6,9 +6,8 @@ import asyncio
 from typing import Annotated
 
 import typer
-from a2a_adapters_client.parameters import read_parameters
 
-from a2a_adapters.cli.options import Verbose
+from a2a_adapters.cli.options import Verbose, read_parameters
 from a2a_adapters.contract.errors import UnsafeHostError
 
 
@@ -32,9 +31,8 @@ def console(
 ) -> None:
     """Show a page to talk with agents elsewhere, until interrupted."""
     # These cost a second that --help need not wait.
-    from a2a_adapters_client.several import Host  # noqa: PLC0415
-
     from a2a_adapters import HeadersAuth, RemoteOptions  # noqa: PLC0415
+    from a2a_adapters.cli.agents import Host  # noqa: PLC0415
     from a2a_adapters.net.addresses import is_loopback  # noqa: PLC0415
     from a2a_adapters_console.relay import RelayedAgent, build_relay, run  # noqa: PLC0415
 

@@ -15,8 +15,8 @@ import typer
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from a2a_adapters.calling.card import agent_url
+from a2a_adapters.cli.agents import as_url
 from a2a_adapters.contract.errors import ConfigurationError
-from a2a_adapters_client.addresses import as_url
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping

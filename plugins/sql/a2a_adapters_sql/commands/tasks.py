@@ -9,10 +9,9 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from a2a_adapters_client.durations import seconds
 
 from a2a_adapters.cli.exits import FAILED, fail
-from a2a_adapters.cli.options import OutputForm
+from a2a_adapters.cli.options import OutputForm, seconds
 from a2a_adapters.cli.tables import print_table
 from a2a_adapters.cli.terminal import echo, escaped, one_line
 from a2a_adapters.contract.errors import ConfigurationError

@@ -1,19 +1,19 @@
-"""Hosts with several agents: naming one of them, and which there are for whoever names none."""
+"""Agents as people name them on the command line: by a host, an address or `HOST#NAME`."""
 
 from __future__ import annotations
 
 import asyncio
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from a2a_adapters.calling.card import agent_url
-from a2a_adapters.calling.catalog import read_catalog
-from a2a_adapters.cli.exits import NoCardError
+from a2a_adapters.calling.catalog import named_agent, read_catalog
+from a2a_adapters.calling.errors import NoCardError
 from a2a_adapters.contract.errors import A2AAdaptersError
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 from a2a_adapters.protocol.shown import quote
-from a2a_adapters_client.addresses import as_web_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,6 +24,34 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.options import RemoteOptions
 
 _SECONDS = 10.0
+
+
+def as_url(text: str) -> str:
+    """Return an address of this machine with the scheme it lacks; any other text as it is."""
+    if "://" in text:
+        return text
+    from a2a_adapters.net.addresses import is_loopback  # noqa: PLC0415 - it comes with httpx
+
+    try:
+        host = urlsplit(f"http://{text}").hostname
+    except ValueError:
+        return text
+    return f"http://{text}" if host and is_loopback(host) else text
+
+
+def as_web_url(text: str) -> str:
+    """Return an address with the scheme it lacks: http on this machine, and https elsewhere."""
+    url = as_url(text)
+    return url if "://" in url else f"https://{url}"
+
+
+def is_address(text: str) -> bool:
+    """Tell whether a text is an agent's address, and neither a file nor `module:attribute`."""
+    if "://" in as_url(text):
+        return True
+    host, _, port = text.partition("#")[0].partition("/")[0].partition(":")
+    is_host = "." in host and not host.endswith(".py") and not Path(host).exists()
+    return is_host and (not port or port.isdecimal())
 
 
 class Host:
@@ -52,14 +80,7 @@ class Host:
         """
         if not self._name:
             return agent_url(self.address)
-        agents = await read_catalog(self.address, self._auth, self._options)
-        if agents is None:
-            raise NoCardError(f"{self.address} has no catalog of agents")
-        for each in agents:
-            if each.name == self._name:
-                return agent_url(each.address)
-        known = ", ".join(sorted(quote(each.name) for each in agents)) or "none"
-        raise NoCardError(f"{self.address} lists no agent {self._name!r}", f"it lists {known}")
+        return await named_agent(self.address, self._name, self._auth, self._options)
 
     async def no_card(self, reason: str) -> NoCardError:
         """Return what to tell whoever called the host as if it were an agent.
