@@ -51,6 +51,7 @@ class GatewayConfig(BaseModel):
     skill: str
     timeout: float
     combo_as_model: bool
+    max_retries: int | None = None
 
 
 class OmniRouteChatCompletionClient(A2AChatCompletionClient):
@@ -70,6 +71,8 @@ class OmniRouteChatCompletionClient(A2AChatCompletionClient):
         skill: Which of the gateway's skills is asked.
         timeout: How long an answer may take, in seconds.
         combo_as_model: Whether the combo is sent as the model as well.
+        max_retries: How often a call is made again that may have been lost; by default never.
+        headers: Headers of every request. What has some cannot be dumped.
 
     Attributes:
         last_reply: The answer to the last call, with what the gateway says about it.
@@ -93,8 +96,12 @@ class OmniRouteChatCompletionClient(A2AChatCompletionClient):
         skill: str = SMART_ROUTING,
         timeout: float = 60,
         combo_as_model: bool = False,
+        max_retries: int | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(gateway_agent(omniroute_card(base_url), api_key, timeout))
+        card = omniroute_card(base_url)
+        super().__init__(gateway_agent(card, api_key, timeout, max_retries, headers))
+        self._has_headers = bool(headers)
         self._config = GatewayConfig(
             base_url=base_url,
             model=model,
@@ -104,6 +111,7 @@ class OmniRouteChatCompletionClient(A2AChatCompletionClient):
             skill=skill,
             timeout=timeout,
             combo_as_model=combo_as_model,
+            max_retries=max_retries,
         )
         self.last_reply: OmniRouteReply | None = None
 
@@ -134,6 +142,8 @@ class OmniRouteChatCompletionClient(A2AChatCompletionClient):
         return super()._result(reply, text)
 
     def _to_config(self) -> GatewayConfig:  # type: ignore[override]
+        if self._has_headers:
+            raise ValueError("headers may be credentials and cannot be dumped; leave them out")
         return self._config
 
     @classmethod

@@ -28,7 +28,8 @@ class OmniRouteLLM(A2ALLM):
     It is sent all messages with their roles. Tools work, for crewai describes them in the prompt.
     `base_url`, `api_key` and `model` ("auto" lets the gateway choose) are crewai's own fields.
 
-    A call that fails is not made again: it may have been paid for.
+    A call that fails is not made again, unless `max_retries` says so: it may have been paid for.
+    `headers` may be given as well, for every request.
 
     Attributes:
         combo: A route configured in the gateway. OmniRoute 3.7.9 takes no notice of it; it works
@@ -53,10 +54,17 @@ class OmniRouteLLM(A2ALLM):
 
     _unused: ClassVar[frozenset[str]] = A2ALLM._unused - {"api_key", "base_url"}  # noqa: SLF001
 
-    def __init__(self, model: str = "auto", **fields: Any) -> None:
+    def __init__(
+        self,
+        model: str = "auto",
+        *,
+        max_retries: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        **fields: Any,
+    ) -> None:
         card = omniroute_card(fields.get("base_url") or _BASE_URL)
         key, seconds = fields.get("api_key") or "", fields.get("timeout", _SECONDS)
-        agent = gateway_agent(card, key, seconds)
+        agent = gateway_agent(card, key, seconds, max_retries, headers)
         others = {name: value for name, value in fields.items() if name != "timeout"}
         super().__init__(agent, **{"model": model, "provider": "omniroute", **others})
         self.timeout = seconds

@@ -42,6 +42,10 @@ class GatewayFields(BaseModel):
         skill: Which of the gateway's skills is asked.
         timeout: How long an answer may take, in seconds.
         combo_as_model: Whether the combo is sent as the model as well.
+        max_retries: How often a call is made again that may have been lost; by default never.
+        headers: Headers of every request.
+
+    Other options of models, `temperature` for instance, are refused.
     """
 
     base_url: str = "http://localhost:20128"
@@ -53,6 +57,8 @@ class GatewayFields(BaseModel):
     skill: str = SMART_ROUTING
     timeout: float = 60
     combo_as_model: bool = False
+    max_retries: int | None = None
+    headers: dict[str, str] | None = Field(default=None, exclude=True, repr=False)
     agent: InstanceOf[RemoteAgent] = Field(default=cast("RemoteAgent", None), exclude=True)
 
     @property
@@ -66,7 +72,7 @@ class GatewayFields(BaseModel):
         """Make the remote agent, which connects on first use."""
         super().model_post_init(context)
         card, key = omniroute_card(self.base_url), self.api_key.get_secret_value()
-        self.agent = gateway_agent(card, key, self.timeout)
+        self.agent = gateway_agent(card, key, self.timeout, self.max_retries, self.headers)
 
     def _to_gateway(self, message: MessageInput, kwargs: Mapping[str, Any]) -> Call:
         options = send_options(kwargs, _OPTIONS)

@@ -85,3 +85,10 @@ def test_the_errors_of_the_gateway_are_not_retried():
 
     OmniRouteLLM()
     assert issubclass(OmniRouteProviderError, core._passthrough_exceptions)
+
+
+async def test_headers_and_retries_are_those_of_the_constructor():
+    async with gateway(headers={"X-Team": "a"}, max_retries=1) as (described, model):
+        described.unavailable = 1
+        assert (await model.acall("a")).strip() == "a"
+    assert [headers["x-team"] for headers in described.headers] == ["a", "a"]

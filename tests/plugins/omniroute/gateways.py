@@ -103,6 +103,9 @@ class Described:
 
     def __init__(self):
         self.calls = []
+        self.headers = []
+        self.unavailable = 0
+        """How many calls it answers by HTTP 503 before it answers others."""
         self.tasks = {}
         self.is_cancelled = asyncio.Event()
 
@@ -112,6 +115,9 @@ class Described:
     async def answer(self, request):
         call = await request.json()
         self.calls.append(call)
+        self.headers.append(request.headers)
+        if len(self.calls) <= self.unavailable:
+            return Response(status_code=503)
         if request.headers.get("authorization") != f"Bearer {KEY}":
             return self.error(call, -32003, "Unauthorized")
         params = call["params"]

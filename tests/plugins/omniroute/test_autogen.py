@@ -107,3 +107,14 @@ def test_it_is_dumped_without_its_key():
     assert client.remaining_tokens([]) > client.count_tokens([])
     assert client.model_info == client.capabilities
     assert client.total_usage() == client.actual_usage()
+
+
+async def test_headers_and_retries_are_those_of_the_constructor():
+    async with gateway(headers={"X-Team": "a"}, max_retries=1) as (described, client):
+        described.unavailable = 1
+        assert (await client.create([user("a")])).content == "a"
+        with pytest.raises(ValueError, match="headers"):
+            client.dump_component()
+    assert [headers["x-team"] for headers in described.headers] == ["a", "a"]
+    async with gateway(max_retries=1) as (_, client):
+        assert client.dump_component().config["max_retries"] == 1

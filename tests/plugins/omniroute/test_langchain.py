@@ -141,8 +141,6 @@ async def test_a_call_has_a_time_and_headers_of_its_own(kind):
         with pytest.raises(ConfigurationError, match="above 0"):
             await model.ainvoke("a", timeout=0)
     assert len(described.calls) == 1
-    with pytest.raises(ValidationError, match="max_retries"):
-        kind(max_retries=1)
 
 
 async def test_a_combo_can_be_sent_as_the_model():
@@ -208,3 +206,18 @@ async def test_answers_may_be_cached_as_any_models(kind):
         answers = [text_of(await model.ainvoke(text)) for text in ("a", "a", "b")]
     assert answers == ["a", "a", "b"]
     assert len(described.calls) == 2
+
+
+@pytest.mark.parametrize("kind", MODELS)
+async def test_headers_and_retries_are_those_of_the_constructor(kind):
+    async with gateway(kind, headers={"X-Team": "a"}, max_retries=1) as (described, model):
+        described.unavailable = 1
+        assert text_of(await model.ainvoke("a")) == "a"
+    assert [headers["x-team"] for headers in described.headers] == ["a", "a"]
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("wrong", [{"temperature": 0}, {"max_retries": -1}])
+def test_what_a_gateway_cannot_follow_is_refused(kind, wrong):
+    with pytest.raises((ValidationError, ConfigurationError)):
+        kind(**wrong)

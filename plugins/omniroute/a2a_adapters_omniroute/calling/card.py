@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface
 
-from a2a_adapters import BearerAuth, ConfigurationError, RemoteAgent, RemoteOptions
+from a2a_adapters import BearerAuth, ConfigurationError, HeadersAuth, RemoteAgent, RemoteOptions
 from a2a_adapters.dialects import agent_url
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
+
+    import httpx
 
     Secret: TypeAlias = str | Callable[[], str | Awaitable[str]]
 
@@ -60,15 +62,33 @@ def omniroute_card(url: str) -> AgentCard:
     )
 
 
-def gateway_agent(agent: str | AgentCard, api_key: Secret, timeout: float) -> RemoteAgent:
-    """Return a gateway as a remote agent that is asked once, and within `timeout` seconds.
+def gateway_agent(
+    agent: str | AgentCard,
+    api_key: Secret,
+    timeout: float,
+    max_retries: int | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> RemoteAgent:
+    """Return a gateway as a remote agent that answers within `timeout` seconds.
+
+    Args:
+        agent: The gateway's address or card.
+        api_key: Its key; if there are `headers`, as text.
+        timeout: How long an answer may take, in seconds.
+        max_retries: How often a call is made again whose answer was lost or 503. By default never:
+            HTTP 503 mostly means that A2A is switched off, and a call may cost.
+        headers: Headers of every request.
 
     Raises:
-        ConfigurationError: The address is none, or the time.
+        ConfigurationError: The address or a number is wrong.
     """
     if timeout <= 0:
         raise ConfigurationError("timeout must be positive")
-    # One attempt: HTTP 503 mostly means that A2A is switched off, and a call may cost.
-    options = RemoteOptions(timeout=timeout, idle_timeout=2 * timeout, retries=0)
-    auth = BearerAuth(api_key) if api_key else None
+    if (retries := max_retries or 0) < 0:
+        raise ConfigurationError(f"max_retries is a number from 0 on, not {retries}")
+    options = RemoteOptions(timeout=timeout, idle_timeout=2 * timeout, retries=retries)
+    auth: httpx.Auth | None = BearerAuth(api_key) if api_key else None
+    if headers:
+        key = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        auth = HeadersAuth({**headers, **key})
     return RemoteAgent(agent, auth=auth, options=options)
