@@ -107,8 +107,7 @@ if TYPE_CHECKING:
     from a2a_adapters.security import AnyOf, ApiKeys, Authenticator, BearerTokens, JwtTokens
     from a2a_adapters.serving.agents import as_executor
     from a2a_adapters.serving.app import build_app
-    from a2a_adapters.serving.named import NamedTarget
-    from a2a_adapters.serving.options import ServerOptions
+    from a2a_adapters.serving.options import NamedTarget, ServerOptions
     from a2a_adapters.serving.server import aserve, serve, serve_runnable
     from a2a_adapters.serving.signing import card_signer
 
@@ -245,7 +244,7 @@ _load = lazy_names(
         "JwtTokens": "security",
         "ListedAgent": "calling.agent",
         "MessageInput": "calling.messenger",
-        "NamedTarget": "serving.named",
+        "NamedTarget": "serving.options",
         "OutboundPolicy": "net",
         "PushOptions": "runtime.push",
         "Question": "calling.reply",

@@ -17,8 +17,7 @@ from a2a_adapters.contract.limits import Limits
 from a2a_adapters.net import OutboundPolicy
 from a2a_adapters.runtime.push import PushOptions
 from a2a_adapters.security.credentials import authenticator
-from a2a_adapters.serving.named import NamedTarget
-from a2a_adapters.serving.options import ServerOptions
+from a2a_adapters.serving.options import NamedTarget, ServerOptions
 
 if TYPE_CHECKING:
     from a2a_adapters.serving.signing import CardSigner

@@ -23,13 +23,10 @@ from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.executor.executor import AdapterExecutor
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import MemoryTaskStore, Runtime
-from a2a_adapters.serving.card import Address, CardEndpoint, ExtendedCard
-from a2a_adapters.serving.catalog import Catalog
+from a2a_adapters.serving.card import Address, CardEndpoint, Catalog, ExtendedCard
 from a2a_adapters.serving.dialects import CONSOLE, Dialects, agent_id
-from a2a_adapters.serving.named import NamedTarget
-from a2a_adapters.serving.options import ServerOptions
-from a2a_adapters.serving.places import nothing_here, place
-from a2a_adapters.serving.protection import Protection
+from a2a_adapters.serving.entrance import Protection, nothing_here, place
+from a2a_adapters.serving.options import NamedTarget, ServerOptions
 from a2a_adapters.storage import open_storage
 
 if TYPE_CHECKING:

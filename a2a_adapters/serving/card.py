@@ -1,4 +1,4 @@
-"""The card over HTTP: the address it names, its cache headers, what authenticated callers see."""
+"""The agent's card over HTTP, and lists of a server's agents: `/agents` and an AI Catalog."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from a2a.server.request_handlers.response_helpers import agent_card_to_dict
 from a2a.utils.errors import ExtendedAgentCardNotConfiguredError
 from pydantic_core import to_json
 from starlette.datastructures import URL, Headers
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS, listed_skills
+from a2a_adapters.protocol.catalog import CARD_TYPE, CATALOG_PATH, CATALOG_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from a2a.server.context import ServerCallContext
     from a2a.types import AgentCard
@@ -177,3 +178,47 @@ class ExtendedCard:
             raise ExtendedAgentCardNotConfiguredError("the extended card is not for everybody")
         about = self._extend(self._description, context.user.user_name)
         return self._make(about, self._address.of(context.state.get("scope")))
+
+
+class Catalog:
+    """What a server serves.
+
+    Args:
+        agents: Its agents, each with where it is.
+    """
+
+    def __init__(self, agents: Collection[tuple[AgentDescription, Address]]) -> None:
+        self._agents = agents
+
+    def routes(self) -> list[Route]:
+        """Return the routes of both lists, which are for everybody, as the cards are."""
+        return [Route("/agents", self._list), Route(CATALOG_PATH, self._catalog)]
+
+    async def _list(self, request: Request) -> Response:
+        agents = [
+            {
+                "name": about.name,
+                "description": about.description,
+                "url": f"{address}/",
+                "card": address + WELL_KNOWN_PATHS[0],
+            }
+            for about, place in self._agents
+            if (address := place.of(request.scope))
+        ]
+        return JSONResponse({"agents": agents})
+
+    async def _catalog(self, request: Request) -> Response:
+        entries = [
+            {
+                "identifier": address,
+                "displayName": about.name,
+                "description": about.description,
+                "version": about.version,
+                "mediaType": CARD_TYPE,
+                "type": CARD_TYPE,  # its name in drafts since
+                "url": address + WELL_KNOWN_PATHS[0],
+            }
+            for about, place in self._agents
+            if (address := place.of(request.scope))
+        ]
+        return JSONResponse({"specVersion": "1.0", "entries": entries}, media_type=CATALOG_TYPE)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from a2a_adapters.contract.dialects import DialectServer
-    from a2a_adapters.serving.protection import Protection
+    from a2a_adapters.serving.entrance import Protection
 
 __all__ = ["CONSOLE", "Dialects", "agent_id"]
 

@@ -1,4 +1,4 @@
-"""What every request passes first, whatever it is for."""
+"""What requests pass before they reach an agent: bounds, guards, and addresses without a slash."""
 
 from __future__ import annotations
 
@@ -6,16 +6,23 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.websockets import WebSocketClose
+
 from a2a_adapters.net.headers import HEADERS, head_bytes, read_headers
 from a2a_adapters.observability.requests import Observer
+from a2a_adapters.security.body import Bodies, BodyLimit
+from a2a_adapters.security.gate import AuthenticationGate
 from a2a_adapters.security.refusals import Refusal, refuse
+from a2a_adapters.security.shares import RateLimit, RequestRates
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from a2a_adapters.security.browsers import BrowserGuard
+    from a2a_adapters.serving.options import ServerOptions
 
 logger = logging.getLogger(__name__)
 
@@ -87,3 +94,52 @@ class Entrance:
                 await send(message)
 
             await app(scope, receive, noting_status)
+
+
+class Protection:
+    """Protects everything on one server.
+
+    Args:
+        options: Who may use it, and how much and how large what they send may be.
+    """
+
+    def __init__(self, options: ServerOptions) -> None:
+        self._authentication = options.authentication
+        self._bodies = Bodies(options.limits)
+        self.rates = RequestRates(
+            options.limits.requests_per_minute, behind_proxy=options.trust_forwarded
+        )
+        """Counts the requests of each caller, over every binding and dialect."""
+
+    def of(self, app: ASGIApp) -> ASGIApp:
+        """Return `app` for those who may use it, as often and as largely as they may."""
+        app = RateLimit(BodyLimit(app, self._bodies), self.rates)
+        if self._authentication is None:
+            return app
+        return AuthenticationGate(app, self._authentication)
+
+
+def place(path: str, routes: Sequence[BaseRoute]) -> list[BaseRoute]:
+    """Return the routes of an agent at a path, which answers calls without the last slash too."""
+    mount = Mount(path, routes=routes)
+    return [Route(path, _Slashed(mount), methods=["POST"]), mount]
+
+
+class _Slashed:
+    """Answers at once what Starlette would redirect: few clients send a message twice."""
+
+    def __init__(self, mount: Mount) -> None:
+        self._mount = mount
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope = {**scope, "path": f"{scope['path']}/"}
+        _, found = self._mount.matches(scope)
+        await self._mount.handle({**scope, **found}, receive, send)
+
+
+async def nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
+    """Refuse a request for what there is not (ASGI)."""
+    if scope["type"] == "websocket":
+        await WebSocketClose()(scope, receive, send)
+        return
+    await refuse(Refusal(404, "NOT_FOUND", "there is nothing here"), scope, receive, send)

@@ -24,7 +24,7 @@ from a2a_adapters.contract.adapter import Adapter
 from a2a_adapters.contract.errors import ConfigurationError, NoAdapterError, TargetError
 from a2a_adapters.contract.factory import ClosedAdapter, Factory, name_of, opens_later
 from a2a_adapters.contract.plugins import installed_plugins
-from a2a_adapters.serving.named import NamedTarget
+from a2a_adapters.serving.options import NamedTarget
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -1,4 +1,4 @@
-"""How a served agent is run."""
+"""How a served agent is run, and what its card says in place of the target."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from a2a_adapters.serving.card import ExtendedDescription
     from a2a_adapters.serving.signing import CardSigner
 
-__all__ = ["ServerOptions"]
+__all__ = ["NamedTarget", "ServerOptions"]
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s@A-Z]+")
 
@@ -116,3 +116,18 @@ class ServerOptions:
                 raise ConfigurationError(
                     f"{origin!r} is no origin: these look like https://chat.example, without a path"
                 )
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTarget:
+    """One of several targets, with the words of its card in place of its own.
+
+    Attributes:
+        target: As for `build_app`.
+        name: The agent's name; by default the one it is served by.
+        description: What it does; by default the target's own words.
+    """
+
+    target: object
+    name: str | None = None
+    description: str | None = None

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from a2a_adapters import Limits, ServerOptions, build_app
-from a2a_adapters.serving.connections import Connections
+from a2a_adapters.serving.http import Connections
 from a2a_adapters.testing import running
 from tests.attack.served import agent
 
