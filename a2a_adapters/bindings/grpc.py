@@ -29,9 +29,8 @@ from a2a_adapters.bindings.methods import parsed
 from a2a_adapters.bindings.rpcs import OLD_SERVICE, SERVICE, Rpc, Service
 from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
 from a2a_adapters.contract.errors import ListenError
-from a2a_adapters.net.addresses import SHARE, share_of
+from a2a_adapters.net.addresses import SHARE, listen, share_of
 from a2a_adapters.net.headers import joined
-from a2a_adapters.net.listening import listen
 from a2a_adapters.observability.requests import Observer
 from a2a_adapters.protocol import errors as failures
 from a2a_adapters.protocol.errors import DOMAIN

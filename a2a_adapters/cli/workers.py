@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from a2a_adapters.cli.exits import USAGE
 from a2a_adapters.contract.errors import ConfigurationError
-from a2a_adapters.net.listening import listen
+from a2a_adapters.net.addresses import listen
 from a2a_adapters.observability.workers import WorkerFigures
 
 if TYPE_CHECKING:

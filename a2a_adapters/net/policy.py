@@ -14,7 +14,7 @@ from a2a_adapters.contract.errors import ForbiddenUrlError
 from a2a_adapters.net.addresses import Reach, reach
 from a2a_adapters.net.names import resolve
 from a2a_adapters.net.network import Resolver
-from a2a_adapters.net.transport import GuardedTransport
+from a2a_adapters.net.transport import PooledTransport
 
 __all__ = ["OutboundPolicy", "Resolver"]
 
@@ -144,6 +144,26 @@ class OutboundPolicy:
         raise ForbiddenUrlError(
             f"{host} has the {kind.value} address {address}; OutboundPolicy({remedy}) allows it"
         )
+
+
+class GuardedTransport(PooledTransport):
+    """HTTP over a pool of connections to where the policy allows."""
+
+    def __init__(
+        self, policy: OutboundPolicy, ssl_context: ssl.SSLContext | None, limits: httpx.Limits
+    ) -> None:
+        super().__init__(ssl_context, limits, policy.addresses)
+        self._policy = policy
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send one request.
+
+        Raises:
+            ForbiddenUrlError: The policy refuses the URL.
+            httpx.TransportError: The server cannot be reached or does not answer as it should.
+        """
+        self._policy.check_form(request.url)
+        return await super().handle_async_request(request)
 
 
 def _port(url: httpx.URL) -> int:

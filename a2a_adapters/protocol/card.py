@@ -1,4 +1,8 @@
-"""From an `AgentDescription` to the card that clients of A2A 1.0 and 0.3 read."""
+"""From an `AgentDescription` to the card that clients of A2A 1.0 and 0.3 read.
+
+Hosts list their agents in an AI Catalog, see https://agent-card.github.io/ai-catalog/. Media types
+are compared as in RFC 9110, section 8.3.1: without case and parameters.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +33,18 @@ if TYPE_CHECKING:
 
 WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 """Where clients look for the card: today's path and the one used before A2A 0.3."""
+
+CATALOG_PATH = "/.well-known/ai-catalog.json"
+"""Where a host's catalog is."""
+
+CATALOG_TYPE = "application/ai-catalog+json"
+"""Media type of a catalog, also of one that another lists."""
+
+CARD_TYPE = "application/a2a-agent-card+json"
+"""Media type of an agent's card."""
+
+ANY = "*/*"
+"""Stands for every media type."""
 
 DEDUPLICATION_EXTENSION = "urn:a2a-adapters:extension:deduplication:v1"
 """URI of the A2A extension by which an agent recognises repeated messages by their ids alone."""
@@ -136,3 +152,18 @@ def _extension(extension: Extension) -> AgentExtension:
     if extension.params:
         listed.params.CopyFrom(to_struct(extension.params))
     return listed
+
+
+def overlap(one: str, other: str) -> bool:
+    """Tell whether something can be of both media types; `*` stands for any type or subtype."""
+    (kind, subtype), (other_kind, other_subtype) = _essence(one), _essence(other)
+    return _same(kind, other_kind) and _same(subtype, other_subtype)
+
+
+def _essence(media_type: str) -> tuple[str, str]:
+    kind, _, subtype = media_type.partition(";")[0].strip().lower().partition("/")
+    return kind, subtype
+
+
+def _same(one: str, other: str) -> bool:
+    return one == other or "*" in (one, other)

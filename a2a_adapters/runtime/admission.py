@@ -18,9 +18,8 @@ from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import validate_history_length
 
 from a2a_adapters.protocol import states
-from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION
+from a2a_adapters.protocol.card import ANY, DEDUPLICATION_EXTENSION, overlap
 from a2a_adapters.protocol.conversion import metadata_of
-from a2a_adapters.protocol.media import ANY, overlap
 from a2a_adapters.protocol.versions import V03, VERSION_STATE
 
 if TYPE_CHECKING:

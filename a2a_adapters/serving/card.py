@@ -17,8 +17,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from a2a_adapters.contract.errors import ConfigurationError
-from a2a_adapters.protocol.card import WELL_KNOWN_PATHS, listed_skills
-from a2a_adapters.protocol.catalog import CARD_TYPE, CATALOG_PATH, CATALOG_TYPE
+from a2a_adapters.protocol.card import (
+    CARD_TYPE,
+    CATALOG_PATH,
+    CATALOG_TYPE,
+    WELL_KNOWN_PATHS,
+    listed_skills,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -16,8 +16,7 @@ import uvicorn
 from a2a_adapters.concurrency.threads import busy_threads
 from a2a_adapters.contract.errors import ConfigurationError, UnsafeHostError
 from a2a_adapters.contract.plugins import installed_plugins
-from a2a_adapters.net.addresses import is_loopback
-from a2a_adapters.net.listening import listen
+from a2a_adapters.net.addresses import is_loopback, listen
 from a2a_adapters.observability.logs import log_process, log_server
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 from a2a_adapters.runtime import MemoryTaskStore

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from a2a.types import SendMessageResponse, TaskState
 
-from a2a_adapters.protocol.media import overlap
+from a2a_adapters.protocol.card import overlap
 from a2a_adapters_check.dialogue import HELLO, message, sent, state_of, task_of
 from a2a_adapters_check.interfaces import REST, SEND, listed
 from a2a_adapters_check.model import Fault, check

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from a2a_adapters.cli.targets import load_target
-from a2a_adapters.net.listening import listen
+from a2a_adapters.net.addresses import listen
 from a2a_adapters.observability.logs import log_process
 from a2a_adapters.serving.app import build_app
 from a2a_adapters.serving.options import ServerOptions

@@ -24,7 +24,7 @@ from a2a_adapters.calling.card import agent_url
 from a2a_adapters.calling.connection import Connections
 from a2a_adapters.calling.options import RemoteOptions
 from a2a_adapters.contract.limits import Limits
-from a2a_adapters.net.listening import listen
+from a2a_adapters.net.addresses import listen
 from a2a_adapters.observability.logs import log_process
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 from a2a_adapters.protocol.errors import http_error, mapping

@@ -26,7 +26,7 @@ from starlette.routing import Route
 
 from a2a_adapters import Authenticator, RemoteAuthError, ServerOptions, build_app
 from a2a_adapters.contract.errors import UnauthenticatedError
-from a2a_adapters.protocol.catalog import CARD_TYPE, CATALOG_PATH
+from a2a_adapters.protocol.card import CARD_TYPE, CATALOG_PATH
 from a2a_adapters.testing import running
 from tests.plugins.client.authorization import SECRET, AuthorizationServer
 

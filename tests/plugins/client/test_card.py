@@ -17,8 +17,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from a2a_adapters import NamedTarget, ServerOptions, build_app, card_signer
-from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
-from a2a_adapters.protocol.catalog import CARD_TYPE, CATALOG_PATH
+from a2a_adapters.protocol.card import CARD_TYPE, CATALOG_PATH, WELL_KNOWN_PATHS
 from a2a_adapters.testing import running
 
 pytestmark = [pytest.mark.timeout(5 * 60), pytest.mark.asyncio(loop_scope="module")]
