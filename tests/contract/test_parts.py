@@ -10,6 +10,7 @@ import pytest
 from google.protobuf import struct_pb2
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from a2a_adapters import Data, File, Text, dialogue
 from a2a_adapters.protocol.conversion import from_protocol, from_value, to_protocol, to_value
@@ -51,6 +52,20 @@ def test_parts_come_back_as_they_went(part):
 def test_the_schema_travels_as_metadata():
     [part] = to_protocol([Data(1, schema={"type": "integer"})])
     assert from_protocol(part).metadata == {"json_schema": {"type": "integer"}}
+
+
+def test_lists_keep_the_order_that_objects_do_not():
+    class Guest(BaseModel):
+        name: str
+        city: str
+        age: int
+
+    row = {"zip": 1, "age": 2, "name": 3, "city": 4}
+    [part] = to_protocol([Data({"columns": [*row], "row": row}, schema=Guest.model_json_schema())])
+    received = from_protocol(part)
+    assert received.value["columns"] == ["zip", "age", "name", "city"]
+    assert received.value["row"] == row
+    assert received.metadata["json_schema"]["required"] == ["name", "city", "age"]
 
 
 def test_what_json_cannot_express():
