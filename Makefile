@@ -48,7 +48,7 @@ ONE_OF_EACH := (not ($(ON_DATABASES)) or AsyncFunctionsOn or GraphsOnSqlite or P
 export PYTHONDONTWRITEBYTECODE :=
 INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types tests coverage lowest test-crewai test-openai fuzz attack crash chaos blackbox outages replicas kit javascript gateway bench screenshots load docs format clean
+.PHONY: demo test lint types tests coverage lowest test-crewai test-openai fuzz attack crash chaos blackbox outages replicas kit javascript gateway bench structure screenshots load docs format clean
 
 demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py
@@ -121,6 +121,9 @@ gateway: $(VENV)/.test ## a router beside a real OmniRoute gateway; needs node a
 
 bench: $(BENCH)/.bench ## compare with other servers; writes docs/benchmarks.md
 	$(BENCH)/bin/python benchmarks/run.py --write docs/benchmarks.md
+
+structure: $(VENV)/.test ## packages, layers, dependencies, cycles, sizes, and how often a message returns to a file
+	@$(VENV)/bin/python benchmarks/structure.py
 
 screenshots: $(VENV)/.test ## take the pictures of the docs anew; needs Chromium
 	SCREENSHOTS=1 $(VENV)/bin/python -m pytest --quiet tests/plugins/console/test_screenshots.py
