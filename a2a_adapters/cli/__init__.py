@@ -11,11 +11,10 @@ from typing import Annotated
 import typer
 from typer.completion import completion_init  # type: ignore[attr-defined]
 
-from a2a_adapters.cli.commands import CommandGroup
+from a2a_adapters.cli.commands import COMPLETE, CommandGroup, completion, help_
 from a2a_adapters.cli.config import config
 from a2a_adapters.cli.demo import demo_server
 from a2a_adapters.cli.exits import CommandError, end
-from a2a_adapters.cli.help import COMPLETE, completion, help_
 from a2a_adapters.cli.init import init
 from a2a_adapters.cli.options import Settings, Verbose
 from a2a_adapters.cli.plugins import plugins

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.completion import get_completion_script  # type: ignore[attr-defined]
 from typer.core import TyperGroup
 from typer.main import get_group
 
 from a2a_adapters.cli.targets import load_targets
+from a2a_adapters.cli.terminal import echo
 from a2a_adapters.contract.plugins import installed_plugins
 
 if TYPE_CHECKING:
@@ -24,6 +26,11 @@ _ORDER = (
     "discover", "help", "auth", "card", "task", "config", "db", "tasks",
 )  # fmt: skip
 """The commands that `--help` lists first; those of other plugins follow."""
+
+COMPLETE = "_A2A_ADAPTERS_COMPLETE"
+"""The variable by which a shell asks what a line may go on with."""
+
+_NAME = "a2a-adapters"
 
 
 class CommandGroup(TyperGroup):
@@ -86,3 +93,24 @@ def _command(name: str, source: CommandSource) -> Any:
         source.registered_commands[0].name = name
         app.add_typer(source)
     return get_group(app).commands[name]
+
+
+def help_(
+    context: typer.Context,
+    command: Annotated[
+        list[str] | None, typer.Argument(help="As in `task get`; by default all are shown.")
+    ] = None,
+) -> None:
+    """Show how a command is used."""
+    here: Any = context.find_root()
+    for word in command or []:
+        if not hasattr(here.command, "commands"):
+            raise typer.BadParameter(f"there is no command {' '.join(command or [])!r}")
+        _, inner, _ = here.command.resolve_command(here, [word])
+        here = type(here)(inner, parent=here, info_name=word)
+    echo(here.command.get_help(here))
+
+
+def completion(shell: Literal["bash", "zsh", "fish", "powershell"]) -> None:
+    """Print what has a shell complete commands: put it where yours looks for it."""
+    echo(get_completion_script(prog_name=_NAME, complete_var=COMPLETE, shell=shell))

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from a2a_adapters.cli.options import Verbose
+from a2a_adapters.contract.adapter import AgentRequest
+from a2a_adapters.contract.events import InputRequired, Output, Rejected
+from a2a_adapters.contract.parts import Data, File
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
 
 
 def demo_server(
@@ -20,8 +27,26 @@ def demo_server(
     It says what it is told. The word "ask" has it ask, "refuse" refuse, "draw" make a file and
     data, and "wait" work until it is cancelled. Nothing is kept.
     """
-    # They cost a second that --help need not wait.
-    from a2a_adapters.cli.practice import practice  # noqa: PLC0415
+    # It costs a second that --help need not wait.
     from a2a_adapters.serving import server  # noqa: PLC0415
 
     server.serve(practice, port=port, storage="memory:")
+
+
+async def practice(
+    request: AgentRequest,
+) -> AsyncGenerator[str | InputRequired | Rejected | Output, AgentRequest]:
+    """Say what it is told; ask, refuse, draw and wait do what they say."""
+    words = request.text.split()
+    if "refuse" in words:
+        yield Rejected("You told me to refuse.")
+        return
+    if "ask" in words:
+        words = (yield InputRequired("What do you want to hear?")).text.split()
+    for word in words:
+        yield f"{word} "
+    if "draw" in words:
+        sky = File(content=b"* . *\n", media_type="text/plain", filename="sky.txt")
+        yield Output([sky, Data({"stars": 2})])
+    if "wait" in words:
+        await asyncio.Event().wait()

@@ -1,4 +1,4 @@
-"""How a command ends: its exit code, and what it says went wrong.
+"""How a command ends: its exit code, and the error that it prints.
 
 Codes and shapes are those of the a2a-cli specification 0.2, section 11 and appendices B and D.
 """
@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import sys
+import sysconfig
 import traceback
 from dataclasses import dataclass
-from typing import NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 from a2a_adapters.calling.errors import (
     NoCardError,
@@ -18,19 +20,29 @@ from a2a_adapters.calling.errors import (
     RemoteConnectionError,
     RemoteTimeoutError,
 )
-from a2a_adapters.cli.origin import origin
 from a2a_adapters.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FAILED = 1
 """The command could not do what it was asked, and no other code says why."""
+
 USAGE = 2
 """The command line, a file or the target is wrong."""
+
 UNREACHABLE = 3
 """An agent or its card cannot be reached, or there is none."""
+
 UNAUTHENTICATED = 4
 """An agent wants credentials, or other ones."""
+
 TIMED_OUT = 5
 """The time was over before the task ended."""
+
+_INSTALLED = [
+    Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +126,43 @@ def exit_code(error: Exception) -> int:
             return FAILED
         case _:
             return USAGE
+
+
+def origin(error: BaseException) -> str:
+    """Return the user's file and line that an error's cause came from, "" if there is none."""
+    for cause in reversed(list(_causes(error))):
+        if places := _places(cause):
+            path, line = places[-1]
+            return f"{_shown(path)}, line {line}"
+    return ""
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield what caused an error, the first cause last; an error may be its own cause."""
+    seen = {error}
+    while (cause := error.__cause__) is not None and cause not in seen:
+        seen.add(cause)
+        yield cause
+        error = cause
+
+
+def _places(error: BaseException) -> list[tuple[Path, int]]:
+    """Return the lines of the user's files that an error passed, the innermost last."""
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        return [(Path(error.filename), error.lineno)]
+    return [
+        (path, line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if _is_users(path := Path(frame.f_code.co_filename), frame.f_globals.get("__name__", ""))
+    ]
+
+
+def _is_users(path: Path, module: str) -> bool:
+    if module.startswith("a2a_adapters") or not path.is_file():
+        return False
+    return not any(path.is_relative_to(folder) for folder in _INSTALLED)
+
+
+def _shown(path: Path) -> Path:
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path

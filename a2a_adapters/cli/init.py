@@ -13,8 +13,7 @@ from typing import Annotated
 
 import typer
 
-from a2a_adapters.cli.nearest import nearest
-from a2a_adapters.cli.options import Verbose
+from a2a_adapters.cli.options import Verbose, nearest
 from a2a_adapters.cli.terminal import echo
 from a2a_adapters.contract.errors import ConfigurationError
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,10 @@ import typer
 from a2a_adapters.contract.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+
 _ONE = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|)")
 
 
@@ -43,6 +45,7 @@ Verbose = Annotated[
 ]
 """It is an option of every command, so that it can stand anywhere on the command line."""
 
+
 ConfigFile = Annotated[
     Path | None,
     typer.Option(
@@ -52,6 +55,7 @@ ConfigFile = Annotated[
     ),
 ]
 """The file with what is served, and how."""
+
 
 OutputForm: TypeAlias = Annotated[
     Literal["text", "json"],
@@ -88,3 +92,9 @@ def read_parameters(lines: Sequence[str]) -> Mapping[str, str]:
             raise ConfigurationError("--svc-param is of the form 'Name: value'")
         parameters[name.strip()] = value.strip()
     return parameters
+
+
+def nearest(word: str, known: Collection[str]) -> str:
+    """Say which of the words that there are may have been meant; all of them if none is near."""
+    found = difflib.get_close_matches(word.lower(), known, 1, 0.5)
+    return f"did you mean {found[0]}?" if found else f"there are {', '.join(known)}"

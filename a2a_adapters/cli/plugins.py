@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from a2a_adapters.cli.options import OutputForm, Verbose
-from a2a_adapters.cli.tables import print_table
-from a2a_adapters.cli.terminal import echo
+from a2a_adapters.cli.terminal import echo, print_table
 from a2a_adapters.contract.plugins import installed_plugins
 
 if TYPE_CHECKING:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,10 +14,9 @@ import typer
 
 from a2a_adapters.cli.exits import FAILED, exit_code, located
 from a2a_adapters.cli.options import ConfigFile, Verbose
-from a2a_adapters.cli.reload import restart_on_change
 from a2a_adapters.cli.targets import parse_targets
 from a2a_adapters.concurrency.threads import busy_threads
-from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
+from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError, MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -188,3 +189,27 @@ def _what(targets: list[str] | None) -> Mapping[str, Any]:
     if isinstance(paths, str):
         return {"target": paths}
     return {"agents": {name: {"target": path} for name, path in paths.items()}}
+
+
+def restart_on_change() -> None:
+    """Run this command without `--reload`, again after each change to a file of this folder.
+
+    Raises:
+        MissingExtraError: watchfiles is not installed.
+    """
+    try:
+        from watchfiles import Change, DefaultFilter, run_process  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise MissingExtraError("--reload", "reload") from error
+
+    class Sources(DefaultFilter):
+        """What an agent is written in; not what it writes."""
+
+        def __call__(self, change: Change, path: str) -> bool:
+            suffixes = (".py", ".toml", ".yaml", ".yml", ".json", ".env")
+            return path.endswith(suffixes) and super().__call__(change, path)
+
+    logging.getLogger("watchfiles").setLevel(logging.ERROR)  # it warns of Ctrl-C
+    arguments = [each for each in sys.argv[1:] if each != "--reload"]
+    command = shlex.join([sys.executable, "-m", "a2a_adapters", *arguments])
+    run_process(Path.cwd(), target=command, target_type="command", watch_filter=Sources())

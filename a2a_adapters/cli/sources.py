@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from a2a_adapters.cli.files import Content, read_file
-from a2a_adapters.cli.nearest import nearest
+from a2a_adapters.cli.options import nearest
 from a2a_adapters.cli.settings import LimitsTable, PushTable, ServerSettings
 from a2a_adapters.contract.errors import ConfigurationError
 

@@ -10,8 +10,7 @@ import typer
 
 from a2a_adapters import RemoteAnswerError
 from a2a_adapters.calling.errors import NoCardError
-from a2a_adapters.cli.tables import print_table
-from a2a_adapters.cli.terminal import echo, escaped
+from a2a_adapters.cli.terminal import echo, escaped, print_table
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters_client.command import ClientCommand, client_command
 

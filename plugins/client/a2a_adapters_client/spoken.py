@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from a2a_adapters.cli.nearest import nearest
+from a2a_adapters.cli.options import nearest
 
 _BINDINGS = {"jsonrpc": "JSONRPC", "http+json": "HTTP+JSON", "rest": "HTTP+JSON", "grpc": "GRPC"}
 _SHOWN = ("jsonrpc", "http+json", "grpc")

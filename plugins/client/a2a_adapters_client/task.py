@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from a2a_adapters.cli.nearest import nearest
+from a2a_adapters.cli.options import nearest
 from a2a_adapters.cli.terminal import note
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters_client.command import ClientCommand, TaskArgument, client_command, task_id_of

@@ -12,8 +12,7 @@ import typer
 
 from a2a_adapters.cli.exits import FAILED, fail
 from a2a_adapters.cli.options import OutputForm, seconds
-from a2a_adapters.cli.tables import print_table
-from a2a_adapters.cli.terminal import echo, escaped, one_line
+from a2a_adapters.cli.terminal import echo, escaped, one_line, print_table
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters_sql.commands.db import StorageOption, open_database
 
