@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from langchain_core.runnables import Runnable
 
 from a2a_adapters import Adapter, AgentRequest, Factory, Limits, TargetError, adapt_made
-from a2a_adapters_langchain.serving.factory import makes_graphs
 from a2a_adapters_langchain.serving.runnable import RunnableAdapter
 
 if TYPE_CHECKING:
@@ -133,3 +134,21 @@ def _is_builder(target: object) -> bool:
 def _is_instance(target: object, module: str, name: str) -> bool:
     """Whether `target` is of a class whose module may not even be imported."""
     return module in sys.modules and isinstance(target, getattr(sys.modules[module], name))
+
+
+_HINTS = ("RunnableConfig", "langchain_core.runnables.RunnableConfig")
+
+
+def makes_graphs(target: object) -> TypeGuard[Callable[[RunnableConfig], Any]]:
+    """Whether it is a function of one argument, which is named or annotated as a configuration."""
+    if not (inspect.isfunction(target) or inspect.ismethod(target)):
+        return False
+    if inspect.isgeneratorfunction(target) or inspect.iscoroutinefunction(target):
+        return False
+    required = [p for p in inspect.signature(target).parameters.values() if p.default is p.empty]
+    if len(required) != 1:
+        return False
+    hint = required[0].annotation
+    if hint is inspect.Parameter.empty:
+        return required[0].name == "config"
+    return getattr(hint, "__name__", hint) in _HINTS

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from langchain_core.runnables import RunnableConfig
 
-    from a2a_adapters_langchain.serving.steps import AnyRunnable
+    from a2a_adapters_langchain.serving.schema import AnyRunnable
 
 _END = object()
 

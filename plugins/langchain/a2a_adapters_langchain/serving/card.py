@@ -15,7 +15,7 @@ from langchain_core.tools import BaseTool
 
 from a2a_adapters import AgentDescription, Skill
 from a2a_adapters_langchain.serving.input import KeysInput, MessagesInput, ReadInput, ValueInput
-from a2a_adapters_langchain.serving.steps import AnyRunnable, all_steps, unwrapped
+from a2a_adapters_langchain.serving.schema import AnyRunnable, all_steps, unwrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+import uuid
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from langchain_core.runnables.config import merge_configs
-
-from a2a_adapters_langchain.serving.keys import conversation_uuid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters import AgentRequest
     from a2a_adapters_langchain.serving.watch import RunWatch
+
 
 MakeConfig: TypeAlias = "Callable[[AgentRequest], RunnableConfig]"
 """Makes a run's configuration of a request; what keeps conversations apart cannot be replaced."""
@@ -68,3 +70,17 @@ def _label(owner: str) -> str:
     if not _ESCAPED.search(owner):
         return owner
     return owner.replace("%", "%25").replace(".", "%2E")
+
+
+def conversation_key(request: AgentRequest, *agent: str) -> str:
+    """Return a name for (owner, context) that no other pair has, whatever the strings are.
+
+    With an agent's name it is the name among those of all agents.
+    """
+    names = json.dumps([*agent, request.owner, request.context_id])
+    return hashlib.sha256(names.encode()).hexdigest()
+
+
+def conversation_uuid(request: AgentRequest, *agent: str) -> str:
+    """Return the same as a UUID, for LangGraph's servers, whose threads have no other names."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, conversation_key(request, *agent)))

@@ -26,7 +26,6 @@ from a2a_adapters import (
     TargetError,
     TextDelta,
 )
-from a2a_adapters_langchain.serving.approval import UnclearReplyError
 from a2a_adapters_langchain.serving.card import describe_graph
 from a2a_adapters_langchain.serving.config import MakeConfig, caller, run_config
 from a2a_adapters_langchain.serving.cutoff import (
@@ -38,24 +37,23 @@ from a2a_adapters_langchain.serving.cutoff import (
     has_started,
     is_asking,
     position_of,
+    repair_thread,
 )
-from a2a_adapters_langchain.serving.interrupts import (
+from a2a_adapters_langchain.serving.input import graph_input
+from a2a_adapters_langchain.serving.memory import Threads
+from a2a_adapters_langchain.serving.progress import GraphNews
+from a2a_adapters_langchain.serving.questions import (
     DECLINED,
     USAGE,
+    UnclearReplyError,
     question,
     resumption,
     waits,
 )
-from a2a_adapters_langchain.serving.limits import step_limit
-from a2a_adapters_langchain.serving.mapping import graph_input
-from a2a_adapters_langchain.serving.progress import GraphNews
-from a2a_adapters_langchain.serving.repair import repair_thread
-from a2a_adapters_langchain.serving.result import GraphResult
-from a2a_adapters_langchain.serving.run import GraphRun
+from a2a_adapters_langchain.serving.run import GraphResult, GraphRun
 from a2a_adapters_langchain.serving.schema import output_schema
 from a2a_adapters_langchain.serving.speakers import choose_voices
-from a2a_adapters_langchain.serving.threads import Threads
-from a2a_adapters_langchain.serving.watch import RunWatch
+from a2a_adapters_langchain.serving.watch import RunWatch, step_limit
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

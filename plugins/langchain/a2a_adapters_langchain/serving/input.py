@@ -6,15 +6,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from a2a_adapters import AgentRequest, Data, File, InvalidInputError, Text, as_text
-from a2a_adapters_langchain.serving.content import (
-    conversation,
-    history_messages,
-    human_message,
+from langchain_core.language_models import BaseLanguageModel
+from langchain_core.tools import BaseTool
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import is_typeddict
+
+from a2a_adapters import AgentRequest, Data, File, InvalidInputError, TargetError, Text, as_text
+from a2a_adapters_langchain.serving.content import conversation, history_messages, human_message
+from a2a_adapters_langchain.serving.schema import (
+    UNREADABLE,
+    AnyRunnable,
+    Schema,
+    first_step,
+    hints_of,
+    holds_messages,
+    input_schema,
+    input_type,
+    takes_messages,
 )
 
 if TYPE_CHECKING:
-    from a2a_adapters_langchain.serving.check import Check
+    from a2a_adapters_langchain.serving.schema import AnyRunnable
+
 
 ReadInput: TypeAlias = Callable[[AgentRequest], object]
 
@@ -131,3 +144,163 @@ def _refuse_files(request: AgentRequest) -> None:
 def _refuse_empty(request: AgentRequest) -> None:
     if not as_text(request.parts).strip():
         raise InvalidInputError("the message is empty")
+
+
+Check: TypeAlias = Callable[[Any], Any]
+
+
+def input_check(runnable: AnyRunnable) -> Check:
+    """Return a function that validates an input by its declared type.
+
+    It gives back what the runnable is to get, for instance an instance of a pydantic model.
+    """
+    first = first_step(runnable)
+    if isinstance(first, BaseLanguageModel):
+        return _unchanged
+    if isinstance(first, BaseTool):
+        return _keeping(TypeAdapter(first.get_input_schema()).validate_python)
+    declared = input_type(runnable)
+    if is_typeddict(declared):
+        return _checked(_typed_dict_check(declared))
+    adapter = _type_adapter(declared)
+    return _checked(adapter.validate_python) if adapter else _unchanged
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+def _keeping(validate: Check) -> Check:
+    def check(value: Any) -> Any:
+        validate(value)
+        return value
+
+    return _checked(check)
+
+
+def _checked(validate: Check) -> Check:
+    """Tell the caller what is wrong, but not what the server makes of it."""
+
+    def check(value: Any) -> Any:
+        try:
+            return validate(value)
+        except ValidationError as error:
+            raise InvalidInputError.of(error) from error
+
+    return check
+
+
+def _typed_dict_check(declared: type) -> Check:
+    """Check key by key: graphs take part of their state, and keys are checked elsewhere."""
+    adapters = {name: _type_adapter(hint) for name, hint in hints_of(declared).items()}
+
+    def check(value: dict[str, Any]) -> dict[str, Any]:
+        return {
+            name: adapter.validate_python(item) if (adapter := adapters.get(name)) else item
+            for name, item in value.items()
+        }
+
+    return check
+
+
+def _type_adapter(hint: Any) -> TypeAdapter[Any] | None:
+    try:
+        return TypeAdapter(hint)
+    except UNREADABLE:
+        return None
+
+
+Input: TypeAlias = MessagesInput | KeysInput | ValueInput
+Properties: TypeAlias = Mapping[str, Schema]
+
+_MESSAGES = "messages"
+
+
+def graph_input(graph: AnyRunnable) -> Input:
+    """Return what maps requests to a graph's input; its memory is its own affair.
+
+    Of a state with messages only those can be set by clients: a state's other keys are the
+    graph's notebook. A graph without messages exposes the keys of its `input_schema`.
+    """
+    schema = input_schema(graph)
+    properties: Properties = schema.get("properties", {})
+    if takes_messages(schema):
+        return MessagesInput()
+    lists = [key for key, value in properties.items() if holds_messages(value)]
+    if _MESSAGES in properties or lists:
+        key = _MESSAGES if _MESSAGES in properties else _only(lists)
+        return MessagesInput(key)
+    if not properties:
+        return _value_input(schema, graph)
+    required = schema.get("required", ()) if _declares_input(graph) else ()
+    return KeysInput(keys=list(properties), required=required, check=input_check(graph))
+
+
+def runnable_input(runnable: AnyRunnable) -> Input:
+    """Return what maps requests to a runnable's input.
+
+    Raises:
+        TargetError: The schema has several lists of messages.
+    """
+    schema = input_schema(runnable)
+    properties: Properties = schema.get("properties", {})
+    if list(properties) == ["root"]:  # what a dict of passthroughs makes of "anything"
+        schema, properties = properties["root"], {}
+    if takes_messages(schema):
+        return MessagesInput()
+    if not properties:
+        return _value_input(schema, runnable)
+    required = [key for key in schema.get("required", ()) if key in properties]
+    lists = [key for key, value in properties.items() if holds_messages(value)]
+    if _MESSAGES in properties and _MESSAGES not in lists and not properties[_MESSAGES].get("type"):
+        lists.append(_MESSAGES)
+    return _object_input(list(properties), required, lists, input_check(runnable))
+
+
+def _object_input(
+    keys: Sequence[str], required: Sequence[str], lists: Sequence[str], check: Check
+) -> MessagesInput | KeysInput:
+    open_keys = [key for key in keys if key not in lists]
+    needed = [key for key in required if key not in lists]
+    if not lists:
+        return KeysInput(keys=open_keys, required=needed, check=check)
+    target = (
+        _MESSAGES if _MESSAGES in lists else _only([k for k in lists if k in required] or lists)
+    )
+    is_whole = target == _MESSAGES or not needed
+    if is_whole and not needed:
+        return MessagesInput(target)
+    return KeysInput(
+        keys=open_keys,
+        required=needed,
+        check=check,
+        messages_key=target if is_whole else None,
+        history_key=None if is_whole else target,
+    )
+
+
+def _only(lists: Sequence[str]) -> str:
+    if len(lists) > 1:
+        raise TargetError(
+            f"the input has several lists of messages ({', '.join(lists)}); "
+            "say which is which: adapt(runnable, input=...)"
+        )
+    return lists[0]
+
+
+def _value_input(schema: Schema, runnable: AnyRunnable) -> ValueInput:
+    options = {option.get("type") for option in schema.get("anyOf", ())}
+    is_optional_text = "string" in options and options <= {"string", "null"}
+    kind = "string" if is_optional_text else schema.get("type", "any")
+    return ValueInput(str(kind), input_check(runnable))
+
+
+def _declares_input(graph: Any) -> bool:
+    """Whether the graph says what it takes, rather than listing its whole state.
+
+    Every key of a `TypedDict` state counts as required, though no graph needs them all.
+    """
+    builder = getattr(graph, "builder", None)
+    if builder is None or builder.input_schema is not builder.state_schema:
+        return True
+    return not hasattr(builder.state_schema, "__required_keys__")

@@ -1,30 +1,33 @@
-"""The memory of graphs that were compiled without a checkpointer."""
+"""Where a graph's conversations are kept: the threads of a checkpointer, the graph's or another."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import logging
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
+from typing_extensions import override
 
+from a2a_adapters import TargetError
 from a2a_adapters.concurrency import BoundedMap
+from a2a_adapters_langchain.serving.config import conversation_key, conversation_uuid
+from a2a_adapters_langchain.serving.speakers import has_remote
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import Iterator
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import (
-        ChannelVersions,
-        Checkpoint,
-        CheckpointMetadata,
         CheckpointTuple,
     )
 
-    from a2a_adapters import Limits
+    from a2a_adapters import AgentRequest, Limits, StateStorage
 
 
-class ConversationMemory(BaseCheckpointSaver[str]):
+class ConversationMemory(InMemorySaver):
     """A checkpointer that forgets idle conversations.
 
     Every thread has an `InMemorySaver` of its own, so that dropping one costs nothing. One
@@ -66,92 +69,30 @@ class ConversationMemory(BaseCheckpointSaver[str]):
         saver.serde = self.serde  # LangGraph uses clones of `self` that differ in this
         return saver
 
+    @override
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return a thread's latest checkpoint, or the one `config` names."""
         return self._saver(config).get_tuple(config)
 
-    def list(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,  # noqa: A002 - the base class's name
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> Iterator[CheckpointTuple]:
-        """Iterate over a thread's checkpoints."""
+    @override
+    def list(self, config: RunnableConfig | None, **options: Any) -> Iterator[CheckpointTuple]:
         if config is not None:
-            yield from self._saver(config).list(config, filter=filter, before=before, limit=limit)
+            yield from self._saver(config).list(config, **options)
 
-    def put(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """Keep a checkpoint."""
-        return self._saver(config).put(config, checkpoint, metadata, new_versions)
+    @override
+    def put(self, config: RunnableConfig, *args: Any, **kwargs: Any) -> RunnableConfig:
+        return self._saver(config).put(config, *args, **kwargs)
 
-    def put_writes(
-        self,
-        config: RunnableConfig,
-        writes: Sequence[tuple[str, Any]],
-        task_id: str,
-        task_path: str = "",
-    ) -> None:
-        """Keep what a node has written."""
-        self._saver(config).put_writes(config, writes, task_id, task_path)
+    @override
+    def put_writes(self, config: RunnableConfig, *args: Any, **kwargs: Any) -> None:
+        self._saver(config).put_writes(config, *args, **kwargs)
 
+    @override
+    def get_delta_channel_history(self, *, config: RunnableConfig, **kwargs: Any) -> Any:
+        return self._saver(config).get_delta_channel_history(config=config, **kwargs)
+
+    @override
     def delete_thread(self, thread_id: str) -> None:
-        """Forget what a thread knows."""
         self._in_use[thread_id].delete_thread(thread_id)
-
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return a thread's latest checkpoint, or the one `config` names."""
-        return self.get_tuple(config)
-
-    async def alist(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,  # noqa: A002 - the base class's name
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[CheckpointTuple]:
-        """Iterate over a thread's checkpoints."""
-        for item in self.list(config, filter=filter, before=before, limit=limit):
-            yield item
-
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """Keep a checkpoint."""
-        return self.put(config, checkpoint, metadata, new_versions)
-
-    async def aput_writes(
-        self,
-        config: RunnableConfig,
-        writes: Sequence[tuple[str, Any]],
-        task_id: str,
-        task_path: str = "",
-    ) -> None:
-        """Keep what a node has written."""
-        self.put_writes(config, writes, task_id, task_path)
-
-    async def adelete_thread(self, thread_id: str) -> None:
-        """Forget what a thread knows."""
-        self.delete_thread(thread_id)
-
-    def get_next_version(self, current: str | None, channel: None) -> str:
-        """Return the version after `current`."""
-        return _VERSIONS.get_next_version(current, channel)
-
-
-_VERSIONS = InMemorySaver()
 
 
 def _keep_latest(saver: InMemorySaver, thread_id: str) -> None:
@@ -171,3 +112,115 @@ def _keep_latest(saver: InMemorySaver, thread_id: str) -> None:
         del saver.writes[write]
     for blob in [key for key in saver.blobs if key[1:] not in versions]:
         del saver.blobs[blob]
+
+
+_KIND = "langgraph"
+
+logger = logging.getLogger(__name__)
+
+
+class Threads:
+    """The threads of one graph.
+
+    A graph that has a checkpointer keeps it. One without gets LangGraph's own in the server's
+    database, or as long as there is none a memory in this process.
+
+    Args:
+        graph: The graph.
+        limits: Bounds of the memory.
+
+    Raises:
+        TargetError: The graph's checkpointer has no async methods.
+    """
+
+    def __init__(self, graph: Any, limits: Limits) -> None:
+        self._make_key = conversation_uuid if has_remote(graph) else conversation_key
+        self._memory = _memory_for(graph, limits)
+        self._saver: BaseCheckpointSaver[str] | None = self._memory
+        self._own = graph.checkpointer
+        self._agent: tuple[str, ...] = ()
+        self._storage: StateStorage | None = None
+        self._opened = AsyncExitStack()
+
+    @property
+    def are_durable(self) -> bool:
+        """Whether they outlive this process."""
+        kept_in = self._saver or self._own
+        is_saver = isinstance(kept_in, BaseCheckpointSaver)
+        return is_saver and not isinstance(kept_in, InMemorySaver)
+
+    def key(self, request: AgentRequest) -> str:
+        """Return the name of a caller's conversation."""
+        return self._make_key(request, *self._agent)
+
+    def remembering(self, graph: Any) -> Any:
+        """Return a graph as one that keeps its threads here."""
+        return graph.copy({"checkpointer": self._saver}) if self._saver else graph
+
+    def held(self, key: str) -> AbstractContextManager[None]:
+        """Return what keeps a thread while it is in use, where it could be forgotten."""
+        if self._memory is not None and self._saver is self._memory:
+            return self._memory.use(key)
+        return nullcontext()
+
+    def tidy(self, key: str) -> None:
+        """Drop what a thread needs no more once a run has ended, where memory is short."""
+        if self._memory is not None and self._saver is self._memory:
+            self._memory.tidy(key)
+
+    async def open(self, storage: StateStorage) -> None:
+        """Keep threads in the server's database from now on, if the graph has no checkpointer.
+
+        Another agent may have the same checkpointer: from now on they are this agent's.
+        """
+        self._agent = (storage.agent,)
+        if self._memory is None or not storage.is_durable:
+            return
+        try:
+            from a2a_adapters_langchain.serving.checkpointer import (  # noqa: PLC0415 - an extra
+                open_checkpointer,
+            )
+
+            saver = await self._opened.enter_async_context(open_checkpointer(storage.url))
+        except ModuleNotFoundError:
+            logger.warning(
+                "the graph of %s forgets its conversations when the server stops; LangGraph's "
+                "checkpointer comes with: pip install 'a2a-adapters[langgraph-%s]'",
+                storage.agent,
+                storage.url.partition(":")[0],
+            )
+            return
+        self._saver, self._storage = saver, storage
+        storage.forget_elsewhere(_KIND, saver.adelete_thread)
+
+    async def used(self, request: AgentRequest) -> None:
+        """Note that a thread in the server's database is in use, so that it is not forgotten."""
+        if self._storage is not None:
+            place = request.owner, request.context_id
+            await self._storage.keep_elsewhere(*place, _KIND, self.key(request))
+
+    async def aclose(self) -> None:
+        """Disconnect, and forget all that only this process remembers."""
+        self._saver, self._agent, self._storage = self._memory, (), None
+        await self._opened.aclose()
+        if self._memory is not None:
+            self._memory.clear()
+
+
+def _memory_for(graph: Any, limits: Limits) -> ConversationMemory | None:
+    """Return a memory for a graph that has none; None if it has, or wants none."""
+    saver = graph.checkpointer
+    if saver is None or saver is True:
+        keeps_steps = any(isinstance(item, DeltaChannel) for item in graph.channels.values())
+        return ConversationMemory(limits, keeps_steps=keeps_steps)
+    if saver is not False and _is_blocking(saver):
+        kind = type(saver).__name__
+        raise TargetError(f"{kind} has no async methods: use its async variant, Async{kind}")
+    return None
+
+
+def _is_blocking(saver: BaseCheckpointSaver[Any]) -> bool:
+    kind = type(saver)
+    if kind.__module__ == "langgraph.checkpoint.sqlite":  # it has them, but they only raise
+        return True
+    return kind.aget_tuple is BaseCheckpointSaver.aget_tuple

@@ -19,7 +19,7 @@ from a2a_adapters_langchain.serving.schema import (
 )
 
 if TYPE_CHECKING:
-    from a2a_adapters_langchain.serving.steps import AnyRunnable
+    from a2a_adapters_langchain.serving.schema import AnyRunnable
 
 ANSWER = "answer"
 """Name of the artifact with the answer's text."""

@@ -27,23 +27,20 @@ from a2a_adapters import (
     TextDelta,
     model_failure,
 )
-from a2a_adapters_langchain.serving.approval import UnclearReplyError
 from a2a_adapters_langchain.serving.card import describe_named
-from a2a_adapters_langchain.serving.config import MakeConfig, caller, run_config
+from a2a_adapters_langchain.serving.config import MakeConfig, caller, conversation_uuid, run_config
 from a2a_adapters_langchain.serving.input import MessagesInput
-from a2a_adapters_langchain.serving.interrupts import (
+from a2a_adapters_langchain.serving.progress import GraphNews
+from a2a_adapters_langchain.serving.questions import (
     DECLINED,
+    UnclearReplyError,
     question,
     resumption,
     waits,
 )
-from a2a_adapters_langchain.serving.keys import conversation_uuid
-from a2a_adapters_langchain.serving.limits import limit_failure
-from a2a_adapters_langchain.serving.progress import GraphNews
-from a2a_adapters_langchain.serving.result import GraphResult
-from a2a_adapters_langchain.serving.run import GraphRun
+from a2a_adapters_langchain.serving.run import GraphResult, GraphRun
 from a2a_adapters_langchain.serving.speakers import names_of
-from a2a_adapters_langchain.serving.watch import RunWatch
+from a2a_adapters_langchain.serving.watch import RunWatch, limit_failure
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

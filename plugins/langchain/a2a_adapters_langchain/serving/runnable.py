@@ -6,6 +6,8 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from langchain_core.messages import AIMessageChunk
+from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from a2a_adapters import (
@@ -13,18 +15,18 @@ from a2a_adapters import (
     AgentDescription,
     AgentEvent,
     AgentRequest,
+    ReasoningFilter,
     TargetError,
     TextDelta,
 )
-from a2a_adapters_langchain.serving.answer import Answer
 from a2a_adapters_langchain.serving.blocking import InThreads
 from a2a_adapters_langchain.serving.card import describe_runnable
-from a2a_adapters_langchain.serving.config import MakeConfig, run_config
-from a2a_adapters_langchain.serving.keys import conversation_key
-from a2a_adapters_langchain.serving.mapping import runnable_input
+from a2a_adapters_langchain.serving.config import MakeConfig, conversation_key, run_config
+from a2a_adapters_langchain.serving.content import message_extras
+from a2a_adapters_langchain.serving.input import runnable_input
 from a2a_adapters_langchain.serving.output import declared_schema, outputs
 from a2a_adapters_langchain.serving.progress import runnable_news
-from a2a_adapters_langchain.serving.steps import (
+from a2a_adapters_langchain.serving.schema import (
     AnyRunnable,
     all_steps,
     answers_whole,
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 
     from a2a_adapters import OutboundPolicy, StateStorage
     from a2a_adapters_langchain.serving.input import ReadInput
+    from a2a_adapters_langchain.serving.schema import Schema
+
 
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
@@ -203,3 +207,41 @@ def _check_session(runnable: AnyRunnable) -> None:
                     f"its history is found by {', '.join(unknown)}, which a request does not "
                     f"have; use {', '.join((*_SESSION_KEYS, _OWNER_KEY))}"
                 )
+
+
+class Answer:
+    """One answer: its text is passed on at once, everything else at the end."""
+
+    def __init__(self) -> None:
+        self._value: object = None
+        self._reasoning = ReasoningFilter()
+        self._blocks: list[AIMessageChunk] = []
+
+    def add(self, chunk: object) -> str:
+        """Take a chunk and return the text in it that is sure to be the answer."""
+        if isinstance(chunk, AIMessageChunk):
+            if type(chunk.content) is str and not chunk.tool_call_chunks:
+                return self._reasoning.add(chunk.content)
+            self._blocks.append(chunk)
+            return self._reasoning.add(str(chunk.text))
+        if isinstance(chunk, str):
+            return self._reasoning.add(str(chunk))
+        self._value = chunk if self._value is None else _joined(self._value, chunk)
+        return ""
+
+    def rest(self, schema: Schema | None) -> list[AgentEvent]:
+        """Return the end of the text, and what was not text."""
+        text = self._reasoning.rest()
+        rest: list[AgentEvent] = [TextDelta(text)] if text else []
+        rest += outputs(self._value, schema)
+        if self._blocks and (extras := message_extras(add_ai_message_chunks(*self._blocks))):
+            rest += outputs(extras)
+        return rest
+
+
+def _joined(value: Any, chunk: Any) -> object:
+    """Join chunks as LangChain itself does: those that cannot be added are snapshots."""
+    try:
+        return value + chunk
+    except TypeError:
+        return chunk
