@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters.contract.limits import Limits
     from a2a_adapters.observability.requests import RequestRecord
-    from a2a_adapters.runtime import Runtime
+    from a2a_adapters.runtime import StreamingHandler
     from a2a_adapters.runtime.updates import AnyUpdate
     from a2a_adapters.security import Authenticator
     from a2a_adapters.security.shares import RequestRates
@@ -87,7 +87,7 @@ class GrpcServer:
 
     def __init__(
         self,
-        runtime: Runtime,
+        runtime: StreamingHandler,
         host: str,
         port: int,
         public_url: str | None = None,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import Scope
 
-    from a2a_adapters.runtime import Runtime
+    from a2a_adapters.runtime import StreamingHandler
     from a2a_adapters.security.body import Body
 
 JSON = "application/json"
@@ -49,7 +49,7 @@ class HttpAgent:
         answers_bytes: How many bytes of answers may be on their way at a time.
     """
 
-    def __init__(self, runtime: Runtime, answers_bytes: int) -> None:
+    def __init__(self, runtime: StreamingHandler, answers_bytes: int) -> None:
         self.runtime = runtime
         self.answers = Answers(answers_bytes)
         self._lock = asyncio.Lock()

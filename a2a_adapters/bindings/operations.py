@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
     from google.protobuf.message import Message
 
-    from a2a_adapters.runtime import Runtime
+    from a2a_adapters.runtime import StreamingHandler
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,12 @@ class Operation:
 
     name: str
     params: type[Message]
-    run: Callable[[Runtime, Any, ServerCallContext], Awaitable[Any]]
+    run: Callable[[StreamingHandler, Any, ServerCallContext], Awaitable[Any]]
     streams: bool = False
     large_bytes: int = 0
 
 
-def _of(method: str) -> Callable[[Runtime, Any, ServerCallContext], Awaitable[Any]]:
+def _of(method: str) -> Callable[[StreamingHandler, Any, ServerCallContext], Awaitable[Any]]:
     return lambda runtime, params, context: getattr(runtime, method)(params, context)
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
     from a2a.server.events import Event
 
-    from a2a_adapters.runtime import Runtime
+    from a2a_adapters.runtime import StreamingHandler
 
 OldEvent: TypeAlias = (
     types.Task | types.Message | types.TaskStatusUpdateEvent | types.TaskArtifactUpdateEvent
@@ -70,7 +70,9 @@ def _is_base64(content: bytes) -> bool:
 
 
 async def _get_push(
-    runtime: Runtime, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
+    runtime: StreamingHandler,
+    params: GetTaskPushNotificationConfigRequest,
+    context: ServerCallContext,
 ) -> TaskPushNotificationConfig:
     """Without the id of a configuration, 0.3 means the task's default: its first.
 
@@ -87,7 +89,7 @@ async def _get_push(
 
 
 async def _extended_card(
-    runtime: Runtime, params: GetExtendedAgentCardRequest, context: ServerCallContext
+    runtime: StreamingHandler, params: GetExtendedAgentCardRequest, context: ServerCallContext
 ) -> AgentCard:
     """0.3 has one error for agents that do not offer the card and those that lack it."""
     try:

@@ -74,13 +74,15 @@ class ConversationElsewhereError(ServerBusyError):
 
     Args:
         process: That process; empty if it is not known here.
+        task_id: The task that the message began there, if it was sent before.
     """
 
     message = "Another process works on this conversation; try again later"
 
-    def __init__(self, process: str = "") -> None:
+    def __init__(self, process: str = "", *, task_id: str = "") -> None:
         super().__init__()
         self.process = process
+        self.task_id = task_id
 
 
 _SHOWN_VIOLATIONS = 10

@@ -45,12 +45,9 @@ from a2a_adapters.runtime.upkeep import PRUNE_SECONDS, Upkeep
 from a2a_adapters.storage.memory import MemoryAgentStorage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     from a2a.server.agent_execution import AgentExecutor
     from a2a.server.cluster.task_store import VersionedTaskStore
     from a2a.server.context import ServerCallContext
-    from a2a.server.events import Event
     from a2a.server.tasks import TaskStore
     from a2a.types import (
         AgentCard,
@@ -67,8 +64,6 @@ if TYPE_CHECKING:
     from a2a_adapters.runtime.optional import MakeExtendedCard
     from a2a_adapters.runtime.push import PushOptions
     from a2a_adapters.storage.interface import AgentStorage
-
-_LEFT_BEHIND = "The process that worked on this task is gone; another goes on with it: try again"
 
 
 class Runtime(OptionalOperations):
@@ -102,125 +97,85 @@ class Runtime(OptionalOperations):
         self._executor = executor
         self._endings = Endings(executor)
         self._extended_card = extended_card
-        self._limits = limits or Limits()
-        self.admission = Admission(card, self._limits)
-        own = storage or MemoryAgentStorage(self._limits, MemoryTaskStore(self._limits))
+        self.limits = limits or Limits()
+        self.admission = Admission(card, self.limits)
+        own = storage or MemoryAgentStorage(self.limits, MemoryTaskStore(self.limits))
         self._storage = own
         self._journal = Journal(task_store or own.tasks, namespace)
         adapter = executor.adapter if isinstance(executor, AdapterExecutor) else None
         may_reply = adapter is None or adapter.may_reply
         self._messages = AcceptedMessages(own, may_reply=may_reply)
         self._sent = SentRequests(own, adapter if self._journal.knows_owners else None)
-        self._executions = Executions(self._limits.runs + self._limits.queued_runs)
+        self._executions = Executions(self.limits.runs + self.limits.queued_runs)
         self._upkeep = Upkeep()
-        self.figures = Figures(self._executions.runs, lambda: self._live.owned)
+        self.figures = Figures(self._executions.runs, lambda: self.live.owned)
         self._push = PushNotifier(push, own, self.figures.pushes) if push else None
         attach = self._push.attach if self._push else None
-        self._live = LiveTasks(
+        self.live = LiveTasks(
             self._journal,
-            self._limits,
+            self.limits,
             self._endings.give_up,
             partial(report_end, self.figures),
             attach,
         )
-        self._repeats = Repeats(self._live, self._messages, self.figures)
+        self._repeats = Repeats(self.live, self._messages, self.figures)
         self._runs = Runs(
             executor,
             self._executions,
-            self._live,
+            self.live,
             self._journal,
             self._messages,
             self._sent,
             self.figures,
             self._push,
         )
-        self._takeover = Takeover(own, self._live, self._runs, executor, self._limits, self.figures)
-        self._backlog = Backlog(self._limits.subscribers_bytes)
+        self.recovery = Takeover(own, self.live, self._runs, executor, self.limits, self.figures)
+        self._backlog = Backlog(self.limits.subscribers_bytes)
 
     async def on_message_send(
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> Task | Message:
         """Answer a message: wait until its task ends or waits, unless told not to."""
         with OperationGuard("SendMessage"):
-            return await self._send(params, context)
-
-    async def _send(self, params: SendMessageRequest, context: ServerCallContext) -> Task | Message:
-        run = await self._start(params, context)
-        until_begun = params.configuration.return_immediately
-        if isinstance(run, Repeated):
-            result = await self._repeats.answer(run, context, until_begun=until_begun)
-        else:
-            result = await run.wait(until_begun=until_begun)
-        if isinstance(result, Task):
-            return apply_history_length(result, params.configuration)
-        return result
-
-    async def on_message_send_stream(
-        self, params: SendMessageRequest, context: ServerCallContext
-    ) -> AsyncGenerator[Event]:
-        """Answer a message: yield the task and then its events until it ends or waits."""
-        with OperationGuard("SendStreamingMessage"):
-            subscription = await self.open_stream(params, context)
-            async for event in subscription.events():
-                yield event
-
-    async def on_subscribe_to_task(
-        self, params: SubscribeToTaskRequest, context: ServerCallContext
-    ) -> AsyncGenerator[Event]:
-        """Yield the task as it is now and then its events until it ends or waits again."""
-        with OperationGuard("SubscribeToTask"):
-            subscription = await self.open_subscription(params, context)
-            async for event in subscription.events():
-                yield event
+            run = await self._start(params, context)
+            until_begun = params.configuration.return_immediately
+            if isinstance(run, Repeated):
+                result = await self._repeats.answer(run, context, until_begun=until_begun)
+            else:
+                result = await run.wait(until_begun=until_begun)
+            if isinstance(result, Task):
+                return apply_history_length(result, params.configuration)
+            return result
 
     async def open_stream(
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> Subscription:
-        """Start answering a message and return the stream of its events.
-
-        Raises:
-            A2AError: The message was refused at once. A refusal by the agent itself is
-                raised where the subscription is read.
-        """
+        """Start answering a message and return the stream of its events."""
         with OperationGuard("SendStreamingMessage"):
-            return await self._open(params, context)
-
-    async def _open(self, params: SendMessageRequest, context: ServerCallContext) -> Subscription:
-        if params.configuration.return_immediately:  # of no effect here (section 3.2.2)
-            params.configuration.return_immediately = False
-        subscriber = self._subscriber(context, params.configuration)
-        run = await self._start(params, context, subscriber)
-        if isinstance(run, Repeated):
-            return await self._read_again(run, params, context, subscriber)
-        leave = leaving(run.live, LiveTask.unsubscribe, subscriber)
-        return Subscription(subscriber, self.figures, subscriber, leave)
-
-    async def _read_again(
-        self, first: Repeated, _: SendMessageRequest, context: ServerCallContext, reader: Subscriber
-    ) -> Subscription:
-        """Return the stream of what a message began when it came first."""
-        return await self._repeats.read(first, context, reader)
+            if params.configuration.return_immediately:  # of no effect here (section 3.2.2)
+                params.configuration.return_immediately = False
+            subscriber = self.reader(context, params.configuration)
+            run = await self._start(params, context, subscriber)
+            if isinstance(run, Repeated):
+                return await self._repeats.read(run, context, subscriber)
+            leave = leaving(run.live, LiveTask.unsubscribe, subscriber)
+            return Subscription(subscriber, self.figures, subscriber, leave)
 
     async def open_subscription(
         self, params: SubscribeToTaskRequest, context: ServerCallContext
     ) -> Subscription:
-        """Return the stream of a task that has not ended.
-
-        Raises:
-            TaskNotFoundError: The caller has no such task.
-            UnsupportedOperationError: The task has ended.
-        """
+        """Return the stream of a task that has not ended."""
         with OperationGuard("SubscribeToTask"):
             if not params.id:
                 raise InvalidParamsError("the id of a task is missing")
-            live = await self._live.find(params.id, context)
+            live = await self.live.find(params.id, context)
             if live.is_over:
                 raise over_error(live)
-            subscriber = self._subscriber(context)
+            subscriber = self.reader(context)
             live.subscribe(subscriber)
             live.show(subscriber)
-            self._live.watch(live)
-            leave = leaving(live, self._live.leave, subscriber)
+            self.live.watch(live)
+            leave = leaving(live, self.live.leave, subscriber)
             return Subscription(subscriber, self.figures, on_close=leave)
 
     @validate_request_params
@@ -228,7 +183,7 @@ class Runtime(OptionalOperations):
         """Return a task."""
         with OperationGuard("GetTask"):
             validate_history_length(params)
-            live = await self._live.find(params.id, context)
+            live = await self.live.find(params.id, context)
             assert live.shown is not None  # noqa: S101 - tasks are found once announced
             return apply_history_length(live.shown, params)
 
@@ -239,9 +194,9 @@ class Runtime(OptionalOperations):
         """Return a page of the caller's tasks, newest first."""
         with OperationGuard("ListTasks"):
             validate_listing(params)
-            await self._live.save_dirty(context.user.user_name)
+            await self.live.save_dirty(context.user.user_name)
             listed = await self._journal.list(params, context)
-            if await self._live.end_left_behind(listed.tasks, context):
+            if await self.live.end_left_behind(listed.tasks, context):
                 listed = await self._journal.list(params, context)
             for task in listed.tasks:
                 if not params.include_artifacts:
@@ -257,19 +212,24 @@ class Runtime(OptionalOperations):
         Raises:
             TaskNotFoundError: The caller has no such task.
             TaskNotCancelableError: It has ended, or its executor cannot be stopped.
+            ConversationElsewhereError: Another process works on it.
         """
         with OperationGuard("CancelTask"):
-            live = await self._live.find(params.id, context)
+            live = await self.live.find(params.id, context)
+            if self._is_left_behind(live):
+                self.live.forget(live)
+                await self.recovery.sweep()
+                live = await self.live.find(params.id, context)
+                self._check_ours(live)
             if live.is_over:
                 raise TaskNotCancelableError
-            with self._live.held(live):
+            with self.live.held(live):
                 await self._cancel(live, context)
             if live.state != states.CANCELED or live.task is None:
                 raise TaskNotCancelableError
             return live.task
 
     async def _cancel(self, live: LiveTask, context: ServerCallContext) -> None:
-        await self._check_place(live)
         try:
             await self._endings.cancel(live, context)
         except ConcurrentTaskModificationError as error:
@@ -300,56 +260,57 @@ class Runtime(OptionalOperations):
         self.admission.check(params, context.requested_extensions)
         if not self._executions.has_room(caller_of(context)):
             raise ServerBusyError
-        message, owner, given = params.message, context.user.user_name, params.message.context_id
+        message, owner = params.message, context.user.user_name
         by_id = self.admission.deduplicates(context.requested_extensions)
         if message.task_id:
             live = await self._follow_up(message, context)
             sent = identify(params, owner, by_id=by_id)
         else:
             sent = identify(params, owner, by_id=by_id)
-            live = self._live.begin(message, context)
+            live = self.live.begin(message, context)
         is_repeat = self._messages.is_repeat(sent, message, live)
-        if not is_repeat:  # a stream can still be told of a refusal, and so can who waits
+        if not is_repeat:
+            self._check_ours(live)
+            # A stream can still be told of a refusal, and so can who waits.
             is_deaf = params.configuration.return_immediately and subscriber is None
             check_free(live, is_deaf=is_deaf)
-        with self._live.held(live):
-            await self._check_turn(live, is_repeat=is_repeat)
+        with self.live.held(live):
             await self._sent.keep(live, params, context)
             if self._push and live.draft is not None:
                 await self._push.begin(live, params, context)
-            make = partial(self._takeover.begin, params, context, subscriber)
-            begun = await self._messages.begin(sent, message, live, make)
-        if isinstance(begun, Repeated) and live.draft is not None:
-            message.task_id, message.context_id = "", given  # another process may be asked the same
-        return begun
+            make = partial(self.recovery.begin, params, context, subscriber)
+            return await self._messages.begin(sent, message, live, make)
 
     async def _follow_up(self, message: Message, context: ServerCallContext) -> LiveTask:
         """Return the task that a message names."""
-        live = await self._live.find(message.task_id, context)
+        live = await self.live.find(message.task_id, context)
         if message.context_id and message.context_id != live.context_id:
             raise InvalidParamsError(f"Task {live.task_id} belongs to another context")
         message.context_id = live.context_id
         return live
 
-    async def _check_place(self, live: LiveTask) -> None:
-        """Leave what another process works on to that one; there is none."""
+    def _check_ours(self, live: LiveTask) -> None:
+        """Refuse to work on what another process works on, or has left and is yet to be recovered.
 
-    async def _check_turn(self, live: LiveTask, *, is_repeat: bool) -> None:
-        """Refuse a new message to a task that is yet to be taken over."""
-        if self._is_left_behind(live) and not is_repeat:
-            raise StorageUnavailableError(_LEFT_BEHIND)  # else what it was doing would be lost
+        Raises:
+            ConversationElsewhereError: It was begun elsewhere.
+        """
+        if self._is_left_behind(live):
+            self.live.forget(live)  # the next request reads it anew
+            raise ConversationElsewhereError
 
     def _is_left_behind(self, live: LiveTask) -> bool:
         """Tell whether a task was begun by a process that is not this one."""
         has_begun = live.state in states.ACTIVE and not live.runs
         return has_begun and self._journal.knows_owners
 
-    def _subscriber(
+    def reader(
         self, context: ServerCallContext, asked: SendMessageConfiguration | None = None
     ) -> Subscriber:
+        """Return the queue of a caller that reads a stream."""
         is_bounded = asked is not None and asked.HasField("history_length")
         return Subscriber(
-            self._limits,
+            self.limits,
             self._backlog,
             wants_progress=PROGRESS_EXTENSION in context.requested_extensions,
             history_length=asked.history_length if asked is not None and is_bounded else None,
@@ -357,27 +318,20 @@ class Runtime(OptionalOperations):
 
     async def start(self) -> None:
         """Go on with, or end, what processes that are gone have left behind; now and later."""
+        self._storage.share(self.live.room)
         with suppress(StorageUnavailableError):  # then it is done as soon as it can be
-            await self._sweep()
-        sweep_seconds = self._limits.sweep_seconds
-        self._upkeep.every(sweep_seconds, "a sweep", self._sweep)
+            await self.recovery.sweep()
+        sweep_seconds = self.limits.sweep_seconds
+        self._upkeep.every(sweep_seconds, "a sweep", self.recovery.sweep)
         self._upkeep.every(sweep_seconds, "leaving runs behind", self._executions.leave_behind)
         self._upkeep.every(PRUNE_SECONDS, "pruning", self._prune)
         if self._push:
-            resume = partial(self._push.resume, self._live.find)
+            resume = partial(self._push.resume, self.live.find)
             self._upkeep.every(sweep_seconds, "a delivery", resume)
 
-    async def _sweep(self) -> None:
-        await self._takeover.let_go()
-        await self._takeover.sweep()
-
     async def _prune(self) -> None:
-        limits = self._limits
+        limits = self.limits
         await self._storage.prune(time.time() - limits.stored_seconds, limits.stored_tasks)
-
-    def on_lapse(self) -> None:
-        """Stop what other processes may have taken meanwhile, as soon as that is known."""
-        self._upkeep.once("letting tasks go", self._takeover.let_go)
 
     def on_storage_trouble(self) -> None:
         """Refuse those who wait for something to be stored; what runs goes on."""
@@ -388,6 +342,6 @@ class Runtime(OptionalOperations):
         """Refuse new messages, give running tasks their time, then end them."""
         self._runs.is_closed = True
         self._upkeep.close()
-        await end_runs(self._live, self._limits.shutdown_seconds, self._takeover.leave)
+        await end_runs(self.live, self.limits.shutdown_seconds, self.recovery.leave)
         if self._push:
-            await self._push.aclose(self._limits.shutdown_seconds)
+            await self._push.aclose(self.limits.shutdown_seconds)

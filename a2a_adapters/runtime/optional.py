@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from a2a.server.request_handlers import RequestHandler
 from a2a.types import ListTaskPushNotificationConfigsResponse
 from a2a.utils.errors import (
     InvalidParamsError,
@@ -15,6 +14,7 @@ from a2a.utils.proto_utils import validate_proto_required_fields
 
 from a2a_adapters.runtime.admission import speaks_v03
 from a2a_adapters.runtime.guard import OperationGuard
+from a2a_adapters.runtime.interface import StreamingHandler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,7 @@ MakeExtendedCard: TypeAlias = "Callable[[ServerCallContext], AgentCard]"
 """Returns the extended card for a caller."""
 
 
-class OptionalOperations(RequestHandler):
+class OptionalOperations(StreamingHandler):
     """Push notifications (A2A 1.0, sections 3.1.7 to 3.1.10) and the extended card.
 
     Each raises `PushNotificationNotSupportedError` or `UnsupportedOperationError` if the card
@@ -54,7 +54,7 @@ class OptionalOperations(RequestHandler):
 
     _extended_card: MakeExtendedCard | None
     _push: PushNotifier | None
-    _live: LiveTasks
+    live: LiveTasks
 
     async def on_create_task_push_notification_config(
         self, params: TaskPushNotificationConfig, context: ServerCallContext
@@ -109,4 +109,4 @@ class OptionalOperations(RequestHandler):
             validate_proto_required_fields(params)
         if not params.task_id:
             raise InvalidParamsError("the id of a task is missing")
-        return self._push, await self._live.find(params.task_id, context)
+        return self._push, await self.live.find(params.task_id, context)

@@ -17,7 +17,6 @@ from a2a_adapters.concurrency import Background, shielded
 from a2a_adapters.executor.writer import AnswersTooLargeError
 from a2a_adapters.observability.requests import CURRENT
 from a2a_adapters.protocol import states
-from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.protocol.ids import new_uuid
 from a2a_adapters.protocol.messages import status
 from a2a_adapters.runtime.journal import Caller
@@ -200,27 +199,6 @@ class LiveTasks:
             for save in done:
                 if not save.cancelled() and (error := save.exception()) is not None:
                     logger.warning("a task could not be saved: %s", type(error).__name__)
-
-    async def store_anew(self, task_id: str, context: ServerCallContext) -> bool:
-        """Have a process that has read a task, and is about to take an answer, read it again.
-
-        Returns:
-            Whether none has taken one yet: then it will know what was stored before this.
-
-        Raises:
-            StorageUnavailableError: It could not be stored in time.
-        """
-        live = await self.find(task_id, context)
-        if live.runs or not _is_anybodys(live):
-            return False
-        try:
-            async with asyncio.timeout(_SAVE_SECONDS):
-                await live.save()
-        except TimeoutError as error:
-            raise StorageUnavailableError from error
-        except ConcurrentTaskModificationError:
-            return False
-        return True
 
     def _is_left_behind(self, task: Task) -> bool:
         """Tell whether a stored task was running, or has waited too long, in an earlier process.

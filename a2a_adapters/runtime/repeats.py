@@ -10,7 +10,7 @@ from a2a.types import Message
 from a2a.utils.errors import TaskNotFoundError
 
 from a2a_adapters.protocol import states
-from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnavailableError
 from a2a_adapters.runtime.subscriber import Subscription
 from a2a_adapters.runtime.updates import Update
 
@@ -93,6 +93,7 @@ class Repeats:
         Raises:
             StorageUnavailableError: How it has ended cannot be stored in time, or another process
                 has it now.
+            ConversationElsewhereError: Another process answers it.
         """
         live = first.run.live if first.run else await self._begun(first, context)
         if first.run and first.run.has_answered:
@@ -105,20 +106,13 @@ class Repeats:
             subscriber.push(last)
             subscriber.close()
             return Subscription(subscriber, self._figures)
+        if first.run is None and not live.runs:
+            raise ConversationElsewhereError(task_id=first.task_id)
         live.subscribe(subscriber)
         live.show(subscriber)
         self._live.watch(live)
         leave = partial(self._live.leave, live, subscriber)
         return Subscription(subscriber, self._figures, first.run, leave)
-
-    async def is_answered(self, first: Repeated, context: ServerCallContext) -> bool:
-        """Tell whether what a message began has ended, or asks.
-
-        Raises:
-            TaskNotFoundError: There is nothing of it any more.
-        """
-        live = await self._begun(first, context)
-        return _is_answered(live, until_begun=False)
 
 
 def _is_answered(live: LiveTask, *, until_begun: bool) -> bool:

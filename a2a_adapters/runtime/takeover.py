@@ -114,7 +114,7 @@ class Takeover:
         self._left.update(taken)
         for live in self._live.all() if taken else ():
             if live.runs and (live.owner, live.task_id) in taken:
-                self._lose(live)  # an operator took it after `let_go`; the new run needs its turn
+                self.lose(live)  # an operator took it; the new run needs its turn
         found = sorted(self._left.values(), key=_order)
         resumed = [left for left in found if self._can_resume(left)]
         ended = [left for left in found if not self._can_resume(left)]
@@ -139,15 +139,8 @@ class Takeover:
             return
         self._left.pop((left.owner, left.stored.task.id), None)
 
-    async def let_go(self) -> None:
-        """Stop the work on tasks that another process has taken, or ended."""
-        ours = {live.task_id: live for live in self._live.all() if live.runs and live.task}
-        for task_id in await self._storage.lost(list(ours)) if ours else ():
-            live = ours[task_id]
-            if live.runs and not live.is_over:  # else it has ended here meanwhile
-                self._lose(live)
-
-    def _lose(self, live: LiveTask) -> None:
+    def lose(self, live: LiveTask) -> None:
+        """Stop the work on a task that this process has no more."""
         logger.warning("task %s was taken from this process; its work stops here", live.task_id)
         if self._executor is not None:
             self._executor.leave(live.task_id)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from a2a.server.agent_execution import AgentExecutor
 from starlette.routing import Mount, Route, Router
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters.bindings.grpc import GrpcServer
     from a2a_adapters.contract.adapter import Extension
+    from a2a_adapters.runtime import StreamingHandler
     from a2a_adapters.security.shares import RequestRates
     from a2a_adapters.storage import Storage
 
@@ -97,8 +98,7 @@ class ServedAgent:
         self._storage = storage.of(address.name or self.about.name)
         self._deduplicates = storage.is_durable and options.task_store is None
         extend = options.extended_description
-        kind = Runtime if options.task_store else self._storage.shared(Runtime)
-        self.runtime = kind(
+        runtime = Runtime(
             self.executor,
             build_card(
                 self.about,
@@ -113,6 +113,9 @@ class ServedAgent:
             namespace=address.path if options.task_store else "",
             storage=self._storage,
         )
+        storage.on_trouble(runtime.on_storage_trouble)
+        served = runtime if options.task_store else self._storage.replicate(runtime)
+        self.runtime = cast("StreamingHandler", served)
         self._rates = rates
         self.grpc = _grpc_server(self.runtime, options, rates)
         self.rpc: ASGIApp
@@ -254,8 +257,6 @@ class ServedAgents:
         """Connect to the storage, take over what was left there, and listen for gRPC."""
         await self.storage.start()
         for agent in self._agents:
-            self.storage.on_trouble(agent.runtime.on_storage_trouble)
-            self.storage.on_lapse(agent.runtime.on_lapse)
             await agent.start()
         for agent in self._agents:
             if agent.grpc is not None:
@@ -314,7 +315,7 @@ def _describe(
 
 
 def _grpc_server(
-    runtime: Runtime, options: ServerOptions, rates: RequestRates
+    runtime: StreamingHandler, options: ServerOptions, rates: RequestRates
 ) -> GrpcServer | None:
     if options.grpc_port is None:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from a2a.server.cluster.task_store import VersionedTaskStore
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from a2a.server.cluster.task_store import StoredTask
     from a2a.server.cluster.version import TaskVersion
+    from a2a.server.request_handlers import RequestHandler
     from a2a.server.tasks import PushNotificationConfigStore, TaskStore
     from a2a.types import Task, TaskPushNotificationConfig
     from prometheus_client.registry import Collector
@@ -180,18 +181,14 @@ class AgentStorage(StateStorage):
         """Whether tasks may be ours that `left_behind` has not told yet."""
         return False
 
-    async def lost(self, task_ids: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
-        """Return which of these tasks, on which this process works, are no longer its own.
-
-        Another process has taken or ended them.
-        """
-        return ()
-
     is_shared = False
     """Whether other processes may use it at the same time."""
 
-    def shared(self, runtime: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the kind of runtime that shares this storage with other processes."""
+    def replicate(self, runtime: RequestHandler) -> RequestHandler:
+        """Return what serves a runtime's operations: itself, unless processes share the storage.
+
+        Then it also reaches the tasks that the other processes work on.
+        """
         return runtime
 
     def is_unbroken(self, since: float) -> bool:  # noqa: ARG002
@@ -277,9 +274,6 @@ class Storage(ABC):
     @abstractmethod
     def on_trouble(self, listener: Callable[[], None]) -> None:
         """Have `listener` called when nothing can be stored for a while."""
-
-    def on_lapse(self, listener: Callable[[], None]) -> None:  # noqa: B027 - most are alone
-        """Have `listener` called when others may have taken this process's tasks."""
 
     @abstractmethod
     async def aclose(self, seconds: float) -> None:

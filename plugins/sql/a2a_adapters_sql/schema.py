@@ -31,7 +31,7 @@ from sqlalchemy.types import TypeDecorator
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from sqlalchemy import ColumnElement, Dialect
+    from sqlalchemy import ColumnElement, Dialect, FromClause
 
     _Value: TypeAlias = str | ColumnElement[str]
 
@@ -166,14 +166,20 @@ push_outbox = Table(
 )
 
 
-def is_task(agent: _Value, owner: _Value, task_id: _Value) -> list[ColumnElement[bool]]:
+def is_task(
+    agent: _Value,
+    owner: _Value,
+    task_id: _Value,
+    *,
+    table: FromClause = tasks,
+) -> list[ColumnElement[bool]]:
     """Return the conditions that a row is this task's.
 
     PostgreSQL finds it by its id alone, whatever it knows of the table: no index serves IS NOT
     DISTINCT FROM. With agent and owner compared by `=` it reads all tasks of an owner, by an index
     that begins with these, until a new table is analyzed.
     """
-    columns = tasks.c
+    columns = table.c
     return [
         columns.id == task_id,
         columns.agent.is_not_distinct_from(agent),

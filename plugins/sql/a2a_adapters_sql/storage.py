@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from a2a.server.cluster.version import TaskVersion
 from sqlalchemy import select
 
 from a2a_adapters.contract.adapter import ELSEWHERE
+from a2a_adapters.runtime import Runtime
 from a2a_adapters.storage.interface import (
     PATIENCE_SECONDS,
     REPLY,
@@ -26,7 +27,7 @@ from a2a_adapters_sql.outlasting import OutlastingWrite
 from a2a_adapters_sql.push import SaveConfig, SqlPushStore
 from a2a_adapters_sql.records import AcceptMessage, CountAttempt, ForgetMessage, TakeOver
 from a2a_adapters_sql.replicas.places import Places
-from a2a_adapters_sql.replicas.runtime import SharedRuntime
+from a2a_adapters_sql.replicas.replica import Replica
 from a2a_adapters_sql.retention import names_elsewhere, prune_agent
 from a2a_adapters_sql.schema import states
 from a2a_adapters_sql.state_rows import SaveState, SwapState
@@ -36,6 +37,7 @@ from a2a_adapters_sql.turns import Joining
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Sequence
 
+    from a2a.server.request_handlers import RequestHandler
     from a2a.types import Task, TaskPushNotificationConfig
 
     from a2a_adapters.storage.quotas import SharedRoom
@@ -80,10 +82,6 @@ class SqlStorage(Storage):
         """Have `listener` called when nothing can be stored for a while."""
         self.database.health.listen(listener)
 
-    def on_lapse(self, listener: Callable[[], None]) -> None:
-        """Have `listener` called when the lease had ended before it was renewed."""
-        self.database.lease.listen(listener)
-
     async def aclose(self, seconds: float) -> None:
         """Write what is left, so many seconds long at most, and disconnect."""
         await self.database.aclose(seconds)
@@ -106,7 +104,6 @@ class SqlAgentStorage(AgentStorage):
         self._agent = self.agent = agent
         self.url = url
         self.tasks = SqlTaskStore(database, agent)
-        self._places = Places(database, agent)
         self.push_configs = SqlPushStore(database, agent)
         self._elsewhere: dict[str, Callable[[str], Awaitable[None]]] = {}
         self.is_shared = database.is_shared
@@ -175,7 +172,7 @@ class SqlAgentStorage(AgentStorage):
 
     def is_unbroken(self, since: float) -> bool:
         """Tell whether this process has counted as alive since a time of `time.monotonic`."""
-        return self._places.is_unbroken(since)
+        return not self.is_shared or self._database.lease.is_unbroken(since)
 
     def share(self, room: SharedRoom, what: str = "") -> None:
         """Have a room know what owners take at other processes, with each renewal of the lease."""
@@ -183,13 +180,12 @@ class SqlAgentStorage(AgentStorage):
             name = f"{self._agent}\0{what}" if what else self._agent
             self._database.lease.quotas.share(name, room)
 
-    def shared(self, runtime: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the kind of runtime that shares this storage with other processes."""
-        return partial(SharedRuntime, self._places) if self.is_shared else runtime
-
-    async def lost(self, task_ids: Sequence[str]) -> Sequence[str]:
-        """Return which of these tasks, on which this process works, are no longer its own."""
-        return await self._places.lost(task_ids)
+    def replicate(self, runtime: RequestHandler) -> RequestHandler:
+        """Return a wrapper that also reaches the tasks of other processes, if there can be any."""
+        bus = self._database.bus
+        if bus is None or not isinstance(runtime, Runtime):
+            return runtime
+        return Replica(runtime, Places(self._database, self._agent, bus))
 
     async def undelivered(self) -> Sequence[Undelivered]:
         """Return what processes that are gone had to deliver; from now on it is ours to do."""

@@ -79,6 +79,8 @@ class Joining:
         return found
 
 
-def runners(agent: str, owner: str, context_id: str, process: str) -> Select[tuple[str]]:
+def runners(
+    agent: str, owner: str, context_id: ColumnElement[str], process: str
+) -> Select[tuple[str]]:
     """Return the query for the other processes that have running tasks of a conversation."""
-    return _running(*map(literal, (agent, owner, context_id, process)))
+    return _running(literal(agent), literal(owner), context_id, literal(process))

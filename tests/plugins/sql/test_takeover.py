@@ -266,33 +266,19 @@ async def test_who_waits_for_a_task_that_another_process_took_is_told_so(tmp_pat
 
 
 @pytest.mark.parametrize("is_saved", [False, True])
-async def test_a_process_resumes_a_task_that_an_operator_takes_from_it(
-    tmp_path, monkeypatch, is_saved
-):
-    """The operator acts after the process has looked for lost tasks, before it looks for left ones.
-
-    If it saves the task in between, it already knows that the task is lost.
-    """
-    ask, handed_over = SqlAgentStorage.lost, asyncio.Event()
+async def test_a_process_resumes_a_task_that_an_operator_takes_from_it(tmp_path, is_saved):
+    """If the process saves the task in between, it already knows that the task is lost."""
     async with opened(new_url("postgresql", tmp_path)) as storage:
         adapter, runtime = served(storage)
-
-        async def lost(self, task_ids):
-            found = await ask(self, task_ids)
-            if not handed_over.is_set():
-                [kept] = await find_tasks(storage.database)
-                await hand_over_task(storage, kept)
-                adapter.has_begun.clear()
-                handed_over.set()
-                if is_saved:
-                    await runtime.on_list_tasks(ListTasksRequest(), CALLER)
-            return found
-
         request = message()
         request.configuration.return_immediately = True
         task_id = (await runtime.on_message_send(request, CALLER)).id
         await adapter.has_begun.wait()
-        monkeypatch.setattr(SqlAgentStorage, "lost", lost)
+        [kept] = await find_tasks(storage.database)
+        await hand_over_task(storage, kept)
+        adapter.has_begun.clear()
+        if is_saved:
+            await runtime.on_list_tasks(ListTasksRequest(), CALLER)
         await runtime.start()
         async with asyncio.timeout(30):
             await adapter.has_begun.wait()

@@ -22,12 +22,16 @@ from a2a_adapters.protocol import errors as our_errors
 from a2a_adapters.protocol.versions import V03, VERSION_STATE
 from a2a_adapters.runtime.admission import speaks_v03
 from a2a_adapters.runtime.journal import Caller
+from a2a_adapters_sql.replicas.window import TAKEN_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 
     from a2a.server.events import Event
     from google.protobuf.message import Message as Proto
+
+    from a2a_adapters.runtime.subscriber import Subscription
+    from a2a_adapters.runtime.updates import AnyUpdate
 
 Kind: TypeAlias = Literal["call", "heard", "part", "taken", "end", "error", "lost", "stop"]
 
@@ -149,3 +153,26 @@ def unpack(data: bytes) -> Iterator[Event]:
         response = StreamResponse.FromString(data[start : start + size])
         start += size
         yield getattr(response, response.WhichOneof("payload") or "")
+
+
+async def packed(subscription: Subscription) -> AsyncGenerator[bytes]:
+    """Yield the events of a stream, those together that came at once; close it at the end."""
+    try:
+        while updates := await subscription.take():
+            for some in _pieces(updates):
+                yield pack(update.event for update in some)
+    finally:
+        subscription.close()
+
+
+def _pieces(updates: Sequence[AnyUpdate]) -> Iterator[Sequence[AnyUpdate]]:
+    """Cut what came at once into what is sent at once."""
+    some: list[AnyUpdate] = []
+    size = 0
+    for update in updates:
+        if some and size + update.size > TAKEN_BYTES:
+            yield some
+            some, size = [], 0
+        some.append(update)
+        size += update.size
+    yield some

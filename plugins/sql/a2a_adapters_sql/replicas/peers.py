@@ -8,12 +8,14 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from a2a.types import SendMessageRequest
 from a2a.utils.errors import A2AError
 
 from a2a_adapters.concurrency import in_background
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.protocol.ids import new_uuid
 from a2a_adapters.runtime.guard import hidden
+from a2a_adapters.runtime.identity import is_recognizable
 from a2a_adapters_sql.replicas.bus import Letter
 from a2a_adapters_sql.replicas.calls import Call, Frame, error_head, error_of
 from a2a_adapters_sql.replicas.window import Taking, Window
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
     from typing import TypeAlias
 
-    from a2a_adapters_sql.replicas.bus import Bus
+    from google.protobuf.message import Message as Proto
+
     from a2a_adapters_sql.replicas.places import Places
 
     Serve: TypeAlias = Callable[[Call], AsyncGenerator[bytes]]
@@ -61,13 +64,12 @@ class Peers:
     """The other processes that serve one agent.
 
     Args:
-        bus: The way to them.
-        places: Knows which of them are alive, and the agent's name.
+        places: Knows which of them are alive, the bus between them, and the agent's name.
         serve: Does what they call for; yields the parts of the answer.
     """
 
-    def __init__(self, bus: Bus, places: Places, serve: Serve) -> None:
-        self._bus = bus
+    def __init__(self, places: Places, serve: Serve) -> None:
+        self._bus = places.bus
         self._agent = places.agent
         self._places = places
         self._serve = serve
@@ -77,7 +79,10 @@ class Peers:
         self._windows: dict[str, Window] = {}
         self._told: dict[str, int] = {}
         """How much was sent of the answers to all of these."""
-        bus.listen(self._agent, self._receive, self._lose)
+
+    def start(self) -> None:
+        """Receive calls and answers from now on."""
+        self._bus.listen(self._agent, self._receive, self._lose)
 
     async def ask(self, process: str, call: Call) -> bytes:
         """Return another process's answer.
@@ -254,3 +259,16 @@ def _follows(frame: Frame, number: int) -> bool:
     if frame.kind == "lost" or frame.number > number or resent:
         raise PeerLostError(was_heard=True)
     return frame.number == number
+
+
+def check_repeat(operation: str, params: Proto, owner: str, lost: PeerLostError) -> None:
+    """Refuse to repeat what may have been done, and cannot be done once more.
+
+    Raises:
+        StorageUnavailableError: Nobody knows what became of it.
+    """
+    may_repeat = operation in {"GetTask", "DeleteConfig"}
+    if isinstance(params, SendMessageRequest):
+        may_repeat = is_recognizable(params.message.message_id, owner)
+    if lost.was_heard and not may_repeat:
+        raise StorageUnavailableError from lost

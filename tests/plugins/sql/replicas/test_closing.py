@@ -109,7 +109,7 @@ async def test_a_message_that_was_being_stored_begins_nothing(replicas, hold):
 async def test_what_another_process_has_left_is_not_taken_up(replicas, hold):
     one, other = replicas
     for replica in replicas:
-        replica.runtime._upkeep.close()
+        replica.stop_upkeep()
     await working(other, "talk")
     await working(one, "own")
     is_due, may_go = hold(one, AcceptMessage)
@@ -139,7 +139,7 @@ async def test_tasks_of_a_conversation_that_are_handed_over_one_by_one_are_taken
     one, other = hasty
     first = await working(one, "talk")
     queued = sent(one, "second", "talk")
-    live, may_go = one.runtime._live.known(first.id), asyncio.Event()
+    live, may_go = one.core.live.known(first.id), asyncio.Event()
     hand_over = live.hand_over
 
     async def later():
@@ -150,13 +150,13 @@ async def test_tasks_of_a_conversation_that_are_handed_over_one_by_one_are_taken
         return await other.storage.database.read(select(tasks.c.process))
 
     async def begun():
-        return [run for run in one.runtime._executions.runs if run.live.task is not None]
+        return [run for run in one.core._executions.runs if run.live.task is not None]
 
     await until(begun, lambda found: len(found) == 2)
     monkeypatch.setattr(live, "hand_over", later)
     closing = asyncio.ensure_future(one.runtime.aclose())
     await until(processes, lambda found: any(row.process[0] == HANDED_OVER for row in found))
-    await other.runtime._takeover.sweep()
+    await other.core.recovery.sweep()
     assert other.agent.calls == []
     may_go.set()
     other.say("a ", "end", "b ", "end")

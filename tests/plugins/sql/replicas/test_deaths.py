@@ -37,7 +37,7 @@ async def test_who_follows_a_task_stays_with_it_when_its_process_dies(replicas):
     stream = other.follow(task)
     events = [await anext(stream)]
     await until(lambda: other.get(task), lambda task: text_of(task) == "a ")
-    one.runtime._upkeep.close()
+    one.stop_upkeep()
     await one.storage.database.bus.aclose()
     await end_lease(one.storage, only=True)
     other.say("a ", "b ", "end")
@@ -51,14 +51,14 @@ async def test_a_task_of_a_dead_process_is_cancelled_as_soon_as_its_lease_has_en
     one, other = replicas
     task = await one.begin()
     await until(lambda: other.get(task), lambda task: task.status.state == WORKING)
-    one.runtime._upkeep.close()
+    one.stop_upkeep()
     await one.storage.database.bus.aclose()
     cancelling = asyncio.ensure_future(
         other.runtime.on_cancel_task(CancelTaskRequest(id=task.id), ANN)
     )
     await asyncio.sleep(0.1)
     assert not cancelling.done()
-    other.runtime._upkeep.close()  # nobody takes it over meanwhile
+    other.stop_upkeep()  # nobody takes it over meanwhile
     await end_lease(one.storage, only=True)
     assert (await cancelling).status.state == TaskState.TASK_STATE_CANCELED
 
@@ -80,9 +80,9 @@ async def silent(one, other, task=None):
     """Return a task whose process says nothing any more, and that no other takes over."""
     task = task or await one.begin()
     await until(lambda: other.get(task), lambda task: task.status.state == WORKING)
-    other.runtime._upkeep.close()
-    one.runtime._upkeep.close()
-    await other.runtime._takeover.sweep()  # one that was cut off may still be writing
+    other.stop_upkeep()
+    one.stop_upkeep()
+    await other.core.recovery.sweep()  # one that was cut off may still be writing
     await one.storage.database.bus.aclose()
     return task
 
@@ -106,7 +106,7 @@ async def test_a_message_to_a_task_that_nobody_has_comes_after_its_takeover(repl
     other.say("first ", "end")
 
     async def swept():  # the first sweep may find what one that was cut off has looked for
-        await other.runtime._sweep()
+        await other.sweep()
         return await other.get(task)
 
     done = await until(swept, lambda task: task.status.state == COMPLETED)

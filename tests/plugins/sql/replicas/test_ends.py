@@ -24,7 +24,7 @@ async def ending(replica, hold):
     stream = replica.runtime.on_message_send_stream(message("go", "message-1"), ANN)
     events = [await anext(stream)]
     replica.say("a ")
-    live = replica.runtime._live.known(events[0].id)
+    live = replica.core.live.known(events[0].id)
 
     async def page():
         return live.page
@@ -42,7 +42,7 @@ async def ending(replica, hold):
 async def test_its_run_is_not_left_behind(replica, ending):
     events, stream, may_go = ending
     for _ in range(3):
-        await replica.runtime._executions.leave_behind()
+        await replica.core._executions.leave_behind()
     may_go.set()
     events += [event async for event in stream]
     assert events[-1].status.state == COMPLETED

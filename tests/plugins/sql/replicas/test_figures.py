@@ -38,7 +38,7 @@ async def test_a_takeover_is_one_line_with_both_processes_and_one_more_in_the_fi
     one, other = replicas
     task = await one.begin()
     assert (one.runtime.figures.owned_tasks, other.runtime.figures.owned_tasks) == (1, 0)
-    one.runtime._upkeep.close()
+    one.stop_upkeep()
     await end_lease(one.storage, only=True)
     other.say("end")
     await completed(other, task)
@@ -48,7 +48,7 @@ async def test_a_takeover_is_one_line_with_both_processes_and_one_more_in_the_fi
         f"task {task.id} of process {process_name()} goes on at {process_name()}"
     )
     assert other.runtime.figures.takeovers == {"resumed": 1}
-    await one.runtime._takeover.let_go()
+    await one.runtime.locator.let_go()
     assert one.runtime.figures.lost_tasks == 1
 
 

@@ -17,7 +17,7 @@ from tests.plugins.sql.replicas.test_shared import (
     text_of,
     until,
 )
-from tests.plugins.sql.replicas.test_turns import asked, runs_of, sent
+from tests.plugins.sql.replicas.test_turns import asked, runs_of, sent, stored_beside
 
 SUBMITTED = TaskState.TASK_STATE_SUBMITTED
 
@@ -38,7 +38,7 @@ async def answered(replica, question, beside):
     await until(lambda: replica.get(busy), lambda task: task.status.state == WORKING)
     answering = asyncio.ensure_future(replica.send("now", question, message_id="answer-1"))
     await until(lambda: replica.get(question), lambda task: task.status.state == SUBMITTED)
-    await until(lambda: beside.runtime.places.runner_of("ann", "talk"), bool)
+    await stored_beside(beside, "talk")
     return answering
 
 

@@ -164,7 +164,7 @@ async def test_it_is_read_beyond_the_takeover_when_its_process_is_gone(url):
         await asyncio.wait([beginning], timeout=0.1)
 
         async def resumed():
-            await other.runtime._sweep()
+            await other.sweep()
             return other.agent.calls
 
         await until(resumed, bool)
@@ -179,21 +179,21 @@ async def test_what_cannot_be_gone_on_with_ends_once_the_storage_answers_again(u
     async with Replica(url).running() as one, Replica(url).running() as other:
         other.agent.resumes = False
         task = await left_behind(one, other)
-        storage = other.runtime._storage
+        storage = other.core._storage
 
         async def no_answer(_before):
             raise OSError("the storage is away")
 
         async def taken():  # the first sweep may find what one that was cut off has looked for
             with pytest.raises(OSError, match="is away"):
-                await other.runtime._sweep()
-            return other.runtime._takeover._left
+                await other.sweep()
+            return other.core.recovery._left
 
         with monkeypatch.context() as away:
             away.setattr(storage, "waiting_since", no_answer)
             await until(taken, bool)
         gc.collect()  # what was begun and never awaited is complained of now
-        await other.runtime._sweep()
+        await other.sweep()
         assert (await other.get(task)).status.state == FAILED
 
 
@@ -202,7 +202,7 @@ async def test_it_is_read_though_it_is_just_being_taken_over(url, kind, monkeypa
     async with Replica(url).running() as one, Replica(url).running() as other:
         task = await left_behind(one, other)
         is_taken, goes_on = asyncio.Event(), asyncio.Event()
-        adopt = other.runtime._live.adopt
+        adopt = other.core.live.adopt
 
         async def late(left):
             is_taken.set()
@@ -210,10 +210,10 @@ async def test_it_is_read_though_it_is_just_being_taken_over(url, kind, monkeypa
             return await adopt(left)
 
         async def resumed():
-            await other.runtime._sweep()
+            await other.sweep()
             return other.agent.calls
 
-        monkeypatch.setattr(other.runtime._live, "adopt", late)
+        monkeypatch.setattr(other.core.live, "adopt", late)
         sweeping = asyncio.ensure_future(until(resumed, bool))
         await is_taken.wait()
         again = other.runtime.on_message_send_stream(message("go"), ANN)

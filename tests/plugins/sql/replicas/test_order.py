@@ -90,8 +90,8 @@ async def test_a_streamed_message_waits_for_its_turn_elsewhere(replicas):
 async def test_a_message_after_a_task_of_a_dead_process_comes_after_its_takeover(replicas):
     one, other = replicas
     await working(one)
-    other.runtime._upkeep.close()
-    one.runtime._upkeep.close()
+    other.stop_upkeep()
+    one.stop_upkeep()
     await one.storage.database.bus.aclose()
     second = sent(other, "second", 2)
     await end_lease(one.storage, only=True)
@@ -108,7 +108,7 @@ async def test_an_answer_that_any_process_can_take_waits_for_the_conversation(re
     answered = sent(other, "now", 3, task_id=asked.id)
 
     async def runs():
-        return one.runtime._executions.runs
+        return one.core._executions.runs
 
     await until(runs, lambda runs: len(runs) == 2)
     one.say("end", "end")
@@ -163,14 +163,14 @@ async def test_a_message_after_a_task_of_a_stopped_process_comes_after_that(repl
 async def test_a_message_comes_after_what_is_just_being_taken_over(replicas, monkeypatch):
     one, other = replicas
     await working(one)
-    resume, taken, may_resume = other.runtime._runs.resume, asyncio.Event(), asyncio.Event()
+    resume, taken, may_resume = other.core._runs.resume, asyncio.Event(), asyncio.Event()
 
     async def resume_later(live):
         taken.set()
         await may_resume.wait()
         await resume(live)
 
-    monkeypatch.setattr(other.runtime._runs, "resume", resume_later)
+    monkeypatch.setattr(other.core._runs, "resume", resume_later)
     await end_lease(one.storage, only=True)
     await taken.wait()
     second = sent(other, "second", 2)
@@ -185,8 +185,8 @@ async def test_a_message_comes_after_what_a_sweep_that_was_stopped_has_taken(rep
     one, other = replicas
     await working(one)
     for replica in replicas:
-        replica.runtime._upkeep.close()
-    await other.runtime._takeover.sweep()  # reads what that has begun
+        replica.stop_upkeep()
+    await other.core.recovery.sweep()  # reads what that has begun
     await end_lease(one.storage, only=True)
     commits, has_begun = other.storage.database.commits, asyncio.Event()
     transaction = commits._transaction
@@ -197,12 +197,12 @@ async def test_a_message_comes_after_what_a_sweep_that_was_stopped_has_taken(rep
         return await transaction(writes)
 
     monkeypatch.setattr(commits, "_transaction", noted)
-    sweep = asyncio.ensure_future(other.runtime._takeover.sweep())
+    sweep = asyncio.ensure_future(other.core.recovery.sweep())
     await has_begun.wait()
     sweep.cancel()
 
     async def has_taken():
-        return other.runtime._storage.has_left_behind
+        return other.core._storage.has_left_behind
 
     await until(has_taken, bool)
     other.say("end", "b ", "end")
@@ -213,13 +213,13 @@ async def test_a_message_comes_after_what_a_sweep_that_was_stopped_has_taken(rep
 async def test_a_message_does_not_go_ahead_of_what_cannot_be_taken_up_yet(replicas, monkeypatch):
     one, other = replicas
     await working(one)
-    one.runtime._upkeep.close()
+    one.stop_upkeep()
 
     async def fail(_live):
         raise OSError("not yet")
 
     with monkeypatch.context() as broken:
-        broken.setattr(other.runtime._runs, "resume", fail)
+        broken.setattr(other.core._runs, "resume", fail)
         await end_lease(one.storage, only=True)
         await one.storage.database.bus.aclose()
         with pytest.raises(StorageUnavailableError):

@@ -9,6 +9,7 @@ import pytest
 from a2a.types import CancelTaskRequest, TaskPushNotificationConfig, TaskState
 from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
 from a2a_adapters_sql.replicas.places import Place
+from a2a_adapters_sql.task_rows import SaveTask
 from starlette.responses import Response
 
 from a2a_adapters import Limits, PushOptions
@@ -115,19 +116,14 @@ async def test_a_streamed_answer_that_comes_to_two_at_once_is_one(replicas, capl
 
 @pytest.mark.parametrize("is_late", [False, True])
 async def test_a_receiver_that_is_added_while_an_answer_begins_is_told(
-    replicas, monkeypatch, is_late
+    replicas, monkeypatch, hold, is_late
 ):
     """It is stored when the other process has read the receivers, before it begins or after."""
     one, other = replicas
     [task, *_] = await asked(replicas)
-    may_answer, has_read = asyncio.Event(), asyncio.Event()
-    store, check = one.runtime._push._configs._store, other.runtime._check_turn
+    has_read, may_answer = hold(other, SaveTask)
+    store = one.core._push._configs._store
     set_info = store.set_info
-
-    async def checked(*args, **flags):
-        has_read.set()
-        await may_answer.wait()
-        await check(*args, **flags)
 
     async def stored(*args):
         await has_read.wait()
@@ -136,7 +132,6 @@ async def test_a_receiver_that_is_added_while_an_answer_begins_is_told(
             await until(lambda: one.get(task), lambda task: task.status.state != INPUT_REQUIRED)
         await set_info(*args)
 
-    monkeypatch.setattr(other.runtime, "_check_turn", checked)
     monkeypatch.setattr(store, "set_info", stored)
     other.agent.words = asyncio.Queue()
     async with inbox() as box:
@@ -212,12 +207,12 @@ async def test_a_task_that_is_cancelled_twice_at_once_is_cancelled(replicas, cap
 async def test_a_task_that_ends_while_many_want_to_cancel_it_is_over_for_all(replicas, monkeypatch):
     one, other = replicas
     task = await one.begin()
-    places, known = other.runtime.places, other.runtime._live.known
+    places = other.runtime.places
     place_of, is_over = places.place_of, asyncio.Event()
-    all_look = asyncio.Barrier(MANY + 1)
+    all_look, first = asyncio.Barrier(MANY + 1), iter(range(MANY))
 
     async def late(*args):
-        if known(task.id) is None:
+        if next(first, None) is not None:
             return Place()
         if not is_over.is_set():
             await all_look.wait()

@@ -19,7 +19,7 @@ from a2a.types import (
     TaskState,
 )
 from a2a.utils.errors import InvalidParamsError, TaskNotFoundError, UnsupportedOperationError
-from a2a_adapters_sql.replicas import runtime as shared
+from a2a_adapters_sql.replicas import replica as shared
 
 from a2a_adapters import (
     Adapter,
@@ -97,8 +97,9 @@ class Replica:
         card = build_card(self.agent.describe(), "http://x", push=True)
         executor = as_executor(self.agent, ServerOptions(limits=limits))
         storage = self.storage.of("steps")
-        runtime = storage.shared(Runtime)
-        self.runtime = runtime(executor, card, storage=storage, limits=limits, push=push)
+        self.core = Runtime(executor, card, storage=storage, limits=limits, push=push)
+        self.storage.on_trouble(self.core.on_storage_trouble)
+        self.runtime = storage.replicate(self.core)
 
     @asynccontextmanager
     async def running(self):
@@ -109,6 +110,15 @@ class Replica:
         finally:
             await self.runtime.aclose()
             await self.storage.aclose(1)
+
+    def stop_upkeep(self):
+        """Neither recover what dead processes leave nor let go what others take, until asked."""
+        self.runtime._upkeep.close()
+        self.core._upkeep.close()
+
+    async def sweep(self):
+        await self.runtime.locator.let_go()
+        await self.core.recovery.sweep()
 
     def say(self, *words):
         for word in words:

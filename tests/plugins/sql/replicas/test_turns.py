@@ -9,6 +9,8 @@ import pytest
 from a2a_adapters_functions import adapt
 from a2a_adapters_sql.records import AcceptMessage
 from a2a_adapters_sql.task_rows import SaveTask
+from a2a_adapters_sql.turns import runners
+from sqlalchemy import literal
 
 from a2a_adapters import InputRequired, TextDelta
 from tests.plugins.sql.postgresql import new_database
@@ -67,12 +69,14 @@ async def stored_beside(replica, talk):
 
     A caller is told that a task is being worked on before that is stored.
     """
-    await until(lambda: replica.runtime.places.runner_of(ANN.user.user_name, talk), bool)
+    database = replica.storage.database
+    query = runners("steps", ANN.user.user_name, literal(talk), database.process_id)
+    await until(lambda: database.read(query), bool)
 
 
 def runs_of(replica):
     async def runs():
-        return replica.runtime._executions.runs
+        return replica.core._executions.runs
 
     return runs
 

@@ -1,0 +1,81 @@
+"""What bindings and servers use of a runtime."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from a2a.server.request_handlers import RequestHandler
+
+from a2a_adapters.runtime.guard import OperationGuard
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from a2a.server.context import ServerCallContext
+    from a2a.server.events import Event
+    from a2a.types import SendMessageRequest, SubscribeToTaskRequest
+
+    from a2a_adapters.observability.figures import Figures
+    from a2a_adapters.runtime.admission import Admission
+    from a2a_adapters.runtime.subscriber import Subscription
+
+
+class StreamingHandler(RequestHandler):
+    """An a2a-sdk `RequestHandler` whose streams can be opened before they are read.
+
+    Attributes:
+        admission: What the agent's card requires of messages.
+        figures: What is counted of the agent.
+    """
+
+    admission: Admission
+    figures: Figures
+
+    @abstractmethod
+    async def start(self) -> None:
+        """Recover the tasks of dead processes, and begin the work in the background."""
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Refuse new messages, give running tasks their time, then end them."""
+
+    @abstractmethod
+    async def open_stream(
+        self, params: SendMessageRequest, context: ServerCallContext
+    ) -> Subscription:
+        """Start answering a message and return the stream of its events.
+
+        Raises:
+            A2AError: The message was refused at once. A refusal by the agent itself is
+                raised where the subscription is read.
+        """
+
+    @abstractmethod
+    async def open_subscription(
+        self, params: SubscribeToTaskRequest, context: ServerCallContext
+    ) -> Subscription:
+        """Return the stream of a task that has not ended.
+
+        Raises:
+            TaskNotFoundError: The caller has no such task.
+            UnsupportedOperationError: The task has ended.
+        """
+
+    async def on_message_send_stream(
+        self, params: SendMessageRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Event]:
+        """Answer a message: yield the task and then its events until it ends or waits."""
+        subscription = await self.open_stream(params, context)
+        with OperationGuard("SendStreamingMessage"):
+            async for event in subscription.events():
+                yield event
+
+    async def on_subscribe_to_task(
+        self, params: SubscribeToTaskRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Event]:
+        """Yield the task as it is now and then its events until it ends or waits again."""
+        subscription = await self.open_subscription(params, context)
+        with OperationGuard("SubscribeToTask"):
+            async for event in subscription.events():
+                yield event
