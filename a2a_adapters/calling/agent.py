@@ -16,11 +16,11 @@ from a2a_adapters.calling.catalog import read_catalog
 from a2a_adapters.calling.connection import Connections
 from a2a_adapters.calling.conversation import Conversation, Conversations
 from a2a_adapters.calling.failures import reraise, retried, translate
-from a2a_adapters.calling.json_http import made
 from a2a_adapters.calling.messenger import MessageInput, Messenger
 from a2a_adapters.calling.options import RemoteOptions, checked_timeout
 from a2a_adapters.calling.reply import AgentReply, RemoteEvent
 from a2a_adapters.concurrency import blocking
+from a2a_adapters.concurrency.threads import computed_if_large
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.plugins import installed_plugins
 
@@ -247,7 +247,7 @@ class RemoteAgent:
             )
         except Exception as error:
             reraise(error, translate(error, connection.card))
-        return await made(task.ByteSize(), _as_reply, task)
+        return await computed_if_large(task.ByteSize(), _as_reply, task)
 
     async def cancel(self, task_id: str) -> AgentReply:
         """Stop the work on a task.
@@ -260,7 +260,7 @@ class RemoteAgent:
             task = await connection.transport.cancel_task(CancelTaskRequest(id=task_id))
         except Exception as error:
             reraise(error, translate(error, connection.card))
-        return await made(task.ByteSize(), _as_reply, task)
+        return await computed_if_large(task.ByteSize(), _as_reply, task)
 
     def conversation(self, key: str | None = None, *, context_id: str = "") -> Conversation:
         """Return a conversation.

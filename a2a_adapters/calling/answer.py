@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.types import Role, TaskState
 
-from a2a_adapters.calling.growing import GrowingArtifact, WorkingText, text_of
+from a2a_adapters.calling.growing import GrowingArtifact, WorkingText
 from a2a_adapters.calling.reply import AgentReply, Question, RemoteArtifact, ReplyState
 from a2a_adapters.contract.events import (
     PROGRESS_EXTENSION,
@@ -200,13 +200,19 @@ class Answer:
 
     def finish(self) -> tuple[list[NewEvent], AgentReply]:
         """Return what had not been said yet, and the whole answer."""
-        artifacts = [a for growing in self._artifacts.values() if (a := growing.news())]
-        parts = [part for artifact in artifacts for part in self._results(artifact)]
-        text = "\n".join(said for a in artifacts if (said := text_of(a.parts)))
-        rest = self._rest(parts, has_text=bool(text))
+        artifacts: list[RemoteArtifact] = []
+        parts: list[Part] = []
+        texts: list[str] = []
+        for growing in self._artifacts.values():
+            if news := growing.news():
+                artifact, text = news
+                artifacts.append(artifact)
+                parts += self._results(artifact)
+                texts.append(text)
+        rest = self._rest(parts, has_text=any(texts))
         late = join_text(rest)
         reply = AgentReply(
-            text="\n".join(filter(None, (text, late))),
+            text="\n".join(filter(None, (*texts, late))),
             parts=(*parts, *rest),
             state=_STATES.get(self._state, "unknown"),
             task_id=self.task_id,
@@ -217,7 +223,7 @@ class Answer:
         )
         if self._message is not None:
             return [], reply
-        kind = Question if reply.is_question else TextDelta
+        kind = Question if self._state in states.INTERRUPTED else TextDelta
         if self._working is not None and self._working.text and not self._speaker:
             return self._say("", self._working.rest(late), kind), reply
         return self._say("status", late, kind), reply

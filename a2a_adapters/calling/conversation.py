@@ -9,7 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from a2a_adapters.calling.errors import RemoteRefusedError, RemoteTaskError
-from a2a_adapters.calling.reply import AgentReply, RemoteEvent
+from a2a_adapters.calling.reply import WAITING, AgentReply, RemoteEvent
 from a2a_adapters.concurrency import BoundedMap, blocking
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Conversation:
 
     def _note(self, reply: AgentReply, answered: str) -> None:
         self.context_id = reply.context_id or self.context_id
-        if reply.is_question:
+        if reply.state in WAITING:  # read for every answer
             self.task_id = reply.task_id
         else:
             self._forget(answered)

@@ -26,9 +26,15 @@ from a2a_adapters.calling.errors import (
     RemoteTaskError,
     RemoteTimeoutError,
 )
-from a2a_adapters.calling.failures import back_off, may_have_begun, reraise, retried, translate
-from a2a_adapters.calling.json_http import made
+from a2a_adapters.calling.failures import (
+    back_off,
+    may_have_begun,
+    reraise,
+    retried,
+    translate,
+)
 from a2a_adapters.concurrency import in_background, within
+from a2a_adapters.concurrency.threads import computed_if_large
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.contract.parts import join_text
 from a2a_adapters.protocol import states
@@ -95,11 +101,8 @@ class Exchange:
         self._may_look_settled = bool(request.message.task_id)
         self.is_cancelled = False
         """Whether the task was left to be cancelled."""
-
-    @property
-    def context_id(self) -> str:
-        """The conversation, as the agent calls it; "" as long as it has not said."""
-        return self._answer.context_id
+        self.context_id = ""
+        """The conversation, as the agent calls it; known when the events have ended."""
 
     async def events(self) -> AsyncGenerator[NewEvent | AgentReply]:
         """Yield what is new as it comes, and last the whole answer.
@@ -112,7 +115,7 @@ class Exchange:
         responses = self._responses()
         try:
             while (response := await self._next(responses, deadline)) is not None:
-                for event in await made(response.ByteSize(), answer.fold, response):
+                for event in await computed_if_large(response.ByteSize(), answer.fold, response):
                     yield event
             news, reply = answer.finish()
             if reply.state in _ENDS:
@@ -128,6 +131,7 @@ class Exchange:
             error.context_id = error.context_id or answer.context_id
             raise
         finally:
+            self.context_id = answer.context_id
             await responses.aclose()
         yield reply
 
@@ -154,37 +158,29 @@ class Exchange:
         answer = self._answer
         if self._may_look_settled:
             await self._learn_what_is_known()
-        responses = self._sent()
-        try:
-            async for response in responses:
-                yield response
-                if answer.is_settled and not self._is_old_question(response):
-                    await _read_to_end(responses)
-                    return
-        except Exception as error:
-            failure = translate(error, self._card)
-            if not answer.task_id or not _has_only_broken_off(failure):
-                reraise(error, failure)
+        for attempt in count():
+            has_begun = False
+            try:
+                responses = self._send()
+                async for response in responses:
+                    has_begun = True
+                    yield response
+                    if answer.is_settled and not self._is_old_question(response):
+                        await _read_to_end(responses)
+                        return
+                break
+            except Exception as error:
+                is_last = has_begun or attempt >= self._options.retries
+                if is_last or not self._may_resend or not may_have_begun(error):
+                    failure = translate(error, self._card)
+                    if not answer.task_id or not _has_only_broken_off(failure):
+                        reraise(error, failure)
+                    break
+            await asyncio.sleep(back_off(attempt))
         if not answer.is_settled and not answer.task_id:
             raise RemoteAnswerError(_nothing(answer))
         async for response in self._go_on():
             yield response
-
-    async def _sent(self) -> AsyncGenerator[StreamResponse]:
-        """Send the message, again if it is lost; yield what comes back."""
-        for attempt in count():
-            has_begun = False
-            try:
-                async for response in self._send():
-                    has_begun = True
-                    yield response
-            except Exception as error:
-                is_over = has_begun or attempt >= self._options.retries
-                if is_over or not self._may_resend or not may_have_begun(error):
-                    raise
-            else:
-                return
-            await asyncio.sleep(back_off(attempt))
 
     def _send(self) -> AsyncGenerator[StreamResponse]:
         if self._can_stream:

@@ -68,12 +68,6 @@ def reraise(error: Exception, failure: RemoteAgentError) -> NoReturn:
     raise failure from error
 
 
-def may_have_begun(error: Exception) -> bool:
-    """Tell whether a call was lost of which the agent may have received what it carried."""
-    failure = _translate(error)
-    return isinstance(failure, RemoteConnectionError) and not isinstance(failure, NotBegunError)
-
-
 def _translate(error: Exception) -> RemoteAgentError:
     match error:
         case RemoteAgentError():
@@ -123,16 +117,35 @@ def back_off(attempt: int) -> float:
     return longest * random.uniform(0.5, 1)  # noqa: S311
 
 
-async def retried(call: Callable[[], Awaitable[T]], retries: int) -> T:
-    """Retry an idempotent call whose connection was lost, and return its result.
+def may_have_begun(error: Exception) -> bool:
+    """Whether a call was lost that the agent may have received."""
+    failure = _translate(error)
+    return isinstance(failure, RemoteConnectionError) and not isinstance(failure, NotBegunError)
 
-    A call that never reached the agent has been retried by the HTTP client already.
+
+def has_not_begun(error: Exception) -> bool:
+    """Whether a call failed that cannot have been worked on."""
+    return isinstance(error, NotBegunError)
+
+
+async def retried(
+    call: Callable[[], Awaitable[T]],
+    retries: int,
+    may_retry: Callable[[Exception], bool] = may_have_begun,
+) -> T:
+    """Return the result of a call, which is retried where that is safe.
+
+    Args:
+        call: Makes the call, an idempotent one if `may_retry` is left as it is. Where a call has
+            not begun, the HTTP client has retried it already.
+        retries: How often it is retried.
+        may_retry: Whether it is retried after an error.
     """
     for attempt in range(retries):
         try:
             return await call()
         except Exception as error:
-            if not may_have_begun(error):
+            if not may_retry(error):
                 raise
         await asyncio.sleep(back_off(attempt))
     return await call()

@@ -85,8 +85,8 @@ class GrowingArtifact:
         """All text so far."""
         return text_of(self._parts) + "".join(self._run)
 
-    def news(self) -> RemoteArtifact | None:
-        """Return what the artifact holds beyond what was known, None if that is nothing."""
+    def news(self) -> tuple[RemoteArtifact, str] | None:
+        """Return what the artifact holds beyond what was known, and the text of that."""
         self._end_run()
         parts = _merged(self._parts)
         known = _merged(self._known)
@@ -98,7 +98,7 @@ class GrowingArtifact:
             parts = [rest, *parts[last + 1 :]]
         if not parts:
             return None
-        return RemoteArtifact(
+        artifact = RemoteArtifact(
             id=self.id,
             parts=parts,
             name=self.name,
@@ -106,6 +106,7 @@ class GrowingArtifact:
             metadata=self.metadata,
             extensions=self.extensions,
         )
+        return artifact, text_of(parts)
 
 
 def text_of(parts: Iterable[Part]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from contextlib import aclosing
+from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 import grpc
@@ -29,7 +30,13 @@ from a2a_adapters.calling.errors import (
     RemoteConnectionError,
     RemoteRefusedError,
 )
-from a2a_adapters.calling.failures import NotBegunError, UnauthorizedError, back_off
+from a2a_adapters.calling.failures import (
+    NotBegunError,
+    UnauthorizedError,
+    back_off,
+    has_not_begun,
+    retried,
+)
 from a2a_adapters.calling.grpc_channel import CountedChannel, connect, open_channel
 from a2a_adapters.protocol.shown import quote
 
@@ -37,24 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from contextlib import AsyncExitStack
 
-    from a2a.types import (
-        AgentCard,
-        CancelTaskRequest,
-        DeleteTaskPushNotificationConfigRequest,
-        GetExtendedAgentCardRequest,
-        GetTaskPushNotificationConfigRequest,
-        GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest,
-        ListTaskPushNotificationConfigsResponse,
-        ListTasksRequest,
-        ListTasksResponse,
-        SendMessageRequest,
-        SendMessageResponse,
-        StreamResponse,
-        SubscribeToTaskRequest,
-        Task,
-        TaskPushNotificationConfig,
-    )
+    from a2a.types import AgentCard, StreamResponse
 
     from a2a_adapters.calling.options import RemoteOptions
 
@@ -80,6 +70,40 @@ _BROKEN = frozenset({grpc.StatusCode.UNKNOWN, grpc.StatusCode.INTERNAL})
 
 _CUT = re.compile("RST_STREAM|GOAWAY|stream removed", re.IGNORECASE)
 """Matches gRPC's details of a call that a proxy cut."""
+
+
+def _call(name: str) -> Any:
+    """Return the method of `GrpcTransport` that makes a call, retried where it has not begun."""
+
+    async def call(
+        self: GrpcTransport, request: Any, *, context: ClientCallContext | None = None
+    ) -> Any:
+        return await retried(
+            lambda: self.call_once(name, request, context), self.retries, has_not_begun
+        )
+
+    return call
+
+
+def _stream(name: str) -> Any:
+    """Return the method of `GrpcTransport` that makes a call with a stream of answers."""
+
+    async def stream(
+        self: GrpcTransport, request: Any, *, context: ClientCallContext | None = None
+    ) -> AsyncGenerator[StreamResponse]:
+        for attempt in count():
+            try:
+                async with aclosing(self.stream_once(name, request, context)) as events:
+                    async for event in events:
+                        yield event
+            except NotBegunError:
+                if attempt >= self.retries:
+                    raise
+            else:
+                return
+            await asyncio.sleep(back_off(attempt))
+
+    return stream
 
 
 class GrpcTransport(ClientTransport):
@@ -111,116 +135,32 @@ class GrpcTransport(ClientTransport):
         self._http = http
         self._origin = origin
         self._options = options
+        self.retries = options.retries
         self._closing = closing
         self._kind = CompatGrpcTransport if is_old else SdkTransport
         self._opening = asyncio.Lock()
         self._inner: SdkTransport | CompatGrpcTransport | None = None
         self._channel: grpc.aio.Channel
 
-    async def send_message(
-        self, request: SendMessageRequest, *, context: ClientCallContext | None = None
-    ) -> SendMessageResponse:
-        """Send a message and wait for the task or message that answers it."""
-        response: SendMessageResponse = await self._call("send_message", request, context)
-        return response
-
-    async def send_message_streaming(
-        self, request: SendMessageRequest, *, context: ClientCallContext | None = None
-    ) -> AsyncGenerator[StreamResponse]:
-        """Send a message and yield what happens to its task."""
-        async with aclosing(self._stream("send_message_streaming", request, context)) as events:
-            async for event in events:
-                yield event
-
-    async def subscribe(
-        self, request: SubscribeToTaskRequest, *, context: ClientCallContext | None = None
-    ) -> AsyncGenerator[StreamResponse]:
-        """Yield what happens to a task from now on."""
-        async with aclosing(self._stream("subscribe", request, context)) as events:
-            async for event in events:
-                yield event
-
-    async def get_task(
-        self, request: GetTaskRequest, *, context: ClientCallContext | None = None
-    ) -> Task:
-        """Return a task as it now is."""
-        task: Task = await self._call("get_task", request, context)
-        return task
-
-    async def list_tasks(
-        self, request: ListTasksRequest, *, context: ClientCallContext | None = None
-    ) -> ListTasksResponse:
-        """Return a page of tasks."""
-        page: ListTasksResponse = await self._call("list_tasks", request, context)
-        return page
-
-    async def cancel_task(
-        self, request: CancelTaskRequest, *, context: ClientCallContext | None = None
-    ) -> Task:
-        """Stop the work on a task."""
-        task: Task = await self._call("cancel_task", request, context)
-        return task
-
-    async def create_task_push_notification_config(
-        self, request: TaskPushNotificationConfig, *, context: ClientCallContext | None = None
-    ) -> TaskPushNotificationConfig:
-        """Have the changes of a task sent somewhere."""
-        name = "create_task_push_notification_config"
-        config: TaskPushNotificationConfig = await self._call(name, request, context)
-        return config
-
-    async def get_task_push_notification_config(
-        self,
-        request: GetTaskPushNotificationConfigRequest,
-        *,
-        context: ClientCallContext | None = None,
-    ) -> TaskPushNotificationConfig:
-        """Return where the changes of a task are sent."""
-        name = "get_task_push_notification_config"
-        config: TaskPushNotificationConfig = await self._call(name, request, context)
-        return config
-
-    async def list_task_push_notification_configs(
-        self,
-        request: ListTaskPushNotificationConfigsRequest,
-        *,
-        context: ClientCallContext | None = None,
-    ) -> ListTaskPushNotificationConfigsResponse:
-        """Return everywhere that the changes of a task are sent."""
-        name = "list_task_push_notification_configs"
-        found: ListTaskPushNotificationConfigsResponse = await self._call(name, request, context)
-        return found
-
-    async def delete_task_push_notification_config(
-        self,
-        request: DeleteTaskPushNotificationConfigRequest,
-        *,
-        context: ClientCallContext | None = None,
-    ) -> None:
-        """Have the changes of a task sent there no more."""
-        await self._call("delete_task_push_notification_config", request, context)
-
-    async def get_extended_agent_card(
-        self, request: GetExtendedAgentCardRequest, *, context: ClientCallContext | None = None
-    ) -> AgentCard:
-        """Return the card for authenticated callers."""
-        card: AgentCard = await self._call("get_extended_agent_card", request, context)
-        return card
+    send_message = _call("send_message")
+    send_message_streaming = _stream("send_message_streaming")
+    subscribe = _stream("subscribe")
+    get_task = _call("get_task")
+    list_tasks = _call("list_tasks")
+    cancel_task = _call("cancel_task")
+    create_task_push_notification_config = _call("create_task_push_notification_config")
+    get_task_push_notification_config = _call("get_task_push_notification_config")
+    list_task_push_notification_configs = _call("list_task_push_notification_configs")
+    delete_task_push_notification_config = _call("delete_task_push_notification_config")
+    get_extended_agent_card = _call("get_extended_agent_card")
 
     async def close(self) -> None:
         """Close the channel."""
         if self._inner is not None:
             await self._inner.close()
 
-    async def _call(self, name: str, request: Any, context: ClientCallContext | None) -> Any:
-        for attempt in range(self._options.retries):
-            try:
-                return await self._call_once(name, request, context)
-            except NotBegunError:
-                await asyncio.sleep(back_off(attempt))
-        return await self._call_once(name, request, context)
-
-    async def _call_once(self, name: str, request: Any, context: ClientCallContext | None) -> Any:
+    async def call_once(self, name: str, request: Any, context: ClientCallContext | None) -> Any:
+        """Make a call, and return its answer."""
         inner, context = await self._ready(context)
         try:
             async with asyncio.timeout(self._options.idle_timeout):
@@ -230,25 +170,10 @@ class GrpcTransport(ClientTransport):
         except A2AClientError as error:
             raise _failure(error) from error
 
-    async def _stream(
+    async def stream_once(
         self, name: str, request: Any, context: ClientCallContext | None
     ) -> AsyncGenerator[StreamResponse]:
-        for attempt in range(self._options.retries):
-            try:
-                async with aclosing(self._stream_once(name, request, context)) as events:
-                    async for event in events:
-                        yield event
-            except NotBegunError:
-                await asyncio.sleep(back_off(attempt))
-            else:
-                return
-        async with aclosing(self._stream_once(name, request, context)) as events:
-            async for event in events:
-                yield event
-
-    async def _stream_once(
-        self, name: str, request: Any, context: ClientCallContext | None
-    ) -> AsyncGenerator[StreamResponse]:
+        """Make a call, and yield its answers."""
         inner, context = await self._ready(context)
         left = self._options.answer_bytes
         async with aclosing(getattr(inner, name)(request, context=context)) as events:

@@ -14,7 +14,7 @@ import httpx
 from a2a_adapters.calling.auth import Trust
 from a2a_adapters.calling.errors import RemoteAnswerError, RemoteConnectionError
 from a2a_adapters.calling.failures import NotBegunError
-from a2a_adapters.calling.json_http import made
+from a2a_adapters.concurrency.threads import computed_if_large
 from a2a_adapters.contract.errors import ForbiddenUrlError
 from a2a_adapters.protocol.values import has_more_fields
 
@@ -182,7 +182,7 @@ class _Reading:
         self._values = values
 
     async def of(self, wire: bytes) -> Any:
-        return await made(len(wire), self._read, wire)
+        return await computed_if_large(len(wire), self._read, wire)
 
     def _read(self, wire: bytes) -> Any:
         if has_more_fields(wire, self._kind, _FIELDS_PER_VALUE * self._values):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic_core import from_json, to_json
 
 from a2a_adapters.calling.errors import RemoteAnswerError
 from a2a_adapters.calling.failures import BUSY, UNAUTHORIZED
 from a2a_adapters.calling.parsing import CURRENT
-from a2a_adapters.concurrency.threads import computed
+from a2a_adapters.concurrency.threads import computed_if_large
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
@@ -33,10 +33,7 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.errors import RemoteRefusedError
 
 T = TypeVar("T")
-Ts = TypeVarTuple("Ts")
 
-_LARGE_BYTES = 64 * 1024
-"""Smaller answers are parsed in the event loop: that takes less time than a thread."""
 
 _TOLD_BY_STATUS = UNAUTHORIZED | BUSY
 """What the HTTP status says better than the body: other credentials, or another time."""
@@ -45,13 +42,6 @@ _EVENT_STREAM = "text/event-stream"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _EXTENSIONS = "A2A-Extensions"
-
-
-async def made(size: int, function: Callable[[*Ts], T], *arguments: *Ts) -> T:
-    """Return `function(*arguments)`, called beside the event loop if it works on many bytes."""
-    if size <= _LARGE_BYTES:
-        return function(*arguments)
-    return await computed(function, *arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +82,7 @@ class JsonHttp:
             httpx.HTTPError: There is no answer, or none but an HTTP status.
         """
         response = await self.http.send(request)
-        return await made(len(response.content), self._read, response, make)
+        return await computed_if_large(len(response.content), self._read, response, make)
 
     async def stream(
         self, request: httpx.Request, make: Callable[[object], T]
@@ -109,12 +99,12 @@ class JsonHttp:
                 response.raise_for_status()
             if not response.headers.get("content-type", "").startswith(_EVENT_STREAM):
                 content = await response.aread()
-                yield await made(len(content), self._read, response, make)
+                yield await computed_if_large(len(content), self._read, response, make)
                 return
             events = Events()
             async for chunk in response.aiter_raw():  # it is not compressed
                 for data in events.ended_by(chunk):
-                    yield await made(len(data), self._event, data, make)
+                    yield await computed_if_large(len(data), self._event, data, make)
         finally:
             await response.aclose()
 

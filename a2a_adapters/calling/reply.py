@@ -10,7 +10,7 @@ from a2a_adapters.contract.parts import JSON, Data, File, Part, join_text
 from a2a_adapters.contract.text import as_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 __all__ = ["AgentReply", "Question", "RemoteArtifact", "RemoteEvent", "ReplyState", "TokenUsage"]
 
@@ -26,6 +26,9 @@ ReplyState: TypeAlias = Literal[
     "unknown",
 ]
 """States of a task (A2A 1.0, section 4.1.3). A bare message counts as completed."""
+
+WAITING: Collection[ReplyState] = frozenset({"input-required", "auth-required"})
+"""The states of a task that waits for its caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,7 @@ class AgentReply:
     @property
     def is_question(self) -> bool:
         """Whether the task waits: the next message on it is the answer."""
-        return self.state in {"input-required", "auth-required"}
+        return self.state in WAITING
 
     @property
     def question(self) -> str:

@@ -198,3 +198,16 @@ async def computed(function: Callable[[*Ts], T], *arguments: *Ts) -> T:
         arguments: What it is called with.
     """
     return await asyncio.get_running_loop().run_in_executor(_computing.pool, function, *arguments)
+
+
+async def computed_if_large(size: int, function: Callable[[*Ts], T], *arguments: *Ts) -> T:
+    """Return `function(*arguments)`, called beside the event loop if it works on over 64 KiB.
+
+    Args:
+        size: On how many bytes it works.
+        function: What is called.
+        arguments: What it is called with.
+    """
+    if size <= 8 * LARGE_BYTES:
+        return function(*arguments)
+    return await computed(function, *arguments)

@@ -141,7 +141,7 @@ def metadata_of(reply: AgentReply, agent: str) -> dict[str, Any]:
         "context_id": reply.context_id,
         "task_id": reply.task_id,
         "state": reply.state,
-        **({"question": reply.question} if reply.is_question else {}),
+        **({"question": reply.question} if reply.state in _QUESTIONS else {}),
         **({"metadata": dict(reply.metadata)} if reply.metadata else {}),
     }
 
