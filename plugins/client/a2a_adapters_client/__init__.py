@@ -29,6 +29,6 @@ def a2a_commands() -> Mapping[str, str]:
 @hookimpl
 def a2a_settings() -> Sequence[tuple[str, str, str]]:
     """Return the variables that the commands read."""
-    from a2a_adapters_client.settings import client_settings  # noqa: PLC0415 - with `config`
+    from a2a_adapters_client.access import client_settings  # noqa: PLC0415 - for `config` alone
 
     return list(client_settings())

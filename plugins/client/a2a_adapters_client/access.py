@@ -3,21 +3,56 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from a2a_adapters.cli.options import seconds
+from a2a_adapters.cli.options import nearest, seconds
+from a2a_adapters.cli.terminal import note
 from a2a_adapters.contract.errors import ConfigurationError
-from a2a_adapters_client.spoken import bindings, version
-from a2a_adapters_client.variables import PREFIX, load_variables
+from a2a_adapters_client.variables import PREFIX, SECRETS, load_variables, read_variables
 
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_BINDINGS = {"jsonrpc": "JSONRPC", "http+json": "HTTP+JSON", "rest": "HTTP+JSON", "grpc": "GRPC"}
+
+_SHOWN = ("jsonrpc", "http+json", "grpc")
+
+_VERSIONS = ("1.0", "0.3")
+
+_NO_VARIABLES = {"stream", "config"}
+
+
+def bindings(names: list[str] | None) -> list[str]:
+    """Return what transports are called in the protocol.
+
+    Raises:
+        typer.BadParameter: There is none of a name.
+    """
+    for name in names or ():
+        if name.lower() not in _BINDINGS:
+            raise typer.BadParameter(f"there is no transport {name!r}; {nearest(name, _SHOWN)}")
+    return [_BINDINGS[name.lower()] for name in names or ()]
+
+
+def version(text: str) -> str:
+    """Return a version of A2A as agents' cards begin it: `1`, `1.0` or `0.3`; "" is any 1.x.
+
+    Raises:
+        typer.BadParameter: It is one that is not spoken here.
+    """
+    short = ".".join(text.split(".")[:2])
+    if short not in {"", "1", *_VERSIONS}:
+        raise typer.BadParameter(f"A2A {text!r} is not spoken here; {nearest(text, _VERSIONS)}")
+    return short
 
 
 def _option(flag: str, *more: str, help: str, **settings: Any) -> Any:  # noqa: A002 - as in typer
@@ -149,15 +184,26 @@ class Access:
             return None
         import ssl  # noqa: PLC0415 - `--help` needs none
 
-        from a2a_adapters_client.tls import add_certificate, unverified  # noqa: PLC0415
-
-        has_secret = bool(self.bearer or self.api_key or self.svc_param)
-        context = (
-            unverified(has_secret=has_secret) if self.insecure else ssl.create_default_context()
-        )
+        context = ssl.create_default_context()
+        if self.insecure:
+            self._warn_of_strangers()
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
         if self.client_cert is not None:
-            add_certificate(context, self.client_cert, self.client_key)
+            try:
+                context.load_cert_chain(self.client_cert, self.client_key)
+            except (OSError, ssl.SSLError) as error:
+                raise ConfigurationError(
+                    f"{self.client_cert} holds no certificate and key"
+                ) from error
         return context
+
+    def _warn_of_strangers(self) -> None:
+        from a2a_adapters_client.oauth.store import Store  # noqa: PLC0415 - likewise
+
+        is_sent = self.bearer or self.api_key or self.svc_param or Store().read()
+        secret = ", and credentials are sent to whoever answers" if is_sent else ""
+        note(f"WARNING: --insecure: certificates are not verified{secret}")
 
     def take(self, words: list[str], most: int) -> list[str]:
         """Return the arguments that follow the agent's, which is noted if there is one.
@@ -200,3 +246,19 @@ class Access:
         elif argument:
             words.append(argument)
         return shlex.join([*words, *options, *last])
+
+
+def client_settings() -> Iterator[tuple[str, str, str]]:
+    """Yield the name, the value and the origin of what is set or has a default; no secrets."""
+    files = read_variables()
+    for each in fields(Access):
+        if each.name in _NO_VARIABLES:
+            continue
+        name = PREFIX + each.name.upper()
+        value, origin = "" if each.default is None else str(each.default), "default"
+        if name in os.environ:
+            value, origin = os.environ[name], "environment"
+        elif name in files:
+            value, origin = files[name][0], str(files[name][1])
+        if value:
+            yield name, "***" if name in SECRETS else value, origin

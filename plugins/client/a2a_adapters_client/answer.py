@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from a2a_adapters import AgentReply
 from a2a_adapters.cli.terminal import echo, escaped, note, one_line, visible
 from a2a_adapters.contract.events import Progress, ProgressEvent, TextDelta, ToolCall, ToolResult
-from a2a_adapters_client.saving import save
+from a2a_adapters_client.files import save
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -49,7 +49,7 @@ class AnswerPrinter:
                     case _:
                         echo(one_line(f"· {_line(event)}"), err=True, dim=True)
         if self._as_json:
-            print_json(reply)
+            self.print_json(reply)
         else:
             self._show_rest(reply)
         if self._folder is not None:
@@ -66,6 +66,10 @@ class AnswerPrinter:
         if self._is_within_line:
             self._is_within_line = False
             echo()
+
+    def print_json(self, reply: AgentReply) -> None:
+        """Print a whole answer as JSON."""
+        echo(escaped(to_json(_as_dict(reply), indent=2).decode()))
 
     def _show_rest(self, reply: AgentReply) -> None:
         self.end_line()
@@ -86,11 +90,6 @@ def _line(event: ProgressEvent) -> str:
             return f"{name} -> {json.dumps(result, ensure_ascii=False)}"
         case Progress(text=text, data=data):
             return text or json.dumps(data, ensure_ascii=False)
-
-
-def print_json(reply: AgentReply) -> None:
-    """Print a whole answer as JSON."""
-    echo(escaped(to_json(_as_dict(reply), indent=2).decode()))
 
 
 def _as_dict(reply: AgentReply) -> dict[str, object]:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from a2a_adapters_client.access import Access
+    from a2a_adapters_client.oauth.discovery import Flow, Way
     from a2a_adapters_client.oauth.grants import DeviceCode
     from a2a_adapters_client.oauth.store import Login
-    from a2a_adapters_client.oauth.ways import Flow, Way
 
 # ruff: noqa: PLC0415 - as in `task`
 
@@ -84,9 +84,9 @@ async def _login(
     from a2a_adapters.calling.http import make_client
     from a2a_adapters_client.connect import remote_options
     from a2a_adapters_client.credentials import Credentials
+    from a2a_adapters_client.oauth.discovery import ways
     from a2a_adapters_client.oauth.grants import DeviceLogin, by_secret
     from a2a_adapters_client.oauth.store import Login, Store, origin_of
-    from a2a_adapters_client.oauth.ways import ways
     from a2a_adapters_client.reference import find_card
 
     options = replace(remote_options(access), trusted_hosts=trusted)
@@ -200,7 +200,7 @@ def _show(access: Access, logins: Mapping[str, Login]) -> None:
 
 
 def _lines(origin: str, login: Login) -> Iterator[str]:
-    from a2a_adapters_client.shown import field
+    from a2a_adapters_client.output import field
 
     yield field("Origin", origin)
     yield field("Flow", login.flow)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from a2a_adapters.cli.options import Verbose, read_parameters
-from a2a_adapters.cli.terminal import echo
+from a2a_adapters.cli.terminal import echo, note
 from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.contract.parts import Text
 from a2a_adapters_client.parts import read_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from a2a_adapters import RemoteAgent
     from a2a_adapters.contract.parts import Part
+    from a2a_adapters_client.answer import AnswerPrinter
 
 
 app = typer.Typer()
@@ -54,10 +59,10 @@ def call(
     # The client costs a second that --help need not wait.
     from a2a_adapters.cli.agents import as_url  # noqa: PLC0415
     from a2a_adapters_client.answer import AnswerPrinter  # noqa: PLC0415
-    from a2a_adapters_client.conversation import converse, find_agent  # noqa: PLC0415
+    from a2a_adapters_client.reference import find_agent  # noqa: PLC0415
 
     agent, _ = asyncio.run(find_agent(as_url(url), read_parameters(header or []), timeout))
-    converse(
+    _converse(
         agent,
         _parts(text, file or [], data or []),
         AnswerPrinter(stream=stream, as_json=as_json, folder=save),
@@ -69,3 +74,33 @@ def call(
 def _parts(text: str, files: Sequence[Path], data: Sequence[str]) -> list[Part]:
     flags = [("file", str(file)) for file in files] + [("data", value) for value in data]
     return read_parts([text] if text else [], flags)
+
+
+def _converse(
+    agent: RemoteAgent,
+    message: Sequence[Part],
+    printer: AnswerPrinter,
+    *,
+    context_id: str,
+    task_id: str,
+) -> None:
+    """Send a message, show the answer, and ask the user whatever the agent asks."""
+    from a2a_adapters import RemoteAgentError  # noqa: PLC0415
+
+    conversation = agent.conversation(context_id=context_id)
+    conversation.task_id = task_id
+    try:
+        reply = asyncio.run(printer.show(conversation.stream(message)))
+        while reply.is_question and sys.stdin.isatty():
+            answer = [Text(_ask_user())]
+            reply = asyncio.run(printer.show(conversation.stream(answer)))
+        if reply.is_question:
+            hint = shlex.join(["--task", reply.task_id, "--context", reply.context_id])
+            note(f"the agent waits for an answer: call again with {hint}")
+    except RemoteAgentError:
+        printer.end_line()
+        raise
+
+
+def _ask_user() -> str:
+    return str(typer.prompt(">", prompt_suffix=" "))

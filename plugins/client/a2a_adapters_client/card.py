@@ -14,6 +14,8 @@ from a2a_adapters.cli.terminal import echo
 from a2a_adapters_client.command import ClientCommand, client_command
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from a2a.types import AgentCard
 
     from a2a_adapters_client.access import Access
@@ -66,7 +68,6 @@ async def _get(access: Access, *, validate: bool, extended: bool) -> None:
     from a2a_adapters_client.connect import remote_options
     from a2a_adapters_client.credentials import Credentials
     from a2a_adapters_client.output import Output
-    from a2a_adapters_client.profile import profile
     from a2a_adapters_client.reference import find_card
     from a2a_adapters_client.signatures import verdict
 
@@ -83,7 +84,7 @@ async def _get(access: Access, *, validate: bool, extended: bool) -> None:
     if validate:
         _validate(found)
     signed = await verdict(content, url, remote_options(access))
-    Output(access).document(content, profile(found, signed, verbose=access.verbose))
+    Output(access).document(content, _profile(found, signed, verbose=access.verbose))
 
 
 def _validate(card: AgentCard) -> None:
@@ -130,3 +131,46 @@ async def _made(path: str) -> dict[str, object]:
     async with opened(load_target(path)) as target:
         description = as_executor(target).adapter.describe()
     return agent_card_to_dict(build_card(description, "http://127.0.0.1:8000"))
+
+
+def _profile(card: AgentCard, signature: str, *, verbose: bool) -> Iterator[str]:
+    """Yield the lines of a card.
+
+    Args:
+        card: The card.
+        signature: What is to be said of its signatures.
+        verbose: Whether all of its skills are shown, not only their names.
+    """
+    from a2a_adapters.calling.auth import wanted_credentials
+    from a2a_adapters_client.output import field
+
+    yield field("Name", card.name)
+    yield field("Description", card.description)
+    yield field("Version", card.version)
+    if card.provider.organization:
+        yield field("Provider", card.provider.organization)
+    for interface in card.supported_interfaces:
+        binding = f"{interface.protocol_binding} {interface.protocol_version}".strip()
+        yield field("Interface", f"{binding} {interface.url}")
+    capabilities = card.capabilities
+    yield field("Streaming", _yes(capabilities.streaming))
+    yield field("Push-Notifications", _yes(capabilities.push_notifications))
+    yield field("Extended-Card", _yes(capabilities.extended_agent_card))
+    for extension in capabilities.extensions:
+        required = " (required)" if extension.required else ""
+        yield field("Extension", extension.uri + required)
+    yield field("Input", ", ".join(card.default_input_modes))
+    yield field("Output", ", ".join(card.default_output_modes))
+    yield field("Credentials", wanted_credentials(card) or "none")
+    yield field("Signature", signature)
+    for skill in card.skills:
+        yield field("Skill", f"{skill.name}: {skill.description}")
+        if verbose:
+            yield field("Skill-Id", skill.id)
+            yield field("Tags", ", ".join(skill.tags))
+            for example in skill.examples:
+                yield field("Example", example)
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"

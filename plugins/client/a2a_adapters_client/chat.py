@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
+from a2a_adapters.calling.errors import RemoteConnectionError
+from a2a_adapters.cli.exits import FAILED, UNREACHABLE
 from a2a_adapters.cli.options import Verbose, read_parameters
 from a2a_adapters.cli.terminal import echo, one_line
+from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError, MissingExtraError
+from a2a_adapters.contract.parts import Data, Part, Text
+from a2a_adapters_client.parts import read_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from a2a_adapters import AgentReply, RemoteAgent
+    from a2a_adapters_client.answer import AnswerPrinter
+
+_HELP = """\
+/new          begin a new conversation
+/file PATH    send a file with the next message
+/task         show the conversation and the task that waits
+/cancel       give up the task that waits
+/raw          show every answer as JSON as well, or no more
+/quit         leave, as Ctrl-D does
+//...         send a line that begins with /
+Ctrl-C stops an answer."""
 
 
 def chat(
@@ -31,9 +53,8 @@ def chat(
     """Talk with an agent, or with a target that is served for as long as that lasts."""
     # The client costs a second that --help need not wait.
     from a2a_adapters.cli.agents import as_url, is_address  # noqa: PLC0415
-    from a2a_adapters_client.chatting import Chat, make_printer, make_reader  # noqa: PLC0415
-    from a2a_adapters_client.conversation import find_agent  # noqa: PLC0415
     from a2a_adapters_client.local import served  # noqa: PLC0415
+    from a2a_adapters_client.reference import find_agent  # noqa: PLC0415
 
     with nullcontext(as_url(agent)) if is_address(agent) else served(agent) as address:
         reader, printer = make_reader(), make_printer(save)
@@ -50,3 +71,192 @@ def chat(
         exit_code = asyncio.run(talk())
     if not sys.stdin.isatty():
         raise typer.Exit(exit_code)
+
+
+class Reader(Protocol):
+    """Where lines come from."""
+
+    async def read(self, choices: Sequence[str]) -> str | None:
+        """Return the next line, None when there are no more; `choices` may answer a question."""
+
+
+class Chat:
+    """A conversation with an agent.
+
+    Args:
+        agent: The agent.
+        reader: Where lines come from.
+        printer: Where answers go.
+        context_id: The conversation to go on with; empty begins one.
+    """
+
+    def __init__(
+        self, agent: RemoteAgent, reader: Reader, printer: AnswerPrinter, context_id: str
+    ) -> None:
+        self._agent = agent
+        self._reader = reader
+        self._printer = printer
+        self._conversation = agent.conversation(context_id=context_id)
+        self._files: list[Part] = []
+        self._reply: AgentReply | None = None
+        self._shows_raw = False
+        self.exit_code = 0
+        """What a program is told that types: of the last thing that went wrong."""
+
+    async def run(self) -> None:
+        """Read and answer lines until there are no more."""
+        async with self._agent:
+            while (line := await self._reader.read(_choices(self._reply))) is not None:
+                try:
+                    if not await self._do(line.strip()):
+                        return
+                except A2AAdaptersError as error:
+                    self._printer.end_line()
+                    echo(one_line(str(error)), err=True, fg="red")
+                    is_away = isinstance(error, RemoteConnectionError)
+                    self.exit_code = UNREACHABLE if is_away else FAILED
+
+    async def _do(self, line: str) -> bool:
+        """Do what a line says; tell whether the conversation goes on."""
+        command, _, argument = line.partition(" ")
+        match command:
+            case "/quit":
+                return False
+            case "/help":
+                echo(_HELP)
+            case "/new":
+                self._conversation = self._agent.conversation()
+                self._reply = None
+            case "/raw":
+                self._shows_raw = not self._shows_raw
+            case "/file":
+                self._attach(argument.strip())
+            case "/task":
+                self._show_task()
+            case "/cancel":
+                await self._cancel()
+            case _ if command.startswith("/") and not command.startswith("//"):
+                echo(f"there is no {command}; /help tells what there is", err=True)
+            case _ if line or self._files:
+                await self._say(line.removeprefix("/") if line.startswith("//") else line)
+        return True
+
+    async def _say(self, text: str) -> None:
+        message = [*([Text(text)] if text else []), *self._files]
+        self._files = []
+        self._reply = None
+        answering = asyncio.ensure_future(self._printer.show(self._conversation.stream(message)))
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, answering.cancel)
+        try:
+            self._reply = await answering
+        except asyncio.CancelledError:
+            self._printer.end_line()
+            echo("stopped", err=True, dim=True)
+            return
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+        if self._shows_raw:
+            self._printer.print_json(self._reply)
+
+    def _attach(self, path: str) -> None:
+        try:
+            file = Path(path).expanduser()
+        except RuntimeError as error:
+            raise ConfigurationError(f"{path}: nobody has that name here") from error
+        self._files.append(read_file(file))
+        echo("it is sent with the next message")
+
+    def _show_task(self) -> None:
+        context_id, task_id = self._conversation.context_id, self._conversation.task_id
+        echo(one_line(f"conversation {context_id or 'has not begun'}"))
+        echo(one_line(f"task {task_id} waits") if task_id else "no task waits")
+
+    async def _cancel(self) -> None:
+        if not self._conversation.task_id:
+            echo("no task waits")
+            return
+        await self._agent.cancel(self._conversation.task_id)
+        self._conversation.task_id = ""
+        self._reply = None
+        echo("cancelled")
+
+
+def make_printer(folder: Path | None) -> AnswerPrinter:
+    """Return what formats answers on a terminal, and prints them plainly elsewhere."""
+    # The client and rich cost a second that --help need not wait.
+    if not sys.stdout.isatty():
+        from a2a_adapters_client.answer import AnswerPrinter  # noqa: PLC0415
+
+        return AnswerPrinter(stream=True, as_json=False, folder=folder)
+    from a2a_adapters_client.markdown import MarkdownPrinter  # noqa: PLC0415
+
+    return MarkdownPrinter(folder)
+
+
+def make_reader() -> Reader:
+    """Return what reads lines, with history and completion on a terminal.
+
+    Raises:
+        MissingExtraError: There is a terminal, and prompt_toolkit is not installed.
+    """
+    if not sys.stdin.isatty():
+        return _Lines()
+    return _Prompt([line.split()[0] for line in _HELP.splitlines() if line.startswith("/")])
+
+
+class _Prompt:
+    """Reads lines with history and completion.
+
+    Args:
+        commands: Words that are completed at the beginning of a line.
+
+    Raises:
+        MissingExtraError: prompt_toolkit is not installed.
+    """
+
+    def __init__(self, commands: Sequence[str]) -> None:
+        try:
+            from prompt_toolkit import PromptSession  # noqa: PLC0415 - an extra
+            from prompt_toolkit.completion import WordCompleter  # noqa: PLC0415
+        except ImportError as error:
+            raise MissingExtraError("a conversation in a terminal", "chat") from error
+        self._commands = commands
+        self._completer = WordCompleter
+        self._session: PromptSession[str] = PromptSession()
+
+    async def read(self, choices: Sequence[str]) -> str | None:
+        """Return the next line, None at Ctrl-D; Ctrl-C begins it anew."""
+        completer = self._completer([*choices, *self._commands], sentence=True)
+        while True:
+            try:
+                return await self._session.prompt_async("> ", completer=completer)
+            except KeyboardInterrupt:
+                continue
+            except EOFError:
+                return None
+
+
+class _Lines:
+    """Lines of a file or another program."""
+
+    async def read(self, choices: Sequence[str]) -> str | None:  # noqa: ARG002 - as `Reader`
+        return await asyncio.to_thread(sys.stdin.readline) or None
+
+
+def _choices(reply: AgentReply | None) -> list[str]:
+    """Return the answers that a question offers, where a schema says so."""
+    if reply is None or not reply.is_question:
+        return []
+    schemas = (part.value for part in reply.status_parts if isinstance(part, Data))
+    return [choice for schema in schemas for choice in _enumerated(schema)]
+
+
+def _enumerated(schema: object) -> Iterator[str]:
+    """Yield the texts below each `enum` of a JSON Schema."""
+    match schema:
+        case {"enum": [*choices]}:
+            yield from (choice for choice in choices if isinstance(choice, str))
+        case dict():
+            for inner in schema.values():
+                yield from _enumerated(inner)

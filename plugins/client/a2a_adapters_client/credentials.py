@@ -8,7 +8,7 @@ import httpx
 
 from a2a_adapters.cli.options import read_parameters
 from a2a_adapters.cli.terminal import echo
-from a2a_adapters_client.oauth.stored import stored_token
+from a2a_adapters_client.oauth.bearer import stored_token
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

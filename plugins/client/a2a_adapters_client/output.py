@@ -5,16 +5,29 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from a2a_adapters.cli.terminal import echo, escaped, note
+from a2a.types import Role, TaskState
+
+from a2a_adapters.cli.terminal import echo, escaped, note, one_line
 from a2a_adapters.protocol import states
+from a2a_adapters.protocol.conversion import from_value
 from a2a_adapters.protocol.wire import to_dict
-from a2a_adapters_client.shown import Shown, state_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from a2a.types import SendMessageResponse, StreamResponse, Task
+    from a2a.types import (
+        Artifact,
+        Message,
+        Part,
+        SendMessageResponse,
+        StreamResponse,
+        Task,
+        TaskArtifactUpdateEvent,
+        TaskStatus,
+        TaskStatusUpdateEvent,
+    )
     from google.protobuf.message import Message as ProtocolMessage
+    from google.protobuf.struct_pb2 import Struct
 
     from a2a_adapters_client.access import Access
 
@@ -37,28 +50,28 @@ class Output:
 
     def __init__(self, access: Access, *, history: bool = False) -> None:
         self._access = access
-        self._shown = Shown(verbose=access.verbose, history=history)
+        self._formatter = Formatter(verbose=access.verbose, history=history)
 
     def event(self, response: StreamResponse) -> None:
         """Print an event of a stream."""
         if self._access.is_json:
             self._json(to_dict(response))
         else:
-            _lines(self._shown.response(response))
+            _lines(self._formatter.response(response))
 
     def sent(self, response: SendMessageResponse) -> None:
         """Print what a message has come to."""
         if self._access.is_json:
             self._json(to_dict(response))
         elif response.HasField("task"):
-            _lines(self._shown.task(response.task))
+            _lines(self._formatter.task(response.task))
         else:
-            _lines(self._shown.message(response.message))
+            _lines(self._formatter.message(response.message))
         self.advise(response.task)
 
     def task(self, task: Task) -> None:
         """Print a task."""
-        self.fields(task, self._shown.task(task))
+        self.fields(task, self._formatter.task(task))
         self.advise(task)
 
     def fields(self, message: ProtocolMessage, lines: Iterable[str]) -> None:
@@ -91,3 +104,131 @@ class Output:
 def _lines(lines: Iterable[str]) -> None:
     for line in lines:
         echo(line)
+
+
+class Formatter:
+    """Makes lines of what an agent sends.
+
+    Args:
+        verbose: Whether everything is shown, metadata and history included.
+        history: Whether the history is, in any case.
+    """
+
+    def __init__(self, *, verbose: bool, history: bool = False) -> None:
+        self._verbose = verbose
+        self._has_history = verbose or history
+
+    def response(self, response: StreamResponse) -> Iterator[str]:
+        """Yield the lines of an event."""
+        match response.WhichOneof("payload"):
+            case "task":
+                yield from self.task(response.task)
+            case "message":
+                yield from self.message(response.message)
+            case "status_update":
+                yield from self._status_update(response.status_update)
+            case "artifact_update":
+                yield from self._artifact_update(response.artifact_update)
+
+    def task(self, task: Task) -> Iterator[str]:
+        """Yield the lines of a task."""
+        yield from _ids(task.id, task.context_id)
+        yield from self._status(task.status)
+        for artifact in task.artifacts:
+            yield from self._artifact(artifact)
+        for message in task.history if self._has_history else ():
+            yield from self._said("History", message)
+        yield from self._metadata(task.metadata)
+
+    def message(self, message: Message) -> Iterator[str]:
+        """Yield the lines of a message that is no task's."""
+        yield from _ids(message.task_id, message.context_id)
+        yield from self._said("Message", message)
+
+    def _status_update(self, update: TaskStatusUpdateEvent) -> Iterator[str]:
+        yield from _ids(update.task_id, update.context_id)
+        yield from self._status(update.status)
+        yield from self._metadata(update.metadata)
+
+    def _artifact_update(self, update: TaskArtifactUpdateEvent) -> Iterator[str]:
+        yield from _ids(update.task_id, update.context_id)
+        yield from self._artifact(update.artifact)
+
+    def _status(self, status: TaskStatus) -> Iterator[str]:
+        yield field("State", state_name(status.state))
+        if self._verbose and status.HasField("timestamp"):
+            yield field("Timestamp", status.timestamp.ToJsonString())
+        if status.HasField("message"):
+            yield from self._said("Message", status.message)
+
+    def _said(self, label: str, message: Message) -> Iterator[str]:
+        yield field(label, "user" if message.role == Role.ROLE_USER else "agent")
+        yield from self._parts(message.parts)
+        yield from self._metadata(message.metadata)
+
+    def _artifact(self, artifact: Artifact) -> Iterator[str]:
+        yield field("Artifact", artifact.name or artifact.artifact_id)
+        if self._verbose and artifact.description:
+            yield field("Description", artifact.description)
+        yield from self._parts(artifact.parts)
+        yield from self._metadata(artifact.metadata)
+
+    def _parts(self, parts: Iterable[Part]) -> Iterator[str]:
+        for part in parts:
+            if self._verbose and part.media_type:
+                yield field("Media-Type", part.media_type)
+            match part.WhichOneof("content"):
+                case "text":
+                    yield from block("Text", part.text)
+                case "data":
+                    yield from block("Data", _json(from_value(part.data)))
+                case "raw":
+                    yield field("File", _file(part, f"{len(part.raw)} bytes"))
+                case "url":
+                    yield field("File", _file(part, part.url))
+            yield from self._metadata(part.metadata)
+
+    def _metadata(self, metadata: Struct) -> Iterator[str]:
+        if self._verbose and len(metadata.fields):
+            yield from block("Metadata", _json(to_dict(metadata)))
+
+
+def heading(task: Task) -> Iterator[str]:
+    """Yield the lines that say which task it is, and how it stands."""
+    yield from _ids(task.id, task.context_id)
+    yield field("State", state_name(task.status.state))
+
+
+def field(label: str, value: object) -> str:
+    """Return a field's line."""
+    return f"{label}: {one_line(' '.join(str(value).split()))}"
+
+
+def block(label: str, text: str) -> Iterator[str]:
+    """Yield the lines of a block; a blank one ends it."""
+    yield f"{label}:"
+    yield text
+    yield ""
+
+
+def state_name(state: TaskState) -> str:
+    """Return a state as it is called in the protocol, also one that we do not know."""
+    try:
+        return str(TaskState.Name(state))
+    except ValueError:
+        return str(state)
+
+
+def _ids(task_id: str, context_id: str) -> Iterator[str]:
+    if task_id:
+        yield field("Task", task_id)
+    if context_id:
+        yield field("Context", context_id)
+
+
+def _file(part: Part, size: str) -> str:
+    return ", ".join(filter(None, (part.filename or "no name", part.media_type, size)))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)

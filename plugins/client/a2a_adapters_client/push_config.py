@@ -128,8 +128,7 @@ def delete(access: Access, words: ConfigArgument = None) -> None:
 async def _delete(access: Access, task_id: str, config_id: str) -> None:
     from a2a.types import DeleteTaskPushNotificationConfigRequest
 
-    from a2a_adapters_client.output import Output
-    from a2a_adapters_client.shown import field
+    from a2a_adapters_client.output import Output, field
 
     request = DeleteTaskPushNotificationConfigRequest(task_id=task_id, id=config_id)
     async with _connected(access) as agent:
@@ -149,7 +148,7 @@ def _ids(access: Access, words: list[str] | None) -> tuple[str, str]:
 
 
 def _lines(config: TaskPushNotificationConfig) -> Iterator[str]:
-    from a2a_adapters_client.shown import field
+    from a2a_adapters_client.output import field
 
     yield field("Task", config.task_id)
     yield field("Config", config.id)

@@ -138,18 +138,17 @@ async def _list(access: Access, status: str, said: dict[str, Any]) -> None:
 
     from a2a_adapters_client.connect import connected
     from a2a_adapters_client.follow import Following
-    from a2a_adapters_client.output import Output
-    from a2a_adapters_client.shown import Shown, field
+    from a2a_adapters_client.output import Formatter, Output, field
 
     request = ListTasksRequest(**said, status=_state(status))
-    output, shown = Output(access), Shown(verbose=access.verbose)
+    output, formatter = Output(access), Formatter(verbose=access.verbose)
     async with connected(access) as agent, Following(agent).within(access.timeout):
         page = await agent.call(lambda: agent.client.list_tasks(request, context=agent.context))
     if access.stream:
         for each in page.tasks:
-            output.fields(each, shown.task(each))
+            output.fields(each, formatter.task(each))
         return
-    lines = [line for each in page.tasks for line in (*shown.task(each), "")]
+    lines = [line for each in page.tasks for line in (*formatter.task(each), "")]
     if page.next_page_token:
         lines.append(field("Next-Page", page.next_page_token))
     output.fields(page, lines)
@@ -187,11 +186,9 @@ def download(
 
 async def _download(access: Access, task_id: str, folder: Path) -> None:
     from a2a_adapters_client.connect import connected
+    from a2a_adapters_client.files import results, save
     from a2a_adapters_client.follow import Following
-    from a2a_adapters_client.output import Output
-    from a2a_adapters_client.results import results
-    from a2a_adapters_client.saving import save
-    from a2a_adapters_client.shown import field, heading
+    from a2a_adapters_client.output import Output, field, heading
 
     async with connected(access) as agent, Following(agent, task_id).within(access.timeout):
         found = await agent.task(task_id)

@@ -18,8 +18,8 @@ from a2a.types import (
     OpenIdConnectSecurityScheme,
     SecurityScheme,
 )
+from a2a_adapters_client.oauth.discovery import Way
 from a2a_adapters_client.oauth.grants import DeviceLogin
-from a2a_adapters_client.oauth.ways import Way
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route

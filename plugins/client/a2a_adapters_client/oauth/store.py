@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from a2a_adapters_client.oauth.answers import Token
+    from a2a_adapters_client.oauth.grants import Token
 
 if sys.platform != "win32":
     import fcntl

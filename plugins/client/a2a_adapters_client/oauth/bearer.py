@@ -11,15 +11,14 @@ import httpx
 from a2a_adapters import RemoteAuthError, RemoteTimeoutError
 from a2a_adapters.calling.http import make_client
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
-from a2a_adapters_client.oauth.answers import OAuthError
-from a2a_adapters_client.oauth.grants import by_refresh, by_secret
+from a2a_adapters_client.oauth.grants import OAuthError, by_refresh, by_secret
 from a2a_adapters_client.oauth.store import Store, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from a2a_adapters.calling.options import RemoteOptions
-    from a2a_adapters_client.oauth.answers import Token
+    from a2a_adapters_client.oauth.grants import Token
     from a2a_adapters_client.oauth.store import Login
 
 

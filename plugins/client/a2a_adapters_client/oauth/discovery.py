@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 import httpx
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
 from a2a_adapters import RemoteAnswerError, RemoteConnectionError
 from a2a_adapters.calling.http import MAX_BYTES
-from a2a_adapters_client.oauth.answers import check_address
+from a2a_adapters.net.addresses import is_loopback
+from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -136,3 +138,18 @@ def _places(issuer: str) -> set[str]:
     path = parts.path.rstrip("/")
     host = f"{parts.scheme}://{parts.netloc.decode()}"
     return {f"{host}{path}{_OPENID}", f"{host}{_OPENID}{path}", f"{host}{_OAUTH}{path}"}
+
+
+def check_address(url: str) -> None:
+    """Refuse an address where others could read what is sent.
+
+    Raises:
+        RemoteAnswerError: It is neither https nor this machine.
+    """
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        host = ""
+    if not host or not (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))):
+        raise RemoteAnswerError(f"the card names {quote(url)} to log in at, which is not https")

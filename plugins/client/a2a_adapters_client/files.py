@@ -1,23 +1,41 @@
-"""Saves files of agents."""
+"""What a task has made, as files, and saving them."""
 
 from __future__ import annotations
 
+import json
 import mimetypes
 from itertools import count
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.contract.parts import Data, File, Text
+from a2a_adapters.protocol.conversion import from_protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from a2a_adapters.contract.parts import File
+    from a2a.types import Task
 
 _STEM_BYTES = 180
 _SUFFIX_BYTES = 40
 """Together with a number they stay below the 255 bytes that most file systems allow."""
+
+
+def results(task: Task) -> Iterator[File]:
+    """Yield the parts of a task's artifacts; text and data are called as their artifact is."""
+    for artifact in task.artifacts:
+        name = artifact.name or artifact.artifact_id
+        for part in artifact.parts:
+            match from_protocol(part):
+                case Text(text=text):
+                    yield File(content=text.encode(), filename=f"{name}.txt")
+                case Data(value=value):
+                    content = json.dumps(value, indent=2, ensure_ascii=False).encode()
+                    yield File(content=content, filename=f"{name}.json")
+                case File() as file:
+                    yield file
 
 
 def save(files: Iterable[File], folder: Path) -> Iterator[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 
 import pytest
-from a2a_adapters_client.saving import save
+from a2a_adapters_client.files import save
 
 from a2a_adapters import File
 from a2a_adapters.contract.errors import ConfigurationError
