@@ -6,11 +6,13 @@ import asyncio
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sqlalchemy import BigInteger, bindparam, func, select
+
 from a2a_adapters.concurrency.threads import ThreadPool
 from a2a_adapters_sql.connections import break_off
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sqlalchemy import Delete, Dialect, Engine, Insert, Select, Update
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -187,3 +189,20 @@ class _Attempt:
             return self.is_awaited
         finally:
             connection.close()  # takes back what is not committed
+
+
+_LOCK = select(func.pg_advisory_xact_lock(bindparam("its_lock", type_=BigInteger)))
+"""Until the transaction ends."""
+
+
+def locking(locks: Iterable[int]) -> list[Rows]:
+    """Return what takes locks, in an order in which no two transactions wait for each other."""
+    values = [{"its_lock": lock} for lock in sorted(set(locks))]
+    return [Rows(_LOCK, values)] if values else []
+
+
+async def take_locks(connection: AsyncConnection, locks: Sequence[Rows]) -> None:
+    """Take locks, each as soon as it is free."""
+    for rows in locks:
+        for values in rows.values:
+            await connection.execute(rows.statement, values)

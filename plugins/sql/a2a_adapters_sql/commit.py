@@ -16,8 +16,8 @@ from sqlalchemy.exc import DataError, IntegrityError, ProgrammingError, Statemen
 from a2a_adapters.concurrency import end_if_cancelled
 from a2a_adapters.concurrency.alarm import Alarm, fair_timeout
 from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters_sql.bulk import locking, take_locks
 from a2a_adapters_sql.engine import STATEMENT_SECONDS, is_away
-from a2a_adapters_sql.locks import locking, take
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -320,7 +320,7 @@ class GroupCommit:
         locks = locking(lock for write in writes for lock in write.locks)
         if not await self._in_bulk([locks, *rows]):
             async with self._engine.begin() as connection:
-                await take(connection, locks)
+                await take_locks(connection, locks)
                 for kind in ordered:
                     told = await kind.execute(connection, kinds[kind])
                     results.update(zip(map(id, kinds[kind]), told, strict=True))

@@ -35,7 +35,7 @@ from a2a_adapters_sql.figures import StorageFigures
 from a2a_adapters_sql.health import Health
 from a2a_adapters_sql.lease import LEASE_SECONDS, FileLock, Lease, is_alive
 from a2a_adapters_sql.migrate import upgrade
-from a2a_adapters_sql.replicas.pulse import Pulse
+from a2a_adapters_sql.replicas.bus import Heartbeat
 from a2a_adapters_sql.schema import processes, tasks
 from a2a_adapters_sql.totals import Totals
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Executable, Row
     from sqlalchemy.ext.asyncio import AsyncEngine
 
-    from a2a_adapters_sql.batches import BatchBus
+    from a2a_adapters_sql.replicas.batches import BatchBus
 
 T = TypeVar("T")
 
@@ -103,7 +103,7 @@ class Database:
         )
         self._connections = None if self._file_lock else Connections(self.engine)
         self.bus = None if self._file_lock else _bus(bus, self.engine, self.process_id)
-        self._pulse = Pulse(self.bus, self.process_id, self.figures) if self.bus else None
+        self._heartbeat = Heartbeat(self.bus, self.process_id, self.figures) if self.bus else None
         self.lease = Lease(self.commits, self.process_id, lease_seconds, self.figures)
         self._reads: set[asyncio.Future[Sequence[Row[Any]]]] = set()
         self._is_closed = False
@@ -133,8 +133,8 @@ class Database:
                 await connection.run_sync(upgrade)
             self.health.is_ready = True
             self.commits.start()
-            if self.bus is not None and self._pulse is not None:
-                await self._start(self.bus, self._pulse)
+            if self.bus is not None and self._heartbeat is not None:
+                await self._start(self.bus, self._heartbeat)
             await self.lease.take()
             if self.bus is not None:
                 await self._check_connections(self.bus.connections + CONNECTIONS)
@@ -145,7 +145,7 @@ class Database:
             await self.release()
             raise
 
-    async def _start(self, bus: BatchBus, pulse: Pulse) -> None:
+    async def _start(self, bus: BatchBus, heartbeat: Heartbeat) -> None:
         try:
             async with asyncio.timeout(2 * PATIENCE_SECONDS):
                 await bus.start()
@@ -153,7 +153,7 @@ class Database:
             raise ConfigurationError(f"{bus.name} cannot be reached") from error
         try:
             async with asyncio.timeout(2 * PATIENCE_SECONDS):
-                await pulse.start()
+                await heartbeat.start()
         except TimeoutError as error:
             raise ConfigurationError(f"{bus.name} delivers nothing{bus.advice}") from error
 
@@ -271,8 +271,8 @@ class Database:
         self._is_closed = True
         self.health.close()
         self.totals.close()
-        if self._pulse is not None:
-            self._pulse.close()
+        if self._heartbeat is not None:
+            self._heartbeat.close()
         if self.bus is not None:
             await self.bus.aclose()
         with contextlib.suppress(Exception):  # a connection that hangs is left behind

@@ -15,8 +15,7 @@ from a2a_adapters.storage.interface import Undelivered
 from a2a_adapters_sql.bulk import Rows
 from a2a_adapters_sql.commit import Write
 from a2a_adapters_sql.lease import living
-from a2a_adapters_sql.schema import key, push_outbox
-from a2a_adapters_sql.upsert import upsert
+from a2a_adapters_sql.schema import key, push_outbox, upsert
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

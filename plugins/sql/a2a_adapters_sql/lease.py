@@ -16,8 +16,7 @@ from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.observability.figures import process_name
 from a2a_adapters.storage.quotas import Quotas
 from a2a_adapters_sql.commit import Write
-from a2a_adapters_sql.schema import processes
-from a2a_adapters_sql.upsert import upsert
+from a2a_adapters_sql.schema import processes, upsert
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

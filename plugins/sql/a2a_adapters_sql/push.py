@@ -13,8 +13,7 @@ from sqlalchemy import delete, select
 from a2a_adapters.storage.interface import PATIENCE_SECONDS
 from a2a_adapters_sql.bulk import Rows
 from a2a_adapters_sql.commit import Write
-from a2a_adapters_sql.schema import key, push_configs, push_outbox
-from a2a_adapters_sql.upsert import upsert
+from a2a_adapters_sql.schema import key, push_configs, push_outbox, upsert
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

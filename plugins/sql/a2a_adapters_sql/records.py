@@ -14,11 +14,10 @@ from a2a_adapters.storage.interface import LeftTask, UsedMessage
 from a2a_adapters_sql.bulk import Rows
 from a2a_adapters_sql.commit import Write
 from a2a_adapters_sql.lease import living
-from a2a_adapters_sql.schema import is_task, key, messages, processes, tasks
+from a2a_adapters_sql.schema import is_task, key, messages, processes, tasks, upsert
 from a2a_adapters_sql.state_rows import SaveState
 from a2a_adapters_sql.task_rows import ANYBODY, HANDED_OVER, DeleteTask, SaveTask, stored
 from a2a_adapters_sql.turns import Joining, is_running
-from a2a_adapters_sql.upsert import upsert
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

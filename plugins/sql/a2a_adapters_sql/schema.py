@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     BigInteger,
@@ -26,6 +26,7 @@ from sqlalchemy import (
     Text,
     literal_column,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeDecorator
 
 if TYPE_CHECKING:
@@ -185,3 +186,12 @@ def is_task(
         columns.agent.is_not_distinct_from(agent),
         columns.owner.is_not_distinct_from(owner),
     ]
+
+
+def upsert(dialect: str, table: Table) -> sqlite.Insert:
+    """Return an `INSERT` that can be told what to do `ON CONFLICT`, alike in both databases."""
+    kind: Any = sqlite
+    if dialect == "postgresql":
+        kind = postgresql
+    insert: sqlite.Insert = kind.insert(table)
+    return insert

@@ -10,8 +10,7 @@ from sqlalchemy import delete, update
 
 from a2a_adapters_sql.bulk import Rows
 from a2a_adapters_sql.commit import Write
-from a2a_adapters_sql.schema import key, states
-from a2a_adapters_sql.upsert import upsert
+from a2a_adapters_sql.schema import key, states, upsert
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

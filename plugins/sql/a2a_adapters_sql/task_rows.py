@@ -17,10 +17,9 @@ from a2a_adapters_sql.bulk import Rows
 from a2a_adapters_sql.commit import Write
 from a2a_adapters_sql.deliveries import owe, owing
 from a2a_adapters_sql.push import SaveConfig
-from a2a_adapters_sql.schema import is_task, key, push_configs, push_outbox, tasks
+from a2a_adapters_sql.schema import is_task, key, push_configs, push_outbox, tasks, upsert
 from a2a_adapters_sql.state_rows import SaveState
 from a2a_adapters_sql.turns import Joining
-from a2a_adapters_sql.upsert import upsert
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

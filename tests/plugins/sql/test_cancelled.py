@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 from a2a_adapters_sql import commit
-from a2a_adapters_sql.batches import BatchBus
 from a2a_adapters_sql.bulk import Rows
 from a2a_adapters_sql.commit import Write
+from a2a_adapters_sql.replicas.batches import BatchBus
 from a2a_adapters_sql.replicas.bus import Letter
 from a2a_adapters_sql.schema import tasks
 from sqlalchemy import select

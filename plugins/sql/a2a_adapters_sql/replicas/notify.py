@@ -13,7 +13,7 @@ from psycopg import sql
 
 from a2a_adapters.concurrency import end_if_cancelled
 from a2a_adapters.concurrency.alarm import Alarm, fair_timeout
-from a2a_adapters_sql.batches import ANSWER_SECONDS, BEAT_SECONDS, BatchBus
+from a2a_adapters_sql.replicas.batches import ANSWER_SECONDS, BEAT_SECONDS, BatchBus
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.ext.asyncio import AsyncEngine
 
-    from a2a_adapters_sql.batches import Payload
+    from a2a_adapters_sql.replicas.batches import Payload
 
     _Connection: TypeAlias = psycopg.AsyncConnection[tuple[object, ...]]
 

@@ -13,12 +13,12 @@ from redis.exceptions import RedisError
 from a2a_adapters.concurrency import end_if_cancelled
 from a2a_adapters.concurrency.alarm import fair_timeout
 from a2a_adapters.contract.errors import ConfigurationError
-from a2a_adapters_sql.batches import ANSWER_SECONDS, BEAT_SECONDS, BatchBus
+from a2a_adapters_sql.replicas.batches import ANSWER_SECONDS, BEAT_SECONDS, BatchBus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from a2a_adapters_sql.batches import Payload
+    from a2a_adapters_sql.replicas.batches import Payload
 
 _CHANNEL = "a2a-adapters:"
 

@@ -6,8 +6,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from a2a_adapters_sql import batches
-from a2a_adapters_sql.replicas import notify
+from a2a_adapters_sql.replicas import batches, notify
 
 from a2a_adapters import TextDelta
 from a2a_adapters.protocol.errors import ReaderBehindError

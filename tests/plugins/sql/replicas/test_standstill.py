@@ -6,7 +6,7 @@ import asyncio
 import time
 
 import pytest
-from a2a_adapters_sql import batches
+from a2a_adapters_sql.replicas import batches
 from a2a_adapters_sql.replicas.bus import Letter
 
 from tests.plugins.sql.conftest import storage_at
