@@ -79,7 +79,7 @@ from a2a_adapters.contract.plugins import Plugins, PluginStatus, installed_plugi
 if TYPE_CHECKING:
     from a2a_adapters_check import Finding, Report, Severity, check
 
-    from a2a_adapters.calling.agent import ListedAgent, RemoteAgent, remote_llm, remote_tool
+    from a2a_adapters.calling.agent import ListedAgent, RemoteAgent
     from a2a_adapters.calling.auth import ApiKeyAuth, BearerAuth, HeadersAuth
     from a2a_adapters.calling.conversation import Conversation
     from a2a_adapters.calling.messenger import MessageInput
@@ -92,7 +92,7 @@ if TYPE_CHECKING:
         ReplyState,
         TokenUsage,
     )
-    from a2a_adapters.calling.tools import ToolDescription, tool_answer
+    from a2a_adapters.calling.tools import ToolDescription, remote_llm, remote_tool, tool_answer
     from a2a_adapters.contract.text import (
         ReasoningFilter,
         Speech,
@@ -265,8 +265,8 @@ _load = lazy_names(
         "aserve": "serving.server",
         "build_app": "serving.app",
         "card_signer": "serving.signing",
-        "remote_llm": "calling.agent",
-        "remote_tool": "calling.agent",
+        "remote_llm": "calling.tools",
+        "remote_tool": "calling.tools",
         "serve": "serving.server",
         "serve_runnable": "serving.server",
         "tool_answer": "calling.tools",

@@ -22,7 +22,6 @@ from a2a_adapters.calling.reply import AgentReply, RemoteEvent
 from a2a_adapters.concurrency import blocking
 from a2a_adapters.concurrency.threads import computed_if_large
 from a2a_adapters.contract.errors import ConfigurationError
-from a2a_adapters.contract.plugins import installed_plugins
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Mapping
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from a2a.types import Task
     from pydantic_core import CoreSchema
 
-    from a2a_adapters.calling.options import AgentOptions, SendOptions
+    from a2a_adapters.calling.options import SendOptions
     from a2a_adapters.contract.adapter import AgentDescription
 
 __all__ = ["ListedAgent", "MessageInput", "RemoteAgent", "RemoteEvent"]
@@ -349,39 +348,3 @@ def _as_reply(task: Task) -> AgentReply:
     answer = Answer()
     answer.fold_task(task)
     return answer.finish()[1]
-
-
-__all__ = ["remote_llm", "remote_tool"]
-
-
-def remote_llm(agent: str | RemoteAgent, framework: str, **options: Unpack[AgentOptions]) -> object:
-    """Return a remote agent as a language model of a framework.
-
-    Args:
-        agent: The agent, or its URL.
-        framework: The framework's name, "langchain" for instance.
-        **options: For an agent that is given by its URL; see `AgentOptions`.
-
-    Raises:
-        NoAdapterError: No plugin makes language models of that framework.
-        MissingExtraError: The framework is not installed.
-    """
-    return installed_plugins().remote_llm(RemoteAgent.of(agent, **options), framework)
-
-
-def remote_tool(
-    agent: str | RemoteAgent, framework: str, **options: Unpack[AgentOptions]
-) -> object:
-    """Return a remote agent as a tool of a framework; its card is read for that.
-
-    Args:
-        agent: The agent, or its URL.
-        framework: The framework's name, "langchain" for instance.
-        **options: For an agent that is given by its URL; see `AgentOptions`.
-
-    Raises:
-        NoAdapterError: No plugin makes tools of that framework.
-        MissingExtraError: The framework is not installed.
-        RemoteAgentError: The card cannot be had.
-    """
-    return installed_plugins().remote_tool(RemoteAgent.of(agent, **options), framework)

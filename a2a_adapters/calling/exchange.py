@@ -13,7 +13,6 @@ from a2a.types import (
     CancelTaskRequest,
     GetTaskRequest,
     StreamResponse,
-    SubscribeToTaskRequest,
 )
 
 from a2a_adapters.calling.answer import Answer
@@ -22,7 +21,6 @@ from a2a_adapters.calling.errors import (
     RemoteAgentError,
     RemoteAnswerError,
     RemoteConnectionError,
-    RemoteRefusedError,
     RemoteTaskError,
     RemoteTimeoutError,
 )
@@ -33,13 +31,13 @@ from a2a_adapters.calling.failures import (
     retried,
     translate,
 )
+from a2a_adapters.calling.resuming import has_broken_off, resumed
 from a2a_adapters.concurrency import in_background, within
 from a2a_adapters.concurrency.threads import computed_if_large
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.contract.parts import join_text
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION
-from a2a_adapters.protocol.errors import SERVER_ERROR
 from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
@@ -52,8 +50,6 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.options import RemoteOptions
     from a2a_adapters.calling.reply import AgentReply, ReplyState
 
-_FIRST_DELAY = 0.1
-_LONGEST_DELAY = 5.0
 _CANCEL_SECONDS = 5.0
 _END_SECONDS = 0.1
 _LEAVE_SECONDS = 1.0
@@ -90,6 +86,7 @@ class Exchange:
         headers: Mapping[str, str] | None = None,
     ) -> None:
         self._headers = headers
+        self._connection = connection
         self._transport = connection.transport
         self._card = connection.card
         self._can_stream = connection.card.capabilities.streaming
@@ -173,13 +170,14 @@ class Exchange:
                 is_last = has_begun or attempt >= self._options.retries
                 if is_last or not self._may_resend or not may_have_begun(error):
                     failure = translate(error, self._card)
-                    if not answer.task_id or not _has_only_broken_off(failure):
+                    if not answer.task_id or not has_broken_off(failure):
                         reraise(error, failure)
                     break
             await asyncio.sleep(back_off(attempt))
         if not answer.is_settled and not answer.task_id:
             raise RemoteAnswerError(_nothing(answer))
-        async for response in self._go_on():
+        rest = resumed(self._connection, answer, self._context, self._options.retries)
+        async for response in rest:
             yield response
 
     def _send(self) -> AsyncGenerator[StreamResponse]:
@@ -205,45 +203,6 @@ class Exchange:
             and response.HasField("task")
             and response.task.status.state in states.INTERRUPTED
         )
-
-    async def _go_on(self) -> AsyncGenerator[StreamResponse]:
-        """Yield the rest of a task whose stream ended before the task did."""
-        delay = _FIRST_DELAY
-        failures = 0
-        can_subscribe = self._can_stream
-        while not self._answer.is_settled:
-            try:
-                if can_subscribe:
-                    async for response in self._subscription():
-                        yield response
-                        failures = 0
-                        if self._answer.is_settled:
-                            return
-                yield await self._current()
-                failures = 0
-            except Exception as error:
-                failure = translate(error, self._card)
-                failures += 1
-                may_pass = isinstance(failure, RemoteConnectionError)
-                if not may_pass or failures > self._options.retries:
-                    reraise(error, failure)
-            if not self._answer.is_settled:
-                await asyncio.sleep(delay)
-                delay = min(2 * delay, _LONGEST_DELAY)
-
-    async def _subscription(self) -> AsyncIterator[StreamResponse]:
-        request = SubscribeToTaskRequest(id=self._answer.task_id)
-        try:
-            async for response in self._transport.subscribe(request, context=self._context):
-                yield response
-        except Exception as error:
-            if isinstance(translate(error, self._card), RemoteConnectionError):
-                raise
-            # The task has ended, or the agent keeps no streams: asking for the task tells.
-
-    async def _current(self) -> StreamResponse:
-        request = GetTaskRequest(id=self._answer.task_id)
-        return StreamResponse(task=await self._transport.get_task(request))
 
     async def _learn_what_is_known(self) -> None:
         """Note what the task holds before this message, so that it is not taken for an answer."""
@@ -272,13 +231,6 @@ class Exchange:
                 await self._transport.cancel_task(CancelTaskRequest(id=task_id))
         except Exception:  # whoever left does not wait for the outcome
             return
-
-
-def _has_only_broken_off(failure: RemoteAgentError) -> bool:
-    """Whether a stream ended although its task may go on: by the network, or by the server."""
-    if isinstance(failure, RemoteRefusedError):
-        return failure.code == SERVER_ERROR
-    return isinstance(failure, RemoteConnectionError)
 
 
 def _may_resend(connection: Connection, options: RemoteOptions) -> bool:

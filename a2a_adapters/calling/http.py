@@ -33,12 +33,10 @@ def make_client(
     limits = httpx.Limits(
         max_connections=None, max_keepalive_connections=20, keepalive_expiry=_IDLE_SECONDS
     )
-    transport: httpx.AsyncBaseTransport = PooledTransport(options.tls or _ssl_context(), limits)
+    tls = options.tls or _ssl_context()
     trust = Trust(origin, options.trusted_hosts)
-    if origin is not None:
-        transport = _HostPolicy(transport, trust, options)
     return httpx.AsyncClient(
-        transport=_Bounded(_Patient(transport, options.retries), options),
+        transport=_AgentTransport(PooledTransport(tls, limits), trust, tls, options),
         auth=TrustedHostAuth(auth, trust),
         timeout=httpx.Timeout(options.idle_timeout, connect=options.connect_timeout),
         # What is compressed cannot be bounded by what comes over the line.
@@ -52,36 +50,46 @@ def _ssl_context() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-class _HostPolicy(httpx.AsyncBaseTransport):
-    """Sends requests to the agent's own host directly, to others as the outbound policy says."""
+class _AgentTransport(httpx.AsyncBaseTransport):
+    """Sends requests to one agent: retries those it cannot have worked on, and limits answers.
+
+    Args:
+        direct: Connects to the agent's own host, and to trusted ones.
+        trust: Which hosts those are; the outbound policy decides about others.
+        tls: How servers are verified.
+        options: Limits and choices.
+    """
 
     def __init__(
-        self, direct: httpx.AsyncBaseTransport, trust: Trust, options: RemoteOptions
+        self,
+        direct: httpx.AsyncBaseTransport,
+        trust: Trust,
+        tls: ssl.SSLContext,
+        options: RemoteOptions,
     ) -> None:
         self._direct = direct
-        self._guarded = options.outbound.transport(ssl_context=options.tls or _ssl_context())
+        self._guarded = options.outbound.transport(ssl_context=tls)
         self._trust = trust
+        self._options = options
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        response = await self._retried(request)
+        encoding = response.headers.get("content-encoding", "identity")
+        if encoding != "identity":
+            await response.aclose()
+            raise RemoteAnswerError(f"the agent sends {encoding!r} though it was not asked to")
+        max_bytes = request.extensions.get(MAX_BYTES, self._options.answer_bytes)
+        is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
+        values = ValueBudget(self._options.answer_values, is_stream=is_stream)
+        assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 - for the type
+        response.stream = _BoundedStream(response.stream, max_bytes, values)
+        return response
+
+    async def _retried(self, request: httpx.Request) -> httpx.Response:
         transport = self._direct if self._trust.knows(request.url) else self._guarded
-        return await transport.handle_async_request(request)
-
-    async def aclose(self) -> None:
-        await self._direct.aclose()
-        await self._guarded.aclose()
-
-
-class _Patient(httpx.AsyncBaseTransport):
-    """Sends a request again that the agent cannot have worked on."""
-
-    def __init__(self, inner: httpx.AsyncBaseTransport, retries: int) -> None:
-        self._inner = inner
-        self._retries = retries
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        for attempt in range(self._retries):
+        for attempt in range(self._options.retries):
             try:
-                response = await self._inner.handle_async_request(request)
+                response = await transport.handle_async_request(request)
             except (httpx.ConnectError, httpx.ConnectTimeout):
                 delay = back_off(attempt)
             else:
@@ -92,41 +100,17 @@ class _Patient(httpx.AsyncBaseTransport):
                     return response
                 await response.aclose()
             await asyncio.sleep(delay)
-        return await self._inner.handle_async_request(request)
+        return await transport.handle_async_request(request)
 
     async def aclose(self) -> None:
-        await self._inner.aclose()
+        await self._direct.aclose()
+        await self._guarded.aclose()
 
 
 def _wanted_delay(response: httpx.Response) -> float:
     """Return the seconds of `Retry-After`; 0 without, or if it is a date."""
     value: str = response.headers.get("retry-after", "")
     return float(value) if value.isdecimal() else 0
-
-
-class _Bounded(httpx.AsyncBaseTransport):
-    """Ends responses that grow too large."""
-
-    def __init__(self, inner: httpx.AsyncBaseTransport, options: RemoteOptions) -> None:
-        self._inner = inner
-        self._max_bytes = options.answer_bytes
-        self._max_values = options.answer_values
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        response = await self._inner.handle_async_request(request)
-        encoding = response.headers.get("content-encoding", "identity")
-        if encoding != "identity":
-            await response.aclose()
-            raise RemoteAnswerError(f"the agent sends {encoding!r} though it was not asked to")
-        max_bytes = request.extensions.get(MAX_BYTES, self._max_bytes)
-        is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
-        values = ValueBudget(self._max_values, is_stream=is_stream)
-        assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 - for the type
-        response.stream = _BoundedStream(response.stream, max_bytes, values)
-        return response
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
 
 
 class _BoundedStream(httpx.AsyncByteStream):

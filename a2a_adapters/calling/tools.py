@@ -1,4 +1,4 @@
-"""What a model is told of a remote agent that it may call as a tool."""
+"""A remote agent as a model or a tool of a framework, and its description for models."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from a2a_adapters.calling.agent import RemoteAgent
+from a2a_adapters.contract.plugins import installed_plugins
+
 if TYPE_CHECKING:
+    from typing import Unpack
+
+    from a2a_adapters.calling.options import AgentOptions
     from a2a_adapters.contract.adapter import AgentDescription, Skill
 
-__all__ = ["ToolDescription", "tool_answer"]
+__all__ = ["ToolDescription", "remote_llm", "remote_tool", "tool_answer"]
 
 _ANSWER_IT = "(It asks you. Call this tool again with the answer.)"
 _SAY_IT_ALL = "(It asks you. Call this tool again with the whole request, this included.)"
@@ -73,3 +79,36 @@ def _name(name: str) -> str:
 def _clip(text: str) -> str:
     is_short = len(text) <= _DESCRIPTION_LENGTH
     return text if is_short else f"{text[: _DESCRIPTION_LENGTH - 1]}…"
+
+
+def remote_llm(agent: str | RemoteAgent, framework: str, **options: Unpack[AgentOptions]) -> object:
+    """Return a remote agent as a language model of a framework.
+
+    Args:
+        agent: The agent, or its URL.
+        framework: The framework's name, "langchain" for instance.
+        **options: For an agent that is given by its URL; see `AgentOptions`.
+
+    Raises:
+        NoAdapterError: No plugin makes language models of that framework.
+        MissingExtraError: The framework is not installed.
+    """
+    return installed_plugins().remote_llm(RemoteAgent.of(agent, **options), framework)
+
+
+def remote_tool(
+    agent: str | RemoteAgent, framework: str, **options: Unpack[AgentOptions]
+) -> object:
+    """Return a remote agent as a tool of a framework; its card is read for that.
+
+    Args:
+        agent: The agent, or its URL.
+        framework: The framework's name, "langchain" for instance.
+        **options: For an agent that is given by its URL; see `AgentOptions`.
+
+    Raises:
+        NoAdapterError: No plugin makes tools of that framework.
+        MissingExtraError: The framework is not installed.
+        RemoteAgentError: The card cannot be had.
+    """
+    return installed_plugins().remote_tool(RemoteAgent.of(agent, **options), framework)
