@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from a2a_adapters_check.junit import to_junit
+from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 from a2a_adapters_check.report import NEVER_SENT, UNAUTHENTICATED, Severity
-from a2a_adapters_check.sarif import to_sarif
+from a2a_adapters_check.run import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from a2a_adapters_check.model import Check
     from a2a_adapters_check.report import Finding, Report
 
 __all__ = ["FORMATS", "render"]
 
 _INDENT = " " * 9
+
 _REMEDIES = {
     NEVER_SENT: " (--send allows it)",
     UNAUTHENTICATED: " (--header sends them)",
 }
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+_FILE = WELL_KNOWN_PATHS[0].removeprefix("/")
+"""Alerts belong to a file; this is the one that they are about, in whichever folder."""
+
+_RANKS = {each.id: rank for rank, each in enumerate(CHECKS)}
 
 
 def render(report: Report, form: str = "text") -> str:
@@ -77,6 +89,87 @@ def _finding(finding: Finding) -> list[str]:
     where = f"{finding.where}  " if finding.where else ""
     lines.append(f"{_INDENT}{where}[{finding.clause}]")
     return [*lines, f"{_INDENT}{finding.remedy}"]
+
+
+def to_junit(report: Report) -> str:
+    """Return a report as JUnit's XML: a test case per check; notes let it pass, and are told."""
+    failed = {each.id for each in report.at_least(Severity.WARNING)}
+    counts = {
+        "tests": str(len(CHECKS)),
+        "failures": str(len(failed)),
+        "errors": "0",
+        "skipped": str(len(report.skipped)),
+        "time": f"{report.seconds:.3f}",
+    }
+    suites = Element("testsuites", counts)
+    suite = SubElement(suites, "testsuite", {"name": f"a2a-adapters check {report.url}", **counts})
+    for check in CHECKS:
+        _case(suite, check, report)
+    indent(suites)
+    return tostring(suites, encoding="unicode", xml_declaration=True)
+
+
+def _case(suite: Element, check: Check, report: Report) -> None:
+    name = f"{check.id}: {check.title}"
+    case = SubElement(suite, "testcase", {"classname": "a2a-adapters.check", "name": name})
+    found = [each for each in report.findings if each.id == check.id]
+    told = "\n".join(f"{each.severity}: {each.message} {each.where}".rstrip() for each in found)
+    if reason := report.skipped.get(check.id):
+        SubElement(case, "skipped", {"message": reason})
+    elif any(each.severity is not Severity.NOTE for each in found):
+        kind = str(max(found, key=lambda each: each.severity.rank).severity)
+        failure = SubElement(case, "failure", {"message": found[0].message, "type": kind})
+        failure.text = f"{told}\n{check.remedy} ({check.clause})"
+    elif found:
+        SubElement(case, "system-out").text = told
+
+
+def to_sarif(report: Report) -> str:
+    """Return a report as SARIF 2.1.0."""
+    driver = {
+        "name": "a2a-adapters check",
+        "semanticVersion": version("a2a-adapters"),
+        "rules": [_rule(each) for each in CHECKS],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "results": [_result(each) for each in report.findings],
+        "properties": {"agent": report.agent, "url": report.url, "skipped": {**report.skipped}},
+    }
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
+
+
+def _rule(check: Check) -> dict[str, Any]:
+    return {
+        "id": check.id,
+        "shortDescription": {"text": f"{check.title}."},
+        "fullDescription": {"text": f"{check.title} ({check.clause})."},
+        "help": {"text": f"{check.remedy} ({check.clause})"},
+        "defaultConfiguration": {"level": str(check.severity)},
+        "properties": {"tags": [check.id.partition(".")[0], "a2a"]},
+    }
+
+
+def _result(finding: Finding) -> dict[str, Any]:
+    known = f"{finding.id}\n{finding.where}\n{finding.message}"
+    location: dict[str, Any] = {
+        "physicalLocation": {
+            "artifactLocation": {"uri": _FILE},
+            "region": {"startLine": 1},
+        }
+    }
+    if finding.where:
+        location["logicalLocations"] = [{"fullyQualifiedName": finding.where}]
+    return {
+        "ruleId": finding.id,
+        "ruleIndex": _RANKS[finding.id],
+        "level": str(finding.severity),
+        "message": {"text": f"{finding.message}. {finding.remedy} ({finding.clause})"},
+        "locations": [location],
+        "partialFingerprints": {
+            "primaryLocationLineHash": hashlib.sha256(known.encode()).hexdigest()[:32]
+        },
+    }
 
 
 FORMATS: dict[str, Callable[[Report], str]] = {

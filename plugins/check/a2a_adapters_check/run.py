@@ -12,11 +12,29 @@ from a2a_adapters.calling.auth import HeadersAuth
 from a2a_adapters.calling.card import agent_url
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
 from a2a_adapters.protocol.shown import quote
+from a2a_adapters_check import (
+    addresses,
+    bindings,
+    caching,
+    capabilities,
+    card,
+    errors,
+    generations,
+    grpc_binding,
+    reading,
+    security,
+    sending,
+    signatures,
+    speed,
+    streaming,
+    tasks,
+    text,
+)
 from a2a_adapters_check.line import line_to
+from a2a_adapters_check.model import Check
 from a2a_adapters_check.report import NEVER_SENT, Finding, Report, UncheckedError
 from a2a_adapters_check.speed import measure
 from a2a_adapters_check.subject import Subject
-from a2a_adapters_check.table import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,9 +42,32 @@ if TYPE_CHECKING:
     import httpx
 
     from a2a_adapters_check.line import Answer, Line
-    from a2a_adapters_check.model import Check
 
-__all__ = ["check"]
+__all__ = ["CHECKS", "check"]
+
+_THEMES = (
+    reading,
+    card,
+    generations,
+    addresses,
+    text,
+    signatures,
+    caching,
+    bindings,
+    grpc_binding,
+    errors,
+    capabilities,
+    security,
+    sending,
+    streaming,
+    tasks,
+    speed,
+)
+
+CHECKS: tuple[Check, ...] = tuple(
+    each for theme in _THEMES for each in vars(theme).values() if isinstance(each, Check)
+)
+"""Every check there is."""
 
 _CARD_BYTES = 1024 * 1024
 _CARD_SECONDS = 20.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from a2a_adapters_check.table import CHECKS
+from a2a_adapters_check.run import CHECKS
 
 PAGE = Path(__file__).parents[3] / "docs" / "check.md"
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from a2a_adapters_check import FORMATS, render
-from a2a_adapters_check.table import CHECKS
+from a2a_adapters_check.run import CHECKS
 from junitparser import JUnitXml
 from sarif_pydantic import Sarif
 

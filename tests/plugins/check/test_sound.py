@@ -7,7 +7,7 @@ from dataclasses import replace
 import jwt
 import pytest
 from a2a.server.tasks import TaskUpdater
-from a2a_adapters_check.table import CHECKS
+from a2a_adapters_check.run import CHECKS
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
