@@ -18,15 +18,14 @@ from typing import TYPE_CHECKING
 
 from a2a_adapters import hookimpl, lazy_names
 from a2a_adapters_autogen.serving.classic import ConversableAdapter
-from a2a_adapters_autogen.serving.states import MemoryStateStore, StateKey, StateStore
+from a2a_adapters_autogen.serving.memory import MemoryStateStore, StateKey, StateStore
 
 if TYPE_CHECKING:
     from a2a_adapters import Adapter, RemoteAgent
     from a2a_adapters_autogen.calling.agent import A2AAgent
     from a2a_adapters_autogen.calling.client import A2AChatCompletionClient
     from a2a_adapters_autogen.calling.tool import A2ATool
-    from a2a_adapters_autogen.serving.adapt import adapt
-    from a2a_adapters_autogen.serving.adapter import AutoGenAdapter
+    from a2a_adapters_autogen.serving.adapter import AutoGenAdapter, adapt
 
 __all__ = [
     "A2AAgent",
@@ -49,7 +48,7 @@ __getattr__ = lazy_names(
         "A2AAgent": "calling.agent",
         "A2AChatCompletionClient": "calling.client",
         "A2ATool": "calling.tool",
-        "adapt": "serving.adapt",
+        "adapt": "serving.adapter",
         "AutoGenAdapter": "serving.adapter",
     },
     frameworks=("autogen_agentchat", "autogen_core"),
@@ -62,7 +61,7 @@ def a2a_adapt(target: object) -> Adapter | None:
     """Wrap an agent, a team, or a function that makes one."""
     # An agent or team can only exist if AutoGen is imported already.
     if "autogen_agentchat.base" in sys.modules:
-        from a2a_adapters_autogen.serving.adapt import adapt_if_ours  # noqa: PLC0415
+        from a2a_adapters_autogen.serving.adapter import adapt_if_ours  # noqa: PLC0415
 
         if (adapter := adapt_if_ours(target)) is not None:
             return adapter

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard, get_args, get_type_hints
 
 from autogen_agentchat.base import ChatAgent, Team
 from autogen_agentchat.teams import Swarm
@@ -18,6 +18,7 @@ from a2a_adapters import (
     AgentDescription,
     AgentEvent,
     AgentRequest,
+    Factory,
     InputRequired,
     InvalidInputError,
     Limits,
@@ -28,24 +29,29 @@ from a2a_adapters_autogen.serving.card import describe_runner
 from a2a_adapters_autogen.serving.ending import Ending
 from a2a_adapters_autogen.serving.events import Final, Telling
 from a2a_adapters_autogen.serving.input import TaskReader, answer_text, check_sight, handed_back
-from a2a_adapters_autogen.serving.memory import Memory, Question, Remembered, State
-from a2a_adapters_autogen.serving.run import Asked, Run, Task
-from a2a_adapters_autogen.serving.runners import family, recount, said_since
-from a2a_adapters_autogen.serving.source import BusyError, Fresh, Shared, Source
-from a2a_adapters_autogen.serving.states import (
+from a2a_adapters_autogen.serving.memory import (
+    Memory,
     MemoryStateStore,
+    Question,
+    Remembered,
     ServerStateStore,
+    State,
     StateKey,
     StateStore,
 )
-from a2a_adapters_autogen.serving.suspending import proxy_says, suspended
+from a2a_adapters_autogen.serving.run import Asked, Run, Task, proxy_says, suspended
+from a2a_adapters_autogen.serving.runners import family, recount, said_since
+from a2a_adapters_autogen.serving.source import BusyError, Fresh, Shared, Source
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, HandoffMessage
     from pydantic import BaseModel
 
     from a2a_adapters import OutboundPolicy, StateStorage
     from a2a_adapters_autogen.serving.runners import Runner
+
 
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
@@ -321,3 +327,33 @@ def _source_of(target: object, max_messages: int, input_type: type[BaseModel] | 
     if callable(target):
         return Fresh(target, max_messages, input_type)
     raise TargetError(f"{type(target).__name__} is no agent, no team and no function for one")
+
+
+_TELL_NOTHING = (None, Any, object)
+
+
+adapt = AutoGenAdapter
+"""Wraps an agent, a team or a function that makes one, with options."""
+
+
+def adapt_if_ours(target: object) -> Adapter | None:
+    """Wrap an agent, a team or a function that makes one; pass on anything else."""
+    if isinstance(target, ChatAgent | Team) or _makes_them_later(target):
+        return AutoGenAdapter(target)
+    if isinstance(target, Factory) and isinstance(target.example, ChatAgent | Team):
+        return AutoGenAdapter(target)
+    return None
+
+
+def _makes_them_later(target: object) -> TypeGuard[Callable[[], Any]]:
+    """Whether an async function says that it makes agents or teams, or does not say what."""
+    if not inspect.iscoroutinefunction(target) or inspect.signature(target).parameters:
+        return False
+    try:
+        hint = get_type_hints(target).get("return")
+    except Exception:  # annotations only a type checker can resolve say nothing here
+        return True
+    return hint in _TELL_NOTHING or any(
+        inspect.isclass(kind) and issubclass(kind, ChatAgent | Team)
+        for kind in (hint, *get_args(hint))
+    )

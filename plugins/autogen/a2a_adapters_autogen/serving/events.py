@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from autogen_agentchat.base import ChatAgent, TaskResult, Team
 from autogen_agentchat.messages import (
@@ -11,21 +11,30 @@ from autogen_agentchat.messages import (
     BaseChatMessage,
     HandoffMessage,
     ModelClientStreamingChunkEvent,
+    SelectSpeakerEvent,
+    StructuredMessage,
+    ThoughtEvent,
+    ToolCallExecutionEvent,
     ToolCallRequestEvent,
+    UserInputRequestedEvent,
 )
 
 from a2a_adapters import (
     JSON,
     AgentEvent,
     InputRequired,
+    Progress,
+    ProgressEvent,
     ReasoningFilter,
     Speech,
     TaskMetadata,
     TextDelta,
+    ToolCall,
+    ToolResult,
+    tool_arguments,
 )
 from a2a_adapters_autogen.serving.input import USER
 from a2a_adapters_autogen.serving.output import TerminateFilter, output_of, text_of
-from a2a_adapters_autogen.serving.progress import message_news, news
 from a2a_adapters_autogen.serving.run import Asked, RunEvent
 from a2a_adapters_autogen.serving.runners import (
     Runner,
@@ -40,6 +49,45 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from a2a_adapters_autogen.serving.ending import Ending
+
+
+_NO_NEWS = (ModelClientStreamingChunkEvent, UserInputRequestedEvent)
+
+
+def news(event: BaseAgentEvent) -> Iterator[ProgressEvent]:
+    """Yield what an event tells: tool calls, their results, and steps of any other kind."""
+    match event:
+        case ToolCallRequestEvent(content=calls):
+            for call in calls:
+                yield ToolCall(call.id, call.name, tool_arguments(call.arguments))
+        case ToolCallExecutionEvent(content=results):
+            for result in results:
+                # The text of an error is an exception's.
+                content = None if result.is_error else result.content
+                yield ToolResult(result.call_id, result.name, content, bool(result.is_error))
+        case SelectSpeakerEvent(content=speakers):
+            data: JSON = {**_about("speaker", event), "speakers": speakers}
+            yield Progress(f"next: {', '.join(speakers)}", data)
+        case ThoughtEvent(content=thought):
+            yield Progress(thought, _about("thought", event))
+        case _ if not isinstance(event, _NO_NEWS):
+            yield Progress(event.to_text(), _about(type(event).__name__, event))
+
+
+def message_news(message: BaseChatMessage) -> Progress:
+    """Return a message that is not the answer."""
+    if isinstance(message, HandoffMessage):
+        data: JSON = {**_about("handoff", message), "target": message.target}
+        return Progress(message.content, data)
+    if isinstance(message, StructuredMessage):
+        content = cast("JSON", message.model_dump(mode="json")["content"])
+        return Progress(data={**_about("message", message), "content": content})
+    return Progress(text_of(message), _about("message", message))
+
+
+def _about(kind: str, event: BaseAgentEvent | BaseChatMessage) -> dict[str, str]:
+    return {"kind": kind, "source": event.source}
+
 
 Final: TypeAlias = Literal["last", "all"] | Collection[str]
 """Which messages of a team are its answer: the last one, all, or those of the agents named."""

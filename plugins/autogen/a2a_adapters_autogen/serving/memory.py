@@ -2,12 +2,123 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from pydantic_core import from_json, to_json
+
+from a2a_adapters import JSON, InvalidInputError, Limits
+from a2a_adapters.concurrency import BoundedMap
 
 if TYPE_CHECKING:
-    from a2a_adapters_autogen.serving.states import StateKey, StateStore
+    from a2a_adapters import StateStorage
+
+
+_MAX_BYTES = 256 * 2**20
+_MAX_STORED_BYTES = 32 * 2**20
+_KIND = "autogen"
+_TOO_LONG = "this conversation has become too long; start a new one"
+
+
+class StateKey(NamedTuple):
+    """One caller's conversation. Two owners using one context id have two of them."""
+
+    owner: str
+    context_id: str
+
+
+class StateStore(ABC):
+    """Keeps one JSON object for every conversation. Calls with one key come one at a time."""
+
+    @abstractmethod
+    async def load(self, key: StateKey) -> Mapping[str, JSON] | None:
+        """Return what was saved last; None if there is nothing."""
+
+    @abstractmethod
+    async def save(self, key: StateKey, value: Mapping[str, Any]) -> None:
+        """Replace what is kept under a key.
+
+        Raises:
+            InvalidInputError: The conversation cannot go on; the text is told to the caller.
+            ValueError: `value` cannot be expressed as JSON.
+        """
+
+    @abstractmethod
+    async def delete(self, key: StateKey) -> None:
+        """Forget a conversation; not an error if there is none."""
+
+
+class MemoryStateStore(StateStore):
+    """Keeps states in this process, as JSON, and forgets those used least recently.
+
+    Args:
+        limits: `conversations` and `history_seconds` bound how many are kept, and how long.
+        max_bytes: How large all states together may become.
+    """
+
+    def __init__(self, limits: Limits | None = None, max_bytes: int = _MAX_BYTES) -> None:
+        limits = limits or Limits()
+        self._max_bytes = max_bytes
+        self._saved: BoundedMap[StateKey, bytes] = BoundedMap(
+            limits.conversations, limits.history_seconds, max_bytes, len
+        )
+
+    async def load(self, key: StateKey) -> Mapping[str, JSON] | None:
+        """Return what was saved last; None if there is nothing."""
+        if (encoded := self._saved.get(key)) is None:
+            return None
+        return cast("Mapping[str, JSON]", from_json(encoded))
+
+    async def save(self, key: StateKey, value: Mapping[str, Any]) -> None:
+        """Replace what is kept under a key.
+
+        Raises:
+            InvalidInputError: The state is larger than all of them may be.
+            ValueError: `value` cannot be expressed as JSON.
+        """
+        encoded = to_json(value)
+        if len(encoded) > self._max_bytes:
+            raise InvalidInputError(_TOO_LONG)
+        self._saved[key] = encoded
+
+    async def delete(self, key: StateKey) -> None:
+        """Forget a conversation; not an error if there is none."""
+        self._saved.pop(key)
+
+
+class ServerStateStore(StateStore):
+    """Keeps states, as JSON, where the server keeps everything else.
+
+    Args:
+        storage: The server's storage.
+    """
+
+    def __init__(self, storage: StateStorage) -> None:
+        self._storage = storage
+
+    async def load(self, key: StateKey) -> Mapping[str, JSON] | None:
+        """Return what was saved last; None if there is nothing."""
+        encoded = await self._storage.read_state(*key, _KIND)
+        return None if encoded is None else cast("Mapping[str, JSON]", from_json(encoded))
+
+    async def save(self, key: StateKey, value: Mapping[str, Any]) -> None:
+        """Replace what is kept under a key.
+
+        Raises:
+            InvalidInputError: The state is over 32 MiB.
+            ValueError: `value` cannot be expressed as JSON.
+        """
+        encoded = to_json(value)
+        if len(encoded) > _MAX_STORED_BYTES:
+            raise InvalidInputError(_TOO_LONG)
+        await self._storage.write_state(*key, _KIND, encoded)
+
+    async def delete(self, key: StateKey) -> None:
+        """Forget a conversation; not an error if there is none."""
+        await self._storage.write_state(*key, _KIND, None)
+
 
 State = Mapping[str, Any]
 """What `save_state` returns, as JSON."""

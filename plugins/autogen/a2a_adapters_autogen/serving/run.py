@@ -12,20 +12,29 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from autogen_agentchat.agents import UserProxyAgent
 from autogen_agentchat.base import TaskResult, Team
-from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage
+from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, HandoffMessage, TextMessage
+from autogen_agentchat.teams import RoundRobinGroupChat, SelectorGroupChat, Swarm
 from autogen_core import CancellationToken
 
 from a2a_adapters import AgentRequest, InvalidInputError, model_failure
 from a2a_adapters_autogen.serving.input import answer_text
-from a2a_adapters_autogen.serving.questions import current_ask
-from a2a_adapters_autogen.serving.runners import Runner, running_tasks, state_of
+from a2a_adapters_autogen.serving.runners import (
+    Runner,
+    current_ask,
+    participants,
+    running_tasks,
+    state_of,
+)
 
 if TYPE_CHECKING:
-    from a2a_adapters_autogen.serving.memory import State
+    from a2a_adapters_autogen.serving.memory import Question, State
+    from a2a_adapters_autogen.serving.runners import Runner
     from a2a_adapters_autogen.serving.source import Source
+
 
 RunEvent: TypeAlias = BaseAgentEvent | BaseChatMessage | TaskResult
 Task: TypeAlias = Sequence[BaseChatMessage]
@@ -150,3 +159,39 @@ class Run:
         self._token.link_future(asked.answer)
         self._queue.put_nowait(asked)
         return await asked.answer
+
+
+_ONE_AFTER_THE_OTHER = (RoundRobinGroupChat, SelectorGroupChat, Swarm)
+
+
+class Suspended(NamedTuple):
+    """A team whose user proxy has the turn."""
+
+    state: State
+    asker: str
+    """Who handed over to the proxy; "" if nobody did."""
+
+
+async def suspended(runner: Runner, proxy: str) -> Suspended | None:
+    """Return a running team as it waits for a user proxy; None if it cannot go on elsewhere."""
+    members = {member.name: member for member in participants(runner)}
+    if not isinstance(runner, _ONE_AFTER_THE_OTHER) or not isinstance(
+        members.get(proxy), UserProxyAgent
+    ):
+        return None
+    state = await state_of(runner)
+    team: dict[str, Any] = state["state"]["agent_states"]
+    heard = team[proxy]["message_buffer"]
+    handoff = heard[-1] if heard and heard[-1]["type"] == HandoffMessage.__name__ else {}
+    team[proxy]["message_buffer"] = []
+    for member in team.values():
+        if "current_turn" in member:  # the team's manager: the proxy's turn is over with the answer
+            member["current_turn"] += 1
+    return Suspended(state, handoff.get("source", ""))
+
+
+def proxy_says(question: Question, text: str) -> BaseChatMessage:
+    """Return what a user proxy says when it is answered."""
+    if question.asker:
+        return HandoffMessage(content=text, target=question.asker, source=question.addressee)
+    return TextMessage(content=text, source=question.addressee)

@@ -7,6 +7,8 @@ read here, and only here.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from autogen_agentchat.agents import UserProxyAgent
@@ -20,7 +22,6 @@ from autogen_core.models import ChatCompletionClient
 from autogen_core.tools import BaseTool, StaticWorkbench, Workbench
 
 from a2a_adapters import TargetError
-from a2a_adapters_autogen.serving.questions import caller_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,6 +36,22 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from a2a_adapters_autogen.serving.memory import State
+
+
+Ask: TypeAlias = Callable[[str, str], Awaitable[str]]
+
+current_ask: ContextVar[Ask] = ContextVar("current_ask")
+"""Asks the caller of the run that the code belongs to, by an agent's name and what it asks."""
+
+
+def caller_input(agent: str) -> Callable[[str, CancellationToken | None], Awaitable[str]]:
+    """Return the `input_func` of a served `UserProxyAgent`: it asks the caller."""
+
+    async def ask_caller(prompt: str, _token: CancellationToken | None = None) -> str:
+        return await current_ask.get()(agent, prompt)
+
+    return ask_caller
+
 
 Runner: TypeAlias = ChatAgent | Team
 """What runs: an agent or a team."""
