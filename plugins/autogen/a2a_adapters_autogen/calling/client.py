@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from autogen_core import CancellationToken, Component
@@ -18,10 +19,11 @@ from autogen_core.models import (
 )
 from pydantic import BaseModel
 from pydantic_core import to_json
+from typing_extensions import override
 
 from a2a_adapters import AgentOptions, AgentReply, RemoteAgent, SendOptions, TextDelta
 from a2a_adapters.concurrency import BoundedMap
-from a2a_adapters_autogen.calling.events import events
+from a2a_adapters_autogen.calling.events import batches
 from a2a_adapters_autogen.calling.messages import model_parts, usage_of
 
 if TYPE_CHECKING:
@@ -130,32 +132,16 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
         self._dialogues = Dialogues(self._agent)
         self._last = self._total = RequestUsage(prompt_tokens=0, completion_tokens=0)
 
-    async def create(
-        self,
-        messages: Sequence[LLMMessage],
-        *,
-        tools: Sequence[Tool | ToolSchema] = (),
-        tool_choice: Tool | Literal["auto", "required", "none"] = "auto",
-        json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, Any] | None = None,
-        cancellation_token: CancellationToken | None = None,
-    ) -> CreateResult:
-        """Return the agent's answer.
+    @override
+    async def create(self, messages: Sequence[LLMMessage], **options: Any) -> CreateResult:
+        """Return the agent's answer; for the options see `create_stream`.
 
         Raises:
             ValueError: Something was asked that A2A has no way to ask.
             RemoteAgentError: The agent does not answer.
         """
-        chunks = self.create_stream(
-            messages,
-            tools=tools,
-            tool_choice=tool_choice,
-            json_output=json_output,
-            extra_create_args=extra_create_args,
-            cancellation_token=cancellation_token,
-        )
-        result = [chunk async for chunk in chunks if isinstance(chunk, CreateResult)]
-        return result[-1]
+        chunks = self.create_stream(messages, **options)
+        return [chunk async for chunk in chunks if isinstance(chunk, CreateResult)][-1]
 
     async def create_stream(
         self,
@@ -178,17 +164,20 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
         conversation, new = self._dialogues.take(messages)
         said: list[str] = []
         parts = self._parts(new)
-        async for event in events(conversation, parts, cancellation_token, **options):
-            if isinstance(event, TextDelta):
-                said.append(event.text)
-                yield event.text
-            elif isinstance(event, AgentReply):
-                if rest := event.rest_text:
-                    said.append(f"\n{rest}" if said else rest)
-                    yield said[-1]
-                text = "".join(said)
-                self._dialogues.keep(conversation, messages, text)
-                yield self._result(event, text)
+        several = batches(conversation, parts, cancellation_token, **options)
+        async with aclosing(several):
+            async for batch in several:
+                for event in batch:
+                    if isinstance(event, AgentReply):
+                        if rest := event.rest_text:
+                            said.append(f"\n{rest}" if said else rest)
+                            yield said[-1]
+                        text = "".join(said)
+                        self._dialogues.keep(conversation, messages, text)
+                        yield self._result(event, text)
+                    elif isinstance(event, TextDelta):
+                        said.append(event.text)
+                        yield event.text
 
     async def close(self) -> None:
         """Close the agent's connections; the next call opens them again."""
@@ -202,23 +191,13 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
         """Return the tokens of all calls, as far as the agent tells."""
         return self._total
 
-    def count_tokens(
-        self,
-        messages: Sequence[LLMMessage],  # noqa: ARG002
-        *,
-        tools: Sequence[Tool | ToolSchema] = (),  # noqa: ARG002
-    ) -> int:
-        """Return 0: how an agent counts is not known."""
-        return 0
+    @override
+    def count_tokens(self, *_: Any, **__: Any) -> int:
+        return 0  # how an agent counts is not known
 
-    def remaining_tokens(
-        self,
-        messages: Sequence[LLMMessage],  # noqa: ARG002
-        *,
-        tools: Sequence[Tool | ToolSchema] = (),  # noqa: ARG002
-    ) -> int:
-        """Return a very large number: no limit is known."""
-        return sys.maxsize
+    @override
+    def remaining_tokens(self, *_: Any, **__: Any) -> int:
+        return sys.maxsize  # no limit is known
 
     @property
     def capabilities(self) -> ModelInfo:

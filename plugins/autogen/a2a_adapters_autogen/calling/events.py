@@ -15,35 +15,20 @@ if TYPE_CHECKING:
     from a2a_adapters import AgentReply, Conversation, Part, RemoteEvent, SendOptions
 
 
-async def events(
-    conversation: Conversation,
-    parts: Sequence[Part],
-    token: CancellationToken | None,
-    **options: Unpack[SendOptions],
-) -> AsyncGenerator[RemoteEvent]:
-    """Send a message and yield the events of its answer; last the whole `AgentReply`.
-
-    Leaving early cancels the remote task.
-
-    Raises:
-        RemoteAgentError: There is no answer.
-        asyncio.CancelledError: The token was cancelled.
-    """
-    async with aclosing(batches(conversation, parts, token, **options)) as several:
-        async for batch in several:
-            for event in batch:
-                yield event
-
-
 async def batches(
     conversation: Conversation,
     parts: Sequence[Part],
     token: CancellationToken | None,
     **options: Unpack[SendOptions],
 ) -> AsyncGenerator[Sequence[RemoteEvent]]:
-    """Do the same as `events`, but yield all events at once that are there already.
+    """Send a message and yield the events of its answer, those at once that are there already.
 
-    They are read in a task of their own, for that is what a token can cancel.
+    The last is the whole `AgentReply`. They are read in a task of their own, for that is what a
+    token can cancel. Leaving early cancels the remote task.
+
+    Raises:
+        RemoteAgentError: There is no answer.
+        asyncio.CancelledError: The token was cancelled.
     """
     ready: list[RemoteEvent] = []
     changed = asyncio.Event()

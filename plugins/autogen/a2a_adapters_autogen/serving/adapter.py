@@ -35,13 +35,12 @@ from a2a_adapters_autogen.serving.memory import (
     Question,
     Remembered,
     ServerStateStore,
-    State,
     StateKey,
     StateStore,
 )
 from a2a_adapters_autogen.serving.run import Asked, Run, Task, proxy_says, suspended
 from a2a_adapters_autogen.serving.runners import family, recount, said_since
-from a2a_adapters_autogen.serving.source import BusyError, Fresh, Shared, Source
+from a2a_adapters_autogen.serving.source import BusyError, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
 _MAX_MESSAGES = 50
+_TELL_NOTHING = (None, Any, object)
 _BUSY = Rejected("This agent waits for the answer of another caller; please try again later.")
 
 
@@ -105,7 +105,7 @@ class AutoGenAdapter(Adapter):
         fetch: OutboundPolicy | None = None,
     ) -> None:
         self.fetch = fetch
-        self._source = _source_of(target, max_messages, input_type)
+        self._source = source_of(target, max_messages, input_type)
         _check_names(final, self._source.example)
         self._target = target
         self._final = final
@@ -147,7 +147,7 @@ class AutoGenAdapter(Adapter):
 
     async def abandon(self, request: AgentRequest) -> None:
         """Go back to the state before the task that asked."""
-        key = StateKey(request.owner, request.context_id)
+        key = _key(request)
         known = await self._memory.recall(key)
         if known.question and known.question.task_id == request.task_id:
             await self._memory.keep(key, known.state)
@@ -157,7 +157,6 @@ class AutoGenAdapter(Adapter):
         await self._source.aclose()
 
     async def _answer(self, request: AgentRequest, messages: Sequence[BaseChatMessage]) -> _Events:
-        key = StateKey(request.owner, request.context_id)
         begin = await self._begin(request, messages)
         if not isinstance(begin, _Begin):
             yield begin
@@ -172,7 +171,7 @@ class AutoGenAdapter(Adapter):
                         if lasting := await self._suspend(run, event, request, telling):
                             yield lasting
                             return
-                        with self._parking(key):
+                        with self._parking(_key(request)):
                             reply = yield news
                         event.take(reply)
                     else:
@@ -189,7 +188,7 @@ class AutoGenAdapter(Adapter):
         self, request: AgentRequest, messages: Sequence[BaseChatMessage]
     ) -> _Begin | Rejected | InputRequired:
         """Return where a run begins, or the event that is the answer because it cannot."""
-        key = StateKey(request.owner, request.context_id)
+        key = _key(request)
         known = await self._memory.recall(key)
         if known.question and not request.resuming and not await request.others_wait():
             known = Remembered(known.state)  # the task that asked is gone, nobody can answer
@@ -210,14 +209,14 @@ class AutoGenAdapter(Adapter):
         if question := telling.handoff_to_user():
             for news in telling.about():
                 yield news
-            yield await self._ask(request, question, run.state, telling.usage)
+            yield await self._ask(request, question, run, telling)
             return
         for news in telling.end():
             yield news
-        await self._memory.keep(StateKey(request.owner, request.context_id), run.state)
+        await self._memory.keep(_key(request), run.state)
 
     def _refusal(self, request: AgentRequest, known: Remembered) -> Rejected | None:
-        key = StateKey(request.owner, request.context_id)
+        key = _key(request)
         if not request.resuming:
             waits = known.question is not None or key in self._parked
             return ANOTHER_TASK_WAITS if waits else None
@@ -256,22 +255,13 @@ class AutoGenAdapter(Adapter):
         return telling
 
     async def _ask(
-        self,
-        request: AgentRequest,
-        handoff: HandoffMessage,
-        state: State | None,
-        usage: tuple[int, int],
+        self, request: AgentRequest, handoff: HandoffMessage, run: Run, telling: Telling
     ) -> InputRequired:
         """Store the run where it ended, and return what it asks."""
-        question = Question(
-            task_id=request.task_id,
-            asker=handoff.source,
-            addressee=handoff.target,
-            state=state or {},
-            usage=usage,
-        )
-        await self._memory.ask(StateKey(request.owner, request.context_id), question)
-        metadata = {"source": handoff.source, "target": handoff.target}
+        asker, addressee = handoff.source, handoff.target
+        question = Question(request.task_id, asker, addressee, run.state or {}, telling.usage)
+        await self._memory.ask(_key(request), question)
+        metadata = {"source": asker, "target": addressee}
         return InputRequired(handoff.content, metadata=metadata, durable=True)
 
     async def _suspend(
@@ -283,15 +273,11 @@ class AutoGenAdapter(Adapter):
         if found is None:
             return None
         asking = next(telling.asking(asked))
+        state, asker = found
         question = Question(
-            task_id=request.task_id,
-            asker=found.asker,
-            addressee=asked.asker,
-            state=found.state,
-            usage=telling.usage,
-            prompt=asking.prompt,
+            request.task_id, asker, asked.asker, state, telling.usage, prompt=asking.prompt
         )
-        await self._memory.ask(StateKey(request.owner, request.context_id), question)
+        await self._memory.ask(_key(request), question)
         return replace(asking, durable=True)
 
     @contextmanager
@@ -303,6 +289,10 @@ class AutoGenAdapter(Adapter):
                 yield
         finally:
             self._parked.discard(key)
+
+
+def _key(request: AgentRequest) -> StateKey:
+    return StateKey(request.owner, request.context_id)
 
 
 def _said_before(runner: Runner, known: Remembered) -> Sequence[BaseAgentEvent | BaseChatMessage]:
@@ -319,17 +309,6 @@ def _check_names(final: Final, example: Runner | None) -> None:
     known = [member.name for member in family(example) if isinstance(member, ChatAgent)]
     if unknown := [name for name in final if name not in known]:
         raise TargetError(f"final: the team has no agents {unknown}, but {known}")
-
-
-def _source_of(target: object, max_messages: int, input_type: type[BaseModel] | None) -> Source:
-    if isinstance(target, ChatAgent | Team):
-        return Shared(target, max_messages, input_type)
-    if callable(target):
-        return Fresh(target, max_messages, input_type)
-    raise TargetError(f"{type(target).__name__} is no agent, no team and no function for one")
-
-
-_TELL_NOTHING = (None, Any, object)
 
 
 adapt = AutoGenAdapter

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pydantic_core import from_json, to_json
+from typing_extensions import override
 
 from a2a_adapters import JSON, InvalidInputError, Limits
 from a2a_adapters.concurrency import BoundedMap
@@ -55,7 +56,7 @@ class MemoryStateStore(StateStore):
 
     Args:
         limits: `conversations` and `history_seconds` bound how many are kept, and how long.
-        max_bytes: How large all states together may become.
+        max_bytes: How large all states together may become; one that is larger is refused.
     """
 
     def __init__(self, limits: Limits | None = None, max_bytes: int = _MAX_BYTES) -> None:
@@ -65,58 +66,44 @@ class MemoryStateStore(StateStore):
             limits.conversations, limits.history_seconds, max_bytes, len
         )
 
+    @override
     async def load(self, key: StateKey) -> Mapping[str, JSON] | None:
-        """Return what was saved last; None if there is nothing."""
         if (encoded := self._saved.get(key)) is None:
             return None
         return cast("Mapping[str, JSON]", from_json(encoded))
 
+    @override
     async def save(self, key: StateKey, value: Mapping[str, Any]) -> None:
-        """Replace what is kept under a key.
-
-        Raises:
-            InvalidInputError: The state is larger than all of them may be.
-            ValueError: `value` cannot be expressed as JSON.
-        """
         encoded = to_json(value)
         if len(encoded) > self._max_bytes:
             raise InvalidInputError(_TOO_LONG)
         self._saved[key] = encoded
 
+    @override
     async def delete(self, key: StateKey) -> None:
-        """Forget a conversation; not an error if there is none."""
         self._saved.pop(key)
 
 
 class ServerStateStore(StateStore):
-    """Keeps states, as JSON, where the server keeps everything else.
-
-    Args:
-        storage: The server's storage.
-    """
+    """Keeps states of up to 32 MiB, as JSON, where the server keeps everything else."""
 
     def __init__(self, storage: StateStorage) -> None:
         self._storage = storage
 
+    @override
     async def load(self, key: StateKey) -> Mapping[str, JSON] | None:
-        """Return what was saved last; None if there is nothing."""
         encoded = await self._storage.read_state(*key, _KIND)
         return None if encoded is None else cast("Mapping[str, JSON]", from_json(encoded))
 
+    @override
     async def save(self, key: StateKey, value: Mapping[str, Any]) -> None:
-        """Replace what is kept under a key.
-
-        Raises:
-            InvalidInputError: The state is over 32 MiB.
-            ValueError: `value` cannot be expressed as JSON.
-        """
         encoded = to_json(value)
         if len(encoded) > _MAX_STORED_BYTES:
             raise InvalidInputError(_TOO_LONG)
         await self._storage.write_state(*key, _KIND, encoded)
 
+    @override
     async def delete(self, key: StateKey) -> None:
-        """Forget a conversation; not an error if there is none."""
         await self._storage.write_state(*key, _KIND, None)
 
 
@@ -124,7 +111,7 @@ State = Mapping[str, Any]
 """What `save_state` returns, as JSON."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Question:
     """A handoff to the user that ended a run, or the turn of a user proxy that was left.
 
@@ -132,9 +119,9 @@ class Question:
         task_id: The task that waits.
         asker: The agent that gets the answer.
         addressee: Whom the agent asked.
-        prompt: What the caller was asked in the turn of a user proxy; "" for a handoff.
         state: Where the run goes on.
         usage: The tokens used so far, input and output.
+        prompt: What the caller was asked in the turn of a user proxy; "" for a handoff.
     """
 
     task_id: str

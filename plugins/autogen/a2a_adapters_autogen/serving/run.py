@@ -12,7 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from autogen_agentchat.agents import UserProxyAgent
 from autogen_agentchat.base import TaskResult, Team
@@ -164,16 +164,16 @@ class Run:
 _ONE_AFTER_THE_OTHER = (RoundRobinGroupChat, SelectorGroupChat, Swarm)
 
 
-class Suspended(NamedTuple):
-    """A team whose user proxy has the turn."""
+async def suspended(runner: Runner, proxy: str) -> tuple[State, str] | None:
+    """Return a team's state as it waits for a user proxy, and who handed over to the proxy.
 
-    state: State
-    asker: str
-    """Who handed over to the proxy; "" if nobody did."""
+    The proxy blocks its run, which ends with the process. But where one agent speaks after the
+    other, all others are at rest: the state says all but for the proxy's own turn.
 
-
-async def suspended(runner: Runner, proxy: str) -> Suspended | None:
-    """Return a running team as it waits for a user proxy; None if it cannot go on elsewhere."""
+    Returns:
+        The state and the agent's name, "" if nobody handed over; None if the team cannot go on
+        elsewhere.
+    """
     members = {member.name: member for member in participants(runner)}
     if not isinstance(runner, _ONE_AFTER_THE_OTHER) or not isinstance(
         members.get(proxy), UserProxyAgent
@@ -187,7 +187,7 @@ async def suspended(runner: Runner, proxy: str) -> Suspended | None:
     for member in team.values():
         if "current_turn" in member:  # the team's manager: the proxy's turn is over with the answer
             member["current_turn"] += 1
-    return Suspended(state, handoff.get("source", ""))
+    return state, handoff.get("source", "")
 
 
 def proxy_says(question: Question, text: str) -> BaseChatMessage:

@@ -39,24 +39,6 @@ if TYPE_CHECKING:
 
 _SECONDS = 10.0
 
-logger = logging.getLogger(__name__)
-
-
-class Closer:
-    """Closes in the background: no answer waits for it, and no cancel cuts it short."""
-
-    def __init__(self) -> None:
-        self._closing = Background()
-
-    def close(self, runner: Runner, example: Runner) -> None:
-        """Close a runner, but for what it shares with `example`."""
-        self._closing.begin(_close(runner, example))
-
-    async def wait(self) -> None:
-        """Wait until everything is closed."""
-        while await self._closing.wait():
-            pass
-
 
 async def _close(runner: Runner, example: Runner) -> None:
     for member in family(runner):
@@ -197,7 +179,7 @@ class Fresh(Source):
         self._max_messages = max_messages
         self._input_type = input_type
         self._seen: WeakSet[Any] = WeakSet()
-        self._closer = Closer()
+        self._closing = Background()  # no answer waits for it, and no cancel cuts it short
         self._looking = asyncio.Lock()
         self.example = None
         made = build.example if isinstance(build, Factory) else self._make_now()
@@ -220,11 +202,12 @@ class Fresh(Source):
             yield runner
         finally:
             assert self.example is not None  # noqa: S101 - it was looked at above
-            self._closer.close(runner, self.example)
+            self._closing.begin(_close(runner, self.example))
 
     async def aclose(self) -> None:
         """Wait until what the runs used is closed."""
-        await self._closer.wait()
+        while await self._closing.wait():
+            pass
 
     def _make_now(self) -> object:
         if inspect.iscoroutinefunction(self._build):
@@ -265,3 +248,16 @@ def _tell_limited(names: list[str], max_messages: int) -> None:
             name,
             max_messages,
         )
+
+
+def source_of(target: object, max_messages: int, input_type: type[BaseModel] | None) -> Source:
+    """Return where the runners of a target come from.
+
+    Raises:
+        TargetError: It is no agent, no team and no function for one.
+    """
+    if isinstance(target, ChatAgent | Team):
+        return Shared(target, max_messages, input_type)
+    if callable(target):
+        return Fresh(target, max_messages, input_type)
+    raise TargetError(f"{type(target).__name__} is no agent, no team and no function for one")
