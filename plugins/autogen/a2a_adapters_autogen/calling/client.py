@@ -40,6 +40,10 @@ _LIMIT = 10_000
 class Dialogues:
     """The conversations of one model client, by what was said in them.
 
+    AutoGen gives a model all messages every time, and no name of the conversation. If they begin
+    with those of an earlier call and its answer, they belong to its conversation, and the agent is
+    sent the new ones only.
+
     Each is gone on with once: a second call with the same messages is another conversation. Two
     in which word for word the same was said cannot be told apart; neither is gone on with, and
     the agent is sent all messages anew.

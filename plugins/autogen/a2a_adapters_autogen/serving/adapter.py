@@ -43,8 +43,6 @@ from a2a_adapters_autogen.serving.runners import family, recount, said_since
 from a2a_adapters_autogen.serving.source import BusyError, source_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, HandoffMessage
     from pydantic import BaseModel
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from langchain_core.outputs import ChatGenerationChunk, GenerationChunk
     from langchain_core.runnables import RunnableConfig
 
-    from a2a_adapters import AgentReply, Conversation, MessageInput, RemoteEvent
+    from a2a_adapters import Conversation, MessageInput, RemoteEvent
 
 
 THREAD = "thread_id"

@@ -13,7 +13,7 @@ from a2a_adapters import Adapter, AgentRequest, Factory, Limits, TargetError, ad
 from a2a_adapters_langchain.serving.runnable import RunnableAdapter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
 
     from langchain_core.runnables import RunnableConfig
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, is_typeddict
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, is_typeddict
 
 from langgraph import errors
 from pydantic import ValidationError
 
 from a2a_adapters import (
-    ANOTHER_TASK_WAITS,
     JSON,
     Adapter,
     AgentDescription,
@@ -43,12 +43,9 @@ from a2a_adapters_langchain.serving.input import graph_input
 from a2a_adapters_langchain.serving.memory import Threads
 from a2a_adapters_langchain.serving.progress import GraphNews
 from a2a_adapters_langchain.serving.questions import (
-    DECLINED,
     USAGE,
-    UnclearReplyError,
+    first_input,
     question,
-    resumption,
-    waits,
 )
 from a2a_adapters_langchain.serving.run import GraphResult, GraphRun
 from a2a_adapters_langchain.serving.schema import output_schema
@@ -57,7 +54,6 @@ from a2a_adapters_langchain.serving.watch import RunWatch, step_limit
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
-    from langgraph.types import StateSnapshot
 
     from a2a_adapters import OutboundPolicy, StateStorage
     from a2a_adapters_langchain.serving.input import ReadInput
@@ -81,7 +77,7 @@ class GraphAdapter(Adapter):
     where there is none; one compiled with `checkpointer=False`
     remembers nothing and cannot ask its caller anything.
 
-    Tokens are streamed of the nodes that can be the graph's last (see `_voices`), each message
+    Tokens are streamed of the nodes that can be the graph's last (see `speakers`), each message
     apart from the next by a blank line; text that a model writes along with tool calls is
     part of that. What was not streamed of the answer follows at the end.
 
@@ -212,15 +208,18 @@ class GraphAdapter(Adapter):
             run = GraphRun(
                 begin,
                 speech,
-                self._may_speak or _nobody,
+                self._may_speak,
                 news=news,
                 cut_off=cut_off,
                 is_structured=watch.is_structured,
             )
             if begin is not FINISHED:
-                steps = self._run(run, begin, thread, context, request.cancelled)
+                durability = "sync" if self.resumes else None
+                events = run.events(
+                    thread.graph, thread.config, context=context, durability=durability
+                )
                 with watch.explaining():
-                    async with aclosing(steps) as events:
+                    async with self._repairing(run, thread, request.cancelled), aclosing(events):
                         async for event in events:
                             yield event
             for event in (*run.rest(), *watch.metadata(), *await self._end(run, thread, watch)):
@@ -231,16 +230,18 @@ class GraphAdapter(Adapter):
         if not self._remembers:
             return value
         state = await thread.graph.aget_state(thread.config)
-        if not request.resuming:
-            return await self._new_turn(value, request, state, thread)
-        try:
-            begin = resumption(state, request)
-        except UnclearReplyError as unclear:
-            usage = _usage_so_far(request)
-            return question(state, usage, str(unclear), await self._position(thread))
-        if begin is DECLINED:
-            await self._repair(thread)
-        return begin
+
+        async def ask(hint: str) -> InputRequired:
+            return question(state, _usage_so_far(request), hint, await self._position(thread))
+
+        return await first_input(
+            value,
+            request,
+            state,
+            ask=ask,
+            rest=partial(self._repair, thread),
+            has_breakpoints=self._has_breakpoints,
+        )
 
     async def _position(self, thread: _Thread) -> str:
         return await position_of(thread.graph, thread.config) if self.resumes else ""
@@ -260,52 +261,17 @@ class GraphAdapter(Adapter):
             begin = question(state, _usage_so_far(request), position=position)
         return await cut_off_run(thread.graph, thread.config, request, state, begin)
 
-    async def _new_turn(
-        self, value: object, request: AgentRequest, state: StateSnapshot, thread: _Thread
-    ) -> object:
-        """Return the input of a new message, once the thread is at rest.
-
-        It is not if its process was killed, or if the task that asked is gone.
-        """
-        if waits(state, has_breakpoints=self._has_breakpoints) and await request.others_wait():
-            return ANOTHER_TASK_WAITS
-        if state.tasks:
-            await self._repair(thread)
-        return value
-
-    async def _run(
-        self,
-        run: GraphRun,
-        value: object,
-        thread: _Thread,
-        context: object,
-        cancelled: CancelFlag,
-    ) -> _Events:
-        modes = ["updates", "values", *(["messages"] if self._may_speak else [])]
-        modes += ["custom"] if run.news else []
-        steps = thread.graph.astream(
-            value,
-            thread.config,
-            context=context,
-            stream_mode=modes,
-            subgraphs=True,
-            durability="sync" if self.resumes else None,
-        )
+    @asynccontextmanager
+    async def _repairing(
+        self, run: GraphRun, thread: _Thread, cancelled: CancelFlag
+    ) -> AsyncGenerator[None]:
+        """Bring the thread to rest unless its run comes to its end, or refuses a reply."""
         try:
-            async with aclosing(steps):
-                async for namespace, mode, data in steps:
-                    if mode == "messages":
-                        if text := run.token(*data):
-                            yield TextDelta(text)
-                    else:
-                        for event in run.step(namespace, mode, data):
-                            yield event
-        except ValidationError as error:
-            if not _is_invalid_reply(error):
-                await self._repair(thread, cancelled)
-                raise
-            run.complaint = str(InvalidInputError.of(error))
-        except BaseException:  # a cancel too, and the end of this generator
+            yield
+        except BaseException as error:  # a cancel too, and the end of the generator
+            if _is_invalid_reply(error):
+                run.complaint = str(InvalidInputError.of(error))
+                return
             await self._repair(thread, cancelled)
             raise
 
@@ -320,10 +286,10 @@ class GraphAdapter(Adapter):
             if not self._remembers:
                 raise TargetError("the graph asked its caller, which takes a checkpointer")
             state = await thread.graph.aget_state(thread.config)
-            asked = question(state, watch.usage, run.complaint, await self._position(thread))
-            return [*self._result.files(run), asked]
+            position = await self._position(thread)
+            return self._result.events(run, question(state, watch.usage, run.complaint, position))
         self._threads.tidy(thread.config["configurable"]["thread_id"])
-        return [*self._result.events(run), *self._result.files(run)]
+        return self._result.events(run)
 
 
 def _refuse_missing_context(graph: Any) -> None:
@@ -356,7 +322,7 @@ def _usage_so_far(request: AgentRequest) -> Mapping[str, JSON] | None:
     return usage if isinstance(usage, Mapping) else None
 
 
-def _is_invalid_reply(error: ValidationError) -> bool:
+def _is_invalid_reply(error: BaseException) -> TypeGuard[ValidationError]:
     """Whether the graph refused a reply by the schema it asked for; it still waits then."""
     check = getattr(errors, "is_invalid_resume", None)  # LangGraph 1.2.0 has no such schemas
-    return check is not None and bool(check(error))
+    return isinstance(error, ValidationError) and check is not None and bool(check(error))

@@ -1,10 +1,19 @@
-"""From a request to a runnable's input, once it is known what the input looks like."""
+"""From a request to a runnable's input, as the schema of the runnable tells.
+
+| the runnable takes                   | it gets                                                 |
+|--------------------------------------|---------------------------------------------------------|
+| messages or a prompt value           | earlier turns (not for graphs) and a `HumanMessage`     |
+| an object with a `messages` key      | that, under the key; other keys from data parts         |
+| any other object with keys           | data parts; text is the one required key they leave     |
+| text                                 | the text, data parts as JSON text                       |
+| anything else, or it does not say    | the data part's value, or else the text                 |
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.tools import BaseTool
@@ -24,10 +33,6 @@ from a2a_adapters_langchain.serving.schema import (
     input_type,
     takes_messages,
 )
-
-if TYPE_CHECKING:
-    from a2a_adapters_langchain.serving.schema import AnyRunnable
-
 
 ReadInput: TypeAlias = Callable[[AgentRequest], object]
 

@@ -10,13 +10,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.messages import AIMessage
 from langgraph.types import Command
 
-from a2a_adapters import QUESTION_CLOSED, AgentRequest, Data, InputRequired, Rejected
+from a2a_adapters import (
+    ANOTHER_TASK_WAITS,
+    QUESTION_CLOSED,
+    AgentRequest,
+    Data,
+    InputRequired,
+    Rejected,
+)
 from a2a_adapters_langchain.serving.cutoff import POSITION
 
 if TYPE_CHECKING:
@@ -30,9 +37,40 @@ _TEXT_KEYS = ("question", "prompt", "message", "description")
 DECLINED = Rejected("Stopped, because the step was not approved.")
 
 
-def waits(state: StateSnapshot, *, has_breakpoints: bool) -> bool:
-    """Whether a graph waits for its caller, rather than having been cut off."""
-    return bool(_open(state)) or (has_breakpoints and bool(state.next))
+async def first_input(
+    value: object,
+    request: AgentRequest,
+    state: StateSnapshot,
+    *,
+    ask: Callable[[str], Awaitable[InputRequired]],
+    rest: Callable[[], Awaitable[None]],
+    has_breakpoints: bool = False,
+) -> object:
+    """Return a graph's input for a message, or the event that is the answer if there is none.
+
+    Args:
+        value: The input that a new task has.
+        request: The message.
+        state: Where the graph stands. It is not at rest if its process was killed, or if the task
+            that asked is gone.
+        ask: Asks again, with a hint at what was wrong with the reply.
+        rest: Brings the graph to rest.
+        has_breakpoints: Whether it may wait without a question.
+    """
+    if request.resuming:
+        try:
+            begin = resumption(state, request)
+        except UnclearReplyError as unclear:
+            return await ask(str(unclear))
+        if begin is DECLINED:
+            await rest()
+        return begin
+    is_waiting = bool(_open(state)) or (has_breakpoints and bool(state.next))
+    if is_waiting and await request.others_wait():
+        return ANOTHER_TASK_WAITS
+    if state.tasks or state.next:
+        await rest()
+    return value
 
 
 def question(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from langchain_core.messages import AIMessageChunk, convert_to_messages
@@ -14,7 +15,6 @@ from langgraph.types import Interrupt, PregelTask, StateSnapshot
 from langgraph_sdk.errors import NotFoundError
 
 from a2a_adapters import (
-    ANOTHER_TASK_WAITS,
     Adapter,
     AgentDescription,
     AgentEvent,
@@ -24,7 +24,6 @@ from a2a_adapters import (
     Rejected,
     Speech,
     TargetError,
-    TextDelta,
     model_failure,
 )
 from a2a_adapters_langchain.serving.card import describe_named
@@ -32,14 +31,11 @@ from a2a_adapters_langchain.serving.config import MakeConfig, caller, conversati
 from a2a_adapters_langchain.serving.input import MessagesInput
 from a2a_adapters_langchain.serving.progress import GraphNews
 from a2a_adapters_langchain.serving.questions import (
-    DECLINED,
-    UnclearReplyError,
+    first_input,
     question,
-    resumption,
-    waits,
 )
 from a2a_adapters_langchain.serving.run import GraphResult, GraphRun
-from a2a_adapters_langchain.serving.speakers import names_of
+from a2a_adapters_langchain.serving.speakers import MaySpeak, names_of
 from a2a_adapters_langchain.serving.watch import RunWatch, limit_failure
 
 if TYPE_CHECKING:
@@ -114,8 +110,7 @@ class RemoteGraphAdapter(Adapter):
         await self._close({"configurable": {"thread_id": conversation_uuid(request)}})
 
     async def _answer(self, value: object, request: AgentRequest) -> _Events:
-        thread = conversation_uuid(request)
-        ids = {**caller(request), "thread_id": thread}
+        ids = {**caller(request), "thread_id": conversation_uuid(request)}
         config = run_config(request, RunWatch(request.cancelled), ids, self._make_config)
         begin = await self._begin(value, request, config)
         if isinstance(begin, Rejected | InputRequired):
@@ -123,10 +118,10 @@ class RemoteGraphAdapter(Adapter):
             return
         speaking = await self._speakers()
         news = GraphNews() if request.wants_progress else None
-        run = GraphRun(
-            begin, Speech(), lambda task: not speaking.isdisjoint(names_of(task)), news=news
-        )
-        async with aclosing(self._run(run, begin, config, request)) as events:
+        run = GraphRun(begin, Speech(), None if self._is_whole else speaking, news=news)
+        context = self._make_context(request) if self._make_context else None
+        events = run.events(self._graph, config, _read, context=context, on_disconnect="cancel")
+        async with aclosing(events):
             try:
                 async for event in events:
                     yield event
@@ -136,77 +131,42 @@ class RemoteGraphAdapter(Adapter):
                 raise
         for event in run.rest():
             yield event
-        state = await self._state(thread) if run.is_paused else None
-        rest = [question(state, None)] if state else self._result.events(run)
-        files = self._result.files(run)
-        for event in (*files, *rest) if state else (*rest, *files):
+        state = await self._state(config) if run.is_paused else None
+        asked = question(state, None) if state and state.tasks else None
+        for event in self._result.events(run, asked):
             yield event
 
     async def _begin(self, value: object, request: AgentRequest, config: RunnableConfig) -> object:
         """Return the graph's input, or the event that is the answer because there is none."""
-        state = await self._state(config["configurable"]["thread_id"])
-        if request.resuming:
-            return await self._resumption(state, request, config)
-        if state and waits(state, has_breakpoints=False) and await request.others_wait():
-            return ANOTHER_TASK_WAITS
-        if state and state.next:
-            await self._close(config)
-        return value
+        state = await self._state(config)
 
-    async def _resumption(
-        self, state: StateSnapshot | None, request: AgentRequest, config: RunnableConfig
-    ) -> object:
-        state = state or StateSnapshot({}, (), config, None, None, None, (), ())
-        try:
-            begin = resumption(state, request)
-        except UnclearReplyError as unclear:
-            return question(state, None, str(unclear))
-        if begin is DECLINED:
-            await self._close(config)
-        return begin
+        async def ask(hint: str) -> InputRequired:
+            return question(state, None, hint)
 
-    async def _run(
-        self, run: GraphRun, value: object, config: RunnableConfig, request: AgentRequest
-    ) -> _Events:
-        modes = ["updates", "values", *([] if self._is_whole else ["messages"])]
-        modes += ["custom"] if run.news else []
-        steps = self._graph.astream(
-            value,
-            config,
-            context=self._make_context(request) if self._make_context else None,
-            stream_mode=modes,
-            subgraphs=True,
-            on_disconnect="cancel",
-        )
-        async with aclosing(steps):
-            async for namespace, mode, data in steps:
-                if mode == "messages":
-                    if text := run.token(_chunk(data[0]), data[1]):
-                        yield TextDelta(text)
-                else:
-                    for event in run.step(namespace, mode, _restored(data)):
-                        yield event
+        return await first_input(value, request, state, ask=ask, rest=partial(self._close, config))
 
-    async def _speakers(self) -> frozenset[str]:
+    async def _speakers(self) -> MaySpeak:
         async with self._looking:
             if self._speaking is None:
                 drawn = await self._graph.aget_graph()
                 self._speaking = frozenset(
                     edge.source for edge in drawn.edges if edge.target == END
                 )
-        return self._speaking
+        speaking = self._speaking
+        return lambda task: not speaking.isdisjoint(names_of(task))
 
     async def _close(self, config: RunnableConfig) -> None:
         await self._graph.aupdate_state(config, None, as_node=END)
 
-    async def _state(self, thread_id: str) -> StateSnapshot | None:
-        """Return a thread's state; None if nothing was said in it."""
+    async def _state(self, config: RunnableConfig) -> StateSnapshot:
+        """Return a thread's state, an empty one if nothing was said in it."""
+        nothing = StateSnapshot({}, (), config, None, None, None, (), ())
         try:
-            state = await self._client.threads.get_state(thread_id)
+            state = await self._client.threads.get_state(config["configurable"]["thread_id"])
         except NotFoundError:
-            return None
+            return nothing
         if not state["checkpoint"]:
-            return None
+            return nothing
         tasks = tuple(
             PregelTask(
                 task["id"],
@@ -217,7 +177,6 @@ class RemoteGraphAdapter(Adapter):
             )
             for task in state["tasks"]
         )
-        config: RunnableConfig = {"configurable": {"thread_id": thread_id}}
         values = _restored(state["values"])
         return StateSnapshot(values, tuple(state["next"]), config, None, None, None, tasks, ())
 
@@ -229,9 +188,13 @@ def _failure(error: RemoteException) -> AgentFailedError | None:
     return limit_failure(error, name) or model_failure(name)
 
 
-def _chunk(message: Mapping[str, Any]) -> object:
+def _read(mode: str, data: Any) -> Any:
+    """Return what a server streams as the graph streams it."""
+    if mode != "messages":
+        return _restored(data)
+    message, metadata = data
     is_chunk = message.get("type") == AIMessageChunk.__name__
-    return AIMessageChunk.model_validate(message) if is_chunk else message
+    return (AIMessageChunk.model_validate(message) if is_chunk else message), metadata
 
 
 def _restored(data: Any) -> Any:

@@ -1,29 +1,40 @@
-"""One run of a graph: what its stream has told so far."""
+"""One run of a graph: what its stream tells, and what its state adds to that at the end.
+
+| the graph's output has    | the answer is                                                    |
+|---------------------------|------------------------------------------------------------------|
+| `structured_response`     | that, as data with its schema                                    |
+| messages                  | the run's last message: its text, unless streamed, and its files |
+| other keys                | those the run has written; a single text is sent as text         |
+"""
 
 from __future__ import annotations
 
 import base64
 import mimetypes
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 
-from a2a_adapters import AgentEvent, File, Output, Speech, TargetError, TextDelta
+from a2a_adapters import AgentEvent, File, InputRequired, Output, Speech, TargetError, TextDelta
 from a2a_adapters_langchain.serving.content import message_extras
 from a2a_adapters_langchain.serving.output import is_message_list, outputs
 from a2a_adapters_langchain.serving.watch import TASK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from langchain_core.runnables import RunnableConfig
 
     from a2a_adapters_langchain.serving.cutoff import CutOffRun
     from a2a_adapters_langchain.serving.progress import GraphNews, Namespace
     from a2a_adapters_langchain.serving.schema import Schema
     from a2a_adapters_langchain.serving.speakers import MaySpeak
 
+
+FILES = "files"
+"""The key of the files in a graph's state, as deepagents has it."""
 
 _INTERRUPT = "__interrupt__"
 
@@ -34,7 +45,8 @@ class GraphRun:
     Args:
         given: The graph's input.
         speech: Joins the messages.
-        may_speak: Whether the tokens of a task, given by its path, are part of the answer.
+        may_speak: Whether the tokens of a task, given by its path, are part of the answer; None
+            if those of no task are.
         news: Takes what clients that follow the run want to know; None if nobody does.
         cut_off: The run of a process that is gone, with which this one goes on.
         is_structured: Whether a task's text is structured output. That is held back, since it may
@@ -45,7 +57,7 @@ class GraphRun:
         self,
         given: object,
         speech: Speech[str],
-        may_speak: MaySpeak,
+        may_speak: MaySpeak | None,
         *,
         news: GraphNews | None,
         cut_off: CutOffRun | None = None,
@@ -60,12 +72,40 @@ class GraphRun:
         self.first_values: Mapping[str, Any] = cut_off.first_values if cut_off else {}
         self.is_paused = False
         self.complaint = ""
-        self.news = news
-        self._given = given if isinstance(given, Mapping) else {}
+        self._news = news
+        self._given = given
         self._written: set[str] = cut_off.written() if cut_off else set()
 
-    def token(self, message: object, metadata: Mapping[str, Any]) -> str:
-        """Take a message or a chunk of one; return the text to be sent."""
+    async def events(
+        self,
+        graph: Any,
+        config: RunnableConfig,
+        read: Callable[[str, Any], Any] | None = None,
+        **options: Any,
+    ) -> AsyncGenerator[AgentEvent]:
+        """Run a graph and yield what is to be sent at once.
+
+        Args:
+            graph: What runs.
+            config: The run's configuration.
+            read: Makes what the graph would stream here of what it streams elsewhere, by its mode.
+            options: Options of the graph's `astream`.
+        """
+        modes = ["updates", "values"]
+        modes += ["messages"] if self._may_speak else []
+        modes += ["custom"] if self._news else []
+        steps = graph.astream(self._given, config, stream_mode=modes, subgraphs=True, **options)
+        async with aclosing(steps):
+            async for namespace, mode, streamed in steps:
+                data = read(mode, streamed) if read else streamed
+                if mode == "messages":
+                    if text := self._token(*data):
+                        yield TextDelta(text)
+                else:
+                    for event in self._step(namespace, mode, data):
+                        yield event
+
+    def _token(self, message: object, metadata: Mapping[str, Any]) -> str:
         if not isinstance(message, AIMessageChunk):
             return ""
         task = metadata[TASK]
@@ -78,18 +118,17 @@ class GraphRun:
         text = self.speech.add(task, text)
         return text + self.speech.end(task) if message.chunk_position else text
 
-    def step(self, namespace: Namespace, mode: str, data: Any) -> Iterator[AgentEvent]:
-        """Take anything but a token."""
+    def _step(self, namespace: Namespace, mode: str, data: Any) -> Iterator[AgentEvent]:
         if mode == "values":
             if not namespace:
                 self._take_values(data)
         elif mode == "updates":
             if not namespace:
                 self._take_updates(data)
-            if self.news:
-                yield from self.news.updates(namespace, data)
-        elif self.news:
-            yield self.news.custom(data)
+            if self._news:
+                yield from self._news.updates(namespace, data)
+        elif self._news:
+            yield self._news.custom(data)
 
     def rest(self) -> Iterator[TextDelta]:
         """Return text that waited for its turn."""
@@ -98,11 +137,14 @@ class GraphRun:
 
     def has_made(self, key: str, value: object) -> bool:
         """Whether this run wrote a key of the state, and not only what it was given."""
-        return key in self._written and value is not self._given.get(key)
+        return key in self._written and not self._was_given(key, value)
+
+    def _was_given(self, key: str, value: object) -> bool:
+        return isinstance(self._given, Mapping) and value is self._given.get(key)
 
     def _hears(self, task: str) -> bool:
         if task not in self._is_heard:
-            self._is_heard[task] = self._may_speak(task)
+            self._is_heard[task] = bool(self._may_speak and self._may_speak(task))
         return self._is_heard[task]
 
     def _hold(self, task: str, text: str, chunk: AIMessageChunk) -> str:
@@ -156,19 +198,21 @@ class GraphResult:
         self._channels = channels
         self._schema = schema
         self._output = output
-        self._files = StateFiles(files)
+        if isinstance(files, str):
+            raise TargetError(f"files takes a list of patterns: [{files!r}]")
+        self._patterns = files
 
-    def files(self, run: GraphRun) -> Sequence[Output]:
-        """Return the wanted files that the run wrote, as artifacts."""
-        return self._files.outputs(run)
+    def events(self, run: GraphRun, asked: InputRequired | None = None) -> Sequence[AgentEvent]:
+        """Return the rest of the answer, or what the graph asks, and the files that it wrote."""
+        files = self._new_files(run)
+        return [*files, asked] if asked else [*self._answer(run), *files]
 
-    def events(self, run: GraphRun) -> Sequence[AgentEvent]:
-        """Return the rest of the answer."""
+    def _answer(self, run: GraphRun) -> Sequence[AgentEvent]:
         values = run.values
         if isinstance(self._channels, str) or not isinstance(values, Mapping):
             return self._unless_said(self._output(values) if self._output else values, run.speech)
         channels = values if self._channels is None else self._channels
-        hidden = {FILES} if self._files.patterns else set()
+        hidden = {FILES} if self._patterns else set()
         state = {key: values[key] for key in channels if key in values and key not in hidden}
         if self._output:
             return outputs(self._output(state))
@@ -179,6 +223,17 @@ class GraphResult:
             return _last_message(state[key], run.first_values.get(key), run.speech)
         made = {key: value for key, value in state.items() if run.has_made(key, value)}
         return self._made(made, run.speech)
+
+    def _new_files(self, run: GraphRun) -> list[Output]:
+        """Return an artifact for each wanted file that is new or changed, named by its path."""
+        if not self._patterns:
+            return []
+        before, now = _files(run.first_values), _files(run.values)
+        return [
+            Output([_file(path, record)], name=path)
+            for path, record in now.items()
+            if record != before.get(path) and any(fnmatchcase(path, p) for p in self._patterns)
+        ]
 
     def _made(self, made: Mapping[str, object], speech: Speech[str]) -> Sequence[AgentEvent]:
         if len(made) == 1:
@@ -236,37 +291,6 @@ def _message_events(message: BaseMessage, speech: Speech[str]) -> Sequence[Agent
         return outputs(message)
     extras = message_extras(message)
     return [*_text_events(str(message.text), speech), *(outputs(extras) if extras else [])]
-
-
-FILES = "files"
-"""The key of the state."""
-
-
-class StateFiles:
-    """Finds the files that a run wrote.
-
-    Args:
-        patterns: Which paths are wanted, as `fnmatch` reads them: `*` stands for slashes, too.
-
-    Raises:
-        TargetError: It is a single string.
-    """
-
-    def __init__(self, patterns: Collection[str]) -> None:
-        if isinstance(patterns, str):
-            raise TargetError(f"files takes a list of patterns: [{patterns!r}]")
-        self.patterns = patterns
-
-    def outputs(self, run: GraphRun) -> list[Output]:
-        """Return an artifact for each file that is new or changed, named by its path."""
-        if not self.patterns:
-            return []
-        before, now = _files(run.first_values), _files(run.values)
-        return [
-            Output([_file(path, record)], name=path)
-            for path, record in now.items()
-            if record != before.get(path) and any(fnmatchcase(path, p) for p in self.patterns)
-        ]
 
 
 def _files(values: Any) -> Mapping[str, Any]:

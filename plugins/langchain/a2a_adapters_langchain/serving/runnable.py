@@ -55,7 +55,7 @@ _OWNER_KEY = "user_id"
 class RunnableAdapter(Adapter):
     """Serves chains, models, retrievers, tools and every other runnable.
 
-    The input follows the runnable's schema (see `_mapping`). Runnables that take messages get
+    The input follows the runnable's schema (see `input`). Runnables that take messages get
     the earlier turns of the conversation; a `RunnableWithMessageHistory` gets a session per
     caller and conversation. Text is streamed as the runnable streams it: of a chain that is
     its last step, never a model inside of it. Everything else is sent whole.
