@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from a2a_adapters.security.api_keys import ApiKeys, BearerTokens
 from a2a_adapters.security.authenticator import AnyOf, Authenticator
 from a2a_adapters.security.jwt import JwtTokens
-from a2a_adapters.security.secrets import ApiKeys, BearerTokens
 
 __all__ = ["AnyOf", "ApiKeys", "Authenticator", "BearerTokens", "JwtTokens"]

@@ -8,8 +8,8 @@ import stat
 from typing import TYPE_CHECKING
 
 from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.security.api_keys import ApiKeys, BearerTokens
 from a2a_adapters.security.authenticator import AnyOf
-from a2a_adapters.security.secrets import ApiKeys, BearerTokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

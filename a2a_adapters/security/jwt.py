@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from a2a.types import HTTPAuthSecurityScheme, SecurityScheme
 
 from a2a_adapters.contract.errors import ConfigurationError, ForbiddenError, MissingExtraError
+from a2a_adapters.security.api_keys import InvalidTokenError, bearer_token
 from a2a_adapters.security.authenticator import Authenticator
-from a2a_adapters.security.secrets import InvalidTokenError, bearer_token
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,7 +14,7 @@ from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.admission import speaks_v03
 from a2a_adapters.runtime.journal import Caller
 from a2a_adapters.runtime.push.configs import PushConfigs
-from a2a_adapters.runtime.push.outbox import Outbox
+from a2a_adapters.runtime.push.delivery import Outbox
 from a2a_adapters.runtime.push.receiver import Ledger, Receiver
 
 if TYPE_CHECKING:

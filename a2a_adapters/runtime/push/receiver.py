@@ -18,7 +18,7 @@ from a2a_adapters.concurrency import in_background
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.protocol.wire import model_to_json
-from a2a_adapters.runtime.push.outbox import Outcome
+from a2a_adapters.runtime.push.delivery import Outcome
 from a2a_adapters.runtime.updates import TextUpdate, Update, take_next
 from a2a_adapters.storage.interface import PatientTaskStore, Undelivered, number_of
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.push import PushOptions
     from a2a_adapters.runtime.push.configs import Target
-    from a2a_adapters.runtime.push.outbox import Outbox
+    from a2a_adapters.runtime.push.delivery import Outbox
     from a2a_adapters.runtime.updates import AnyUpdate
     from a2a_adapters.storage.interface import AgentStorage
 

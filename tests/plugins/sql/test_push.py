@@ -183,7 +183,7 @@ async def test_a_dead_receiver_is_given_up_and_holds_up_nobody(storage, database
 
 
 async def test_what_is_too_much_now_is_delivered_later(storage, database_url, monkeypatch):
-    monkeypatch.setattr("a2a_adapters.runtime.push.outbox._RECEIVERS_PER_SERVER", 1)
+    monkeypatch.setattr("a2a_adapters.runtime.push.delivery._RECEIVERS_PER_SERVER", 1)
     runtime = notifying_runtime(talk, storage, limits=Limits(sweep_seconds=0.05))
     await runtime.start()
     async with inbox() as box:

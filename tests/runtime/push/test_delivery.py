@@ -258,7 +258,7 @@ async def test_progress_is_not_pushed():
 
 
 async def test_too_many_receivers_at_one_server_are_notified_later(monkeypatch, caplog):
-    monkeypatch.setattr("a2a_adapters.runtime.push.outbox._RECEIVERS_PER_SERVER", 1)
+    monkeypatch.setattr("a2a_adapters.runtime.push.delivery._RECEIVERS_PER_SERVER", 1)
     limits = Limits(sweep_seconds=0.05)
     async with inbox() as box, agent(talk, limits=limits) as client:
         box.is_open.clear()

@@ -1,4 +1,4 @@
-"""Sends notifications, so often and so many at a time as is good for everyone."""
+"""Delivers push notifications: retries them, and limits how many are sent at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bearer tokens and API keys that are known beforehand."""
+"""API keys and bearer tokens that are known beforehand."""
 
 from __future__ import annotations
 
