@@ -241,6 +241,12 @@ def test_plugins_import_only_the_public_core(plugin, name):
     assert not others, f"{plugin}/.../{name} imports {', '.join(sorted(others))}"
 
 
+def test_built_in_plugins_import_all_that_the_table_says():
+    for plugin, packages in BUILT_IN.items():
+        inner = {t for f in PLUGINS[plugin].values() for t in imports(f, "a2a_adapters", CORE)}
+        assert {layer(each) for each in inner - PUBLIC} == packages, plugin
+
+
 def test_plugins_import_each_other_only_where_the_table_says_why():
     used = set()
     for plugin, name in PLUGIN_FILES:

@@ -11,7 +11,7 @@ from a2a_adapters_check.report import Severity
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from a2a_adapters_check.line import Answer
+    from a2a_adapters_check.http_client import Answer
     from a2a_adapters_check.subject import Subject
 
 _MAX_AGE = re.compile(r"\b(s-)?max-?age\s*=\s*\d+|\bno-(store|cache)\b", re.IGNORECASE)
@@ -84,4 +84,4 @@ async def conditional(subject: Subject) -> AsyncIterator[Fault]:
 
 
 async def _again(subject: Subject, headers: dict[str, str]) -> Answer:
-    return await subject.line.ask("GET", subject.card_url, headers=headers)
+    return await subject.http.ask("GET", subject.card_url, headers=headers)

@@ -170,7 +170,7 @@ async def _undeclared(
             told = await subject.ask(each, operation)
         else:
             key = "taskId" if operation is LIST_PUSH else "id"
-            told = await call(subject.line, each, operation, {key: await subject.unknown_id()})
+            told = await call(subject.http, each, operation, {key: await subject.unknown_id()})
         if told.code == expected or is_refused(told):
             continue
         asked = f"{each.name} answers {operation.method} by {told.told}"

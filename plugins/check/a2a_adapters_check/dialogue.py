@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from a2a_adapters_check.http_client import Stream
 from a2a_adapters_check.interfaces import (
     CANCEL,
     CREATE_PUSH,
@@ -15,7 +16,6 @@ from a2a_adapters_check.interfaces import (
     STREAM,
     SUBSCRIBE,
 )
-from a2a_adapters_check.line import Stream
 from a2a_adapters_check.operations import Outcome, call, stream
 from a2a_adapters_check.receiver import receiving
 
@@ -59,7 +59,7 @@ async def streamed(subject: Subject, interface: Interface) -> tuple[Stream, Outc
 
     async def send() -> tuple[Stream, Outcome | None]:
         seconds = _patience(subject)
-        return await stream(subject.line, interface, STREAM, message(HELLO), seconds)
+        return await stream(subject.http, interface, STREAM, message(HELLO), seconds)
 
     return await subject.once(("streamed", interface), send)
 
@@ -69,7 +69,7 @@ async def sent(subject: Subject, interface: Interface) -> Outcome:
 
     async def send() -> Outcome:
         seconds = _patience(subject)
-        return await call(subject.line, interface, SEND, message(HELLO), seconds=seconds)
+        return await call(subject.http, interface, SEND, message(HELLO), seconds=seconds)
 
     return await subject.once(("sent", interface), send)
 
@@ -131,7 +131,7 @@ async def long_task(subject: Subject) -> LongTask | None:
 async def _live(subject: Subject, interface: Interface) -> LongTask:
     params = {**message(LONG), "configuration": {"returnImmediately": True}}
     seconds = _patience(subject)
-    begun = await call(subject.line, interface, SEND, params, seconds=seconds)
+    begun = await call(subject.http, interface, SEND, params, seconds=seconds)
     found = LongTask(interface, begun)
     task = task_of(begun)
     if not task.get("id") or state_of(task) in ENDED:
@@ -140,7 +140,7 @@ async def _live(subject: Subject, interface: Interface) -> LongTask:
     async with receiving() as receiver:
         if subject.declares("pushNotifications"):
             config = {"taskId": name, "id": str(uuid4()), "url": receiver.url}
-            found.pushed = await call(subject.line, interface, CREATE_PUSH, config)
+            found.pushed = await call(subject.http, interface, CREATE_PUSH, config)
         await _follow(subject, found, name)
         if found.pushed is not None and found.pushed.error is None:
             found.was_called = await receiver.was_called(_CALLED_BACK)
@@ -152,11 +152,11 @@ async def _follow(subject: Subject, found: LongTask, name: str) -> None:
     reading = None
     if subject.declares("streaming"):
         reading = asyncio.create_task(
-            stream(subject.line, found.interface, SUBSCRIBE, {"id": name}, _SUBSCRIBED, began)
+            stream(subject.http, found.interface, SUBSCRIBE, {"id": name}, _SUBSCRIBED, began)
         )
         await began.wait()
-    now = await call(subject.line, found.interface, GET, {"id": name})
+    now = await call(subject.http, found.interface, GET, {"id": name})
     found.is_running = state_of(now.result) not in ENDED and now.result is not None
-    found.cancelled = await call(subject.line, found.interface, CANCEL, {"id": name})
+    found.cancelled = await call(subject.http, found.interface, CANCEL, {"id": name})
     if reading is not None:
         found.subscribed, found.refused = await reading

@@ -100,7 +100,7 @@ async def no_request(subject: Subject) -> AsyncIterator[Fault]:
     for each in await subject.answering():
         if each.binding == RPC:
             sent = {"jsonrpc": "2.0", "id": CALL_ID}
-            answer = await subject.line.ask("POST", each.url, headers=each.headers(), json=sent)
+            answer = await subject.http.ask("POST", each.url, headers=each.headers(), json=sent)
             told = outcome(each, answer)
             if told.code != _BAD_REQUEST:
                 yield Fault(f"{each.name} answers {told.told}", each.where)
@@ -117,7 +117,7 @@ async def params(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of other answers to a task's id that is an object."""
     for each in await subject.current():
         if each.binding == RPC:
-            told = await call(subject.line, each, GET, {"id": {"not": "an id"}})
+            told = await call(subject.http, each, GET, {"id": {"not": "an id"}})
             if told.code != _BAD_PARAMS:
                 yield Fault(f"{each.name} answers {told.told}", each.where)
 
@@ -134,7 +134,7 @@ async def version(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of interfaces that take any version."""
     for each in await subject.current():
         told = await call(
-            subject.line, each, GET, {"id": await subject.unknown_id()}, version="99.0"
+            subject.http, each, GET, {"id": await subject.unknown_id()}, version="99.0"
         )
         is_right = told.code == _NO_VERSION
         if each.binding == REST:

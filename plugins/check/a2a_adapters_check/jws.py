@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf.json_format import ParseError
 
 from a2a_adapters.calling.card import card_of
-from a2a_adapters_check.line import as_json
+from a2a_adapters_check.http_client import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

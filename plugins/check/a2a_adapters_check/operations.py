@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from a2a.utils.errors import A2A_ERROR_MAPPING, JSON_RPC_ERROR_CODE_MAP
 
+from a2a_adapters_check.http_client import Answer, Stream, as_json
 from a2a_adapters_check.interfaces import REST, RPC, listed
-from a2a_adapters_check.line import Answer, Stream, as_json
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Mapping
 
+    from a2a_adapters_check.http_client import HttpClient
     from a2a_adapters_check.interfaces import Interface, Operation
-    from a2a_adapters_check.line import Line
 
 ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
 
@@ -60,7 +60,7 @@ class Outcome:
 
 
 async def call(
-    line: Line,
+    http: HttpClient,
     interface: Interface,
     operation: Operation,
     params: Mapping[str, Any],
@@ -73,14 +73,14 @@ async def call(
     """Make an operation and return what it came to."""
     verb, url, body = interface.request(operation, params)
     sent = {**interface.headers(version), **(headers or {})}
-    answer = await line.ask(
+    answer = await http.ask(
         verb, url, headers=sent, json=body, anonymous=anonymous, seconds=seconds
     )
     return outcome(interface, answer)
 
 
 async def stream(
-    line: Line,
+    http: HttpClient,
     interface: Interface,
     operation: Operation,
     params: Mapping[str, Any],
@@ -92,7 +92,7 @@ async def stream(
     JSON-RPC may tell an error as the only event of a stream as well.
     """
     verb, url, body = interface.request(operation, params)
-    found = await line.stream(
+    found = await http.stream(
         verb, url, headers=interface.headers(), json=body, seconds=seconds, begun=begun
     )
     if found.answer.failure or found.answer.status != 200 or not found.events:

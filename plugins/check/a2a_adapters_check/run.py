@@ -20,8 +20,6 @@ from a2a_adapters_check import (
     card,
     errors,
     generations,
-    grpc_binding,
-    reading,
     security,
     sending,
     signatures,
@@ -30,7 +28,7 @@ from a2a_adapters_check import (
     tasks,
     text,
 )
-from a2a_adapters_check.line import line_to
+from a2a_adapters_check.http_client import make_http_client
 from a2a_adapters_check.model import Check
 from a2a_adapters_check.report import NEVER_SENT, Finding, Report, UncheckedError
 from a2a_adapters_check.speed import measure
@@ -41,12 +39,11 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from a2a_adapters_check.line import Answer, Line
+    from a2a_adapters_check.http_client import Answer, HttpClient
 
 __all__ = ["CHECKS", "check"]
 
 _THEMES = (
-    reading,
     card,
     generations,
     addresses,
@@ -54,7 +51,6 @@ _THEMES = (
     signatures,
     caching,
     bindings,
-    grpc_binding,
     errors,
     capabilities,
     security,
@@ -105,28 +101,28 @@ async def check(
         RemoteAuthError: It wants credentials for its card, or other ones.
     """
     address = agent_url(url)
-    line = line_to(address, HeadersAuth(headers) if headers else None, timeout)
+    http = make_http_client(address, HeadersAuth(headers) if headers else None, timeout)
     try:
         return await examine(
-            line, address, send=send, has_credentials=bool(headers), seconds=timeout
+            http, address, send=send, has_credentials=bool(headers), seconds=timeout
         )
     finally:
-        await line.aclose()
+        await http.aclose()
 
 
 async def examine(
-    line: Line, url: httpx.URL, *, send: bool, has_credentials: bool, seconds: float
+    http: HttpClient, url: httpx.URL, *, send: bool, has_credentials: bool, seconds: float
 ) -> Report:
-    """Make all checks over a line; see `check`."""
+    """Make all checks by a client; see `check`."""
     began = time.monotonic()
     deadline = began + seconds
     try:
         async with asyncio.timeout(seconds):
-            card_url, answer = await _card(line, url)
+            card_url, answer = await _card(http, url)
     except TimeoutError as error:
         raise RemoteTimeoutError(f"{url} did not send its card in time") from error
     subject = Subject(
-        url, line, card_url, answer, deadline=deadline, has_credentials=has_credentials
+        url, http, card_url, answer, deadline=deadline, has_credentials=has_credentials
     )
     try:
         return await _report(subject, began, send=send)
@@ -134,7 +130,7 @@ async def examine(
         await subject.aclose()
 
 
-async def _card(line: Line, url: httpx.URL) -> tuple[str, Answer]:
+async def _card(http: HttpClient, url: httpx.URL) -> tuple[str, Answer]:
     """Return where the card is, and what came back there.
 
     Raises:
@@ -146,7 +142,7 @@ async def _card(line: Line, url: httpx.URL) -> tuple[str, Answer]:
     if not url.path.endswith(".json"):
         addresses = [base + path for path in WELL_KNOWN_PATHS]
     for address in addresses:
-        answer = await line.ask("GET", address, max_bytes=_CARD_BYTES, seconds=_CARD_SECONDS)
+        answer = await http.ask("GET", address, max_bytes=_CARD_BYTES, seconds=_CARD_SECONDS)
         if answer.status != 404:
             break
     if answer.failure and not answer.is_answered:

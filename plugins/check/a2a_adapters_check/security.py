@@ -118,7 +118,7 @@ async def wrong_credentials(subject: Subject) -> AsyncIterator[Fault]:
     for each in await subject.reachable() if made_up else ():
         before = await _anonymously(subject, each)
         told = await call(
-            subject.line,
+            subject.http,
             each,
             GET,
             {"id": await subject.unknown_id()},
@@ -191,7 +191,7 @@ async def extended_card(subject: Subject) -> AsyncIterator[Fault]:
         return
     for each in await subject.reachable():
         if not each.is_old:
-            told = await call(subject.line, each, EXTENDED, {}, anonymous=True)
+            told = await call(subject.http, each, EXTENDED, {}, anonymous=True)
             if isinstance(told.result, dict) and told.result.get("name"):
                 yield Fault(f"{each.name} gives the extended card to anybody", each.where)
 
@@ -210,7 +210,7 @@ async def cors(subject: Subject) -> AsyncIterator[Fault]:
         (each.url, "OPTIONS") for each in await subject.reachable() if each.binding == RPC
     ]
     for url, method in addresses:
-        answer = await subject.line.ask(method, url, headers=asked, anonymous=True)
+        answer = await subject.http.ask(method, url, headers=asked, anonymous=True)
         origin = answer.headers.get("access-control-allow-origin", "")
         is_credentialed = answer.headers.get("access-control-allow-credentials", "") == "true"
         if is_credentialed and origin in {_STRANGER, "*", "null"}:
@@ -265,7 +265,7 @@ async def _anonymously(subject: Subject, interface: Interface) -> Outcome:
 
     async def ask() -> Outcome:
         params = {"id": await subject.unknown_id()}
-        return await call(subject.line, interface, GET, params, anonymous=True)
+        return await call(subject.http, interface, GET, params, anonymous=True)
 
     return await subject.once(("anonymous", interface), ask)
 
@@ -279,7 +279,7 @@ async def _errors(subject: Subject) -> list[tuple[Outcome, Interface]]:
             found.append((await subject.unknown_task(each), each))
             odd = [(GET, {"id": "../../etc/passwd\x00'\""}), (LIST, {"pageSize": "x" * 50})]
             for operation, params in odd if not each.is_old else odd[:1]:
-                found.append((await call(subject.line, each, operation, params), each))
+                found.append((await call(subject.http, each, operation, params), each))
             broken = await subject.broken(each)
             found.append((broken, each))
         return found

@@ -156,7 +156,7 @@ def _kind(told: Outcome) -> str:
 async def no_parts(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of messages that say nothing and begin a task."""
     for each in await _open(subject):
-        told = await call(subject.line, each, SEND, message(HELLO, parts=[]))
+        told = await call(subject.http, each, SEND, message(HELLO, parts=[]))
         if told.result is not None:
             yield Fault(f"{each.name} answers a message without parts by a result", each.where)
 
@@ -174,7 +174,7 @@ async def unknown_task(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of tasks that callers name themselves."""
     for each in await _open(subject):
         params = message(HELLO, taskId=await subject.unknown_id())
-        told = await call(subject.line, each, SEND, params)
+        told = await call(subject.http, each, SEND, params)
         is_right = told.code == _NOT_FOUND
         if each.binding == REST:
             is_right = is_right or told.answer.status == 404
@@ -202,7 +202,7 @@ async def media_type(subject: Subject) -> AsyncIterator[Fault]:
         return
     part: dict[str, Any] = {"raw": "AA==", "mediaType": _NOBODYS, "filename": "check.bin"}
     for each in await _open(subject):
-        told = await call(subject.line, each, SEND, message("", parts=[part]))
+        told = await call(subject.http, each, SEND, message("", parts=[part]))
         if told.result is not None:
             yield Fault(f"{each.name} takes a file of the type {_NOBODYS}", each.where)
 

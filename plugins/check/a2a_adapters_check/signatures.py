@@ -8,8 +8,8 @@ import httpx
 
 from a2a_adapters.net.addresses import Reach
 from a2a_adapters_check.addresses import host_reach
+from a2a_adapters_check.http_client import as_json
 from a2a_adapters_check.jws import is_signed, key_of, proves, signatures
-from a2a_adapters_check.line import as_json
 from a2a_adapters_check.model import Fault, check
 from a2a_adapters_check.report import Severity, UncheckedError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from jwt import PyJWK
 
-    from a2a_adapters_check.line import Answer
+    from a2a_adapters_check.http_client import Answer
     from a2a_adapters_check.subject import Subject
 
 
@@ -113,7 +113,7 @@ def _is_open(url: str) -> bool:
 
 async def _key_set(subject: Subject, url: str) -> Answer:
     async def fetch() -> Answer:
-        return await subject.line.ask("GET", url, anonymous=True)
+        return await subject.http.ask("GET", url, anonymous=True)
 
     return await subject.once(("keys", url), fetch)
 

@@ -25,9 +25,9 @@ async def measure(subject: Subject) -> None:
     current = await subject.answering()
     if current:
         params = {"id": await subject.unknown_id()}
-        told = [(await call(subject.line, current[0], GET, params)).answer]
+        told = [(await call(subject.http, current[0], GET, params)).answer]
         while len(told) < _TRIES and sum(each.seconds for each in told) < _SLOW:
-            told.append((await call(subject.line, current[0], GET, params)).answer)
+            told.append((await call(subject.http, current[0], GET, params)).answer)
         subject.figures["latency"] = 1000 * median(each.seconds for each in told)
 
 

@@ -158,7 +158,7 @@ async def stored(subject: Subject) -> AsyncIterator[Fault]:
         name, state = _ids(found[0])[0], _last_state(found)
         if not name or state not in ENDED:
             continue
-        told = await call(subject.line, each, GET, {"id": name})
+        told = await call(subject.http, each, GET, {"id": name})
         if not isinstance(told.result, dict):
             yield Fault(f"{each.name} answers {told.told} for a task it streamed", each.where)
         elif state_of(told.result) != state:

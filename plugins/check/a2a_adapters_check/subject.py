@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from a2a_adapters_check.http_client import Answer, HttpClient
     from a2a_adapters_check.interfaces import Interface, Operation
-    from a2a_adapters_check.line import Answer, Line
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ class Subject:
 
     Args:
         url: Where it is.
-        line: What requests go by.
+        http: Sends the requests.
         card_url: Where its card was.
         card_answer: What came back there.
         deadline: When the check has to end, by `time.monotonic`.
@@ -40,7 +40,7 @@ class Subject:
     def __init__(
         self,
         url: httpx.URL,
-        line: Line,
+        http: HttpClient,
         card_url: str,
         card_answer: Answer,
         *,
@@ -48,7 +48,7 @@ class Subject:
         has_credentials: bool,
     ) -> None:
         self.url = url
-        self.line = line
+        self.http = http
         self.card_url = card_url
         self.card_answer = card_answer
         self.has_credentials = has_credentials
@@ -98,7 +98,7 @@ class Subject:
     async def ask(self, interface: Interface, operation: Operation, **params: Any) -> Outcome:
         """Make an operation, once for all checks."""
         key = (interface, operation, repr(params))
-        return await self.once(key, lambda: call(self.line, interface, operation, params))
+        return await self.once(key, lambda: call(self.http, interface, operation, params))
 
     async def unknown_task(self, interface: Interface) -> Outcome:
         """Ask an interface for a task that is nobody's."""
@@ -118,7 +118,7 @@ class Subject:
         async def send() -> Outcome:
             verb, url, _ = interface.request(SEND, {})
             headers = {**interface.headers(), "Content-Type": "application/json"}
-            answer = await self.line.ask(verb, url, headers=headers, content=_NO_JSON)
+            answer = await self.http.ask(verb, url, headers=headers, content=_NO_JSON)
             return outcome(interface, answer)
 
         return await self.once(("broken", interface), send)

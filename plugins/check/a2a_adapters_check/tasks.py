@@ -32,7 +32,7 @@ async def is_listed(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of lists without the task that was begun a moment ago."""
     for each in await subject.current():
         if name := await ended_task(subject, each):
-            told = await call(subject.line, each, LIST, {"pageSize": 50})
+            told = await call(subject.http, each, LIST, {"pageSize": 50})
             tasks = told.result.get("tasks") if isinstance(told.result, dict) else None
             names = [task.get("id") for task in listed(tasks) if isinstance(task, dict)]
             if isinstance(told.result, dict) and name not in names:
@@ -51,7 +51,7 @@ async def history_length(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of tasks that bring their history all the same."""
     for each in await subject.current():
         if name := await ended_task(subject, each):
-            told = await call(subject.line, each, GET, {"id": name, "historyLength": 0})
+            told = await call(subject.http, each, GET, {"id": name, "historyLength": 0})
             if isinstance(told.result, dict) and told.result.get("history"):
                 yield Fault(f"{each.name} sends a history for historyLength 0", each.where)
 
@@ -68,7 +68,7 @@ async def ended_cancel(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of tasks that are cancelled after their end."""
     for each in await subject.current():
         if name := await ended_task(subject, each):
-            told = await call(subject.line, each, CANCEL, {"id": name})
+            told = await call(subject.http, each, CANCEL, {"id": name})
             is_right = told.code == _NOT_CANCELLABLE
             if each.binding == REST:
                 is_right = is_right or told.answer.status in {400, 409}
@@ -88,7 +88,7 @@ async def ended_subscribe(subject: Subject) -> AsyncIterator[Fault]:
     """Tell of subscriptions to nothing."""
     for each in await subject.current() if subject.declares("streaming") else []:
         if name := await ended_task(subject, each):
-            told = await call(subject.line, each, SUBSCRIBE, {"id": name})
+            told = await call(subject.http, each, SUBSCRIBE, {"id": name})
             if told.error is None:
                 yield Fault(f"{each.name} answers {told.told}", each.where)
 

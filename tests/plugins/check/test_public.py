@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from a2a_adapters_check.line import Line
+from a2a_adapters_check.http_client import HttpClient
 from a2a_adapters_check.run import examine
 
 from tests.plugins.check.broken import Broken
@@ -18,7 +18,7 @@ async def found_at(url, app):
     """Return the ids of what is found in a card at an address."""
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport) as http:
-        line = Line(http, http, patience=8)
+        line = HttpClient(http, http, patience=8)
         address = httpx.URL(url)
         report = await examine(line, address, send=False, has_credentials=False, seconds=30)
     return {each.id for each in report.findings}

@@ -91,8 +91,8 @@ def media_type(headers: Mapping[str, str]) -> str:
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def line_to(origin: httpx.URL, auth: httpx.Auth | None, seconds: float) -> Line:
-    """Return a line to an agent; other hosts that its card names are asked as far as is safe."""
+def make_http_client(origin: httpx.URL, auth: httpx.Auth | None, seconds: float) -> HttpClient:
+    """Return a client for an agent; other hosts that its card names are asked as far as is safe."""
     options = RemoteOptions(
         timeout=seconds,
         connect_timeout=min(5.0, seconds),
@@ -101,10 +101,10 @@ def line_to(origin: httpx.URL, auth: httpx.Auth | None, seconds: float) -> Line:
         answer_bytes=MAX_ANSWER,
     )
     known, anonymous = make_client(origin, options, auth), make_client(origin, options, None)
-    return Line(known, anonymous, min(_PATIENCE, seconds / _SHARE))
+    return HttpClient(known, anonymous, min(_PATIENCE, seconds / _SHARE))
 
 
-class Line:
+class HttpClient:
     """Sends requests with the caller's credentials, or without.
 
     Args:
@@ -140,7 +140,7 @@ class Line:
     ) -> Answer:
         """Send a request and return what comes back in time; nothing is raised.
 
-        `seconds` is how long that may take, if it is not the line's patience.
+        `seconds` is how long that may take, if it is not `patience`.
         """
         client = self._anonymous if anonymous else self._known
         async with self._room:
