@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.text import (
         ReasoningFilter,
         Speech,
+        as_decision,
         as_json,
         as_text,
         tool_arguments,
@@ -203,6 +204,7 @@ __all__ = [
     "UnauthenticatedError",
     "UnsafeHostError",
     "adapt_made",
+    "as_decision",
     "as_executor",
     "as_json",
     "as_text",
@@ -260,6 +262,7 @@ _load = lazy_names(
         "TokenUsage": "calling.reply",
         "ToolDescription": "calling.tools",
         "as_executor": "serving.agents",
+        "as_decision": "contract.text",
         "as_json": "contract.text",
         "as_text": "contract.text",
         "aserve": "serving.server",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
@@ -17,11 +18,30 @@ __all__ = [
     "ReasoningFilter",
     "Speech",
     "TextFilter",
+    "as_decision",
     "as_json",
     "as_text",
     "tool_arguments",
     "without_reasoning",
 ]
+
+_YES = re.compile(
+    r"accept(ed)?|approved?|confirm|continue|go|lgtm|ok(ay)?|true|y(es)?", re.IGNORECASE
+)
+_NO = re.compile(r"cancel|declined?|deny|denied|false|no?|reject(ed)?|stop")
+
+
+def as_decision(text: str) -> tuple[bool, str] | None:
+    """Return whether a reply is a yes or a no, and the reason of a no; None if it is neither.
+
+    A yes with anything behind it ("yes, but ...") is neither.
+    """
+    word, *rest = re.sub(r"^\W+", "", text).split(maxsplit=1) or [""]
+    word = re.sub(r"\W+$", "", word).lower()
+    reason = re.sub(r"^(\W|because\b|reason\b)+", "", "".join(rest).strip())
+    if _YES.fullmatch(word) and not reason:
+        return True, ""
+    return (False, reason) if _NO.fullmatch(word) else None
 
 
 def as_text(parts: Iterable[Part]) -> str:

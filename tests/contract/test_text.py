@@ -13,6 +13,7 @@ from a2a_adapters import (
     File,
     RemoteAgent,
     Text,
+    as_decision,
     as_json,
     as_text,
     tool_arguments,
@@ -75,3 +76,23 @@ def test_a_field_takes_an_agent_or_its_url():
     for wrong in ("nowhere", 3):
         with pytest.raises(ValidationError):
             Holder(agent=wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "decision"),
+    [
+        ("yes", (True, "")),
+        (" *Approved!* ", (True, "")),
+        ("LGTM.", (True, "")),
+        ("yes, but use Rome", None),
+        ("yes\nno", None),
+        ("No.", (False, "")),
+        ("reject: because it costs too much", (False, "it costs too much")),
+        ("no\nuse Rome", (False, "use Rome")),
+        ("notify me", None),
+        ("?!", None),
+        ("", None),
+    ],
+)
+def test_a_reply_is_a_yes_a_no_or_neither(text, decision):
+    assert as_decision(text) == decision

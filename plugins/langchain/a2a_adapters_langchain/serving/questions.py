@@ -9,7 +9,6 @@ maps interrupt ids to values answers all it names. A graph that stops before or 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,6 +22,7 @@ from a2a_adapters import (
     Data,
     InputRequired,
     Rejected,
+    as_decision,
 )
 from a2a_adapters_langchain.serving.cutoff import POSITION
 
@@ -128,10 +128,9 @@ def _open(state: StateSnapshot) -> list[Interrupt]:
 
 
 def _after_breakpoint(request: AgentRequest) -> Rejected | None:
-    answer = agrees(request.text)
-    if answer is None:
+    if (decision := as_decision(request.text)) is None:
         raise UnclearReplyError("Please reply with yes or no.")
-    return None if answer else DECLINED
+    return None if decision[0] else DECLINED
 
 
 def _value(interrupt: Interrupt, data: Sequence[object], text: str) -> object:
@@ -183,8 +182,6 @@ def _stopped_at(state: StateSnapshot) -> dict[str, object]:
     return {"next": list(state.next), **({"tool_calls": shown} if shown else {})}
 
 
-_YES = {"approve", "approved", "yes", "y", "ok", "okay", "accept", "confirm", "continue", "go"}
-_NO = {"reject", "rejected", "no", "n", "deny", "decline", "cancel", "stop"}
 _CHOICES = "Please reply with: {}."
 
 Decision = dict[str, object]
@@ -246,23 +243,14 @@ def approval_of_data(value: Mapping[str, Any], data: object) -> object:
     return {"decisions": decisions}
 
 
-def agrees(text: str) -> bool | None:
-    """Return whether a reply is a plain yes or a no; None if it is neither."""
-    decision = _decision(text, only_answer=False)
-    return None if decision is None else decision["type"] == "approve"
-
-
 def _decision(text: str, *, only_answer: bool) -> Decision | None:
     if only_answer:
         return {"type": "respond", "message": text}
-    first, _, reason = re.sub(r"^\W+", "", text).partition(" ")
-    word = re.sub(r"\W+$", "", first).lower()
-    reason = re.sub(r"^(\W|because\b|reason\b)+", "", reason.strip())
-    if word in _YES and not reason:  # "yes, but ..." is no approval
-        return {"type": "approve"}
-    if word in _NO:
-        return {"type": "reject", "message": reason} if reason else {"type": "reject"}
-    return None
+    if (decision := as_decision(text)) is None:
+        return None
+    is_yes, reason = decision
+    kind: Decision = {"type": "approve" if is_yes else "reject"}
+    return {**kind, "message": reason} if reason else kind
 
 
 def _allowed(value: Mapping[str, Any], schema: Mapping[str, Any] | None) -> set[str]:

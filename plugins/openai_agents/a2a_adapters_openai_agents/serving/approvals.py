@@ -7,19 +7,24 @@ is neither a plain yes nor a no approves nothing: the model reads it, and may ca
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import Data, InputRequired, InvalidInputError, Part, as_text, tool_arguments
+from a2a_adapters import (
+    Data,
+    InputRequired,
+    InvalidInputError,
+    Part,
+    as_decision,
+    as_text,
+    tool_arguments,
+)
 
 if TYPE_CHECKING:
     from agents import RunState, ToolApprovalItem
 
     from a2a_adapters import JSON
 
-_YES = {"approve", "approved", "yes", "y", "ok", "okay", "accept", "true"}
-_NO = {"reject", "rejected", "no", "n", "deny", "denied", "decline", "false"}
 _CHOICES = "Please reply with approve, or with reject and what is to be done instead."
 _SAYS = "The user did not approve this call, and says: {}"
 
@@ -74,10 +79,8 @@ def _decision(given: object) -> bool | str:
     text = given.strip() if isinstance(given, str) else ""
     if not text:
         raise InvalidInputError("That decides nothing.")
-    first, *others = re.findall(r"\w+", text.lower()) or [""]
-    if first in _YES and not others:  # "yes, but ..." is no approval
-        return True
-    return False if first in _NO and not others else text
+    is_yes, reason = as_decision(text) or (None, "")
+    return text if is_yes is None or reason else is_yes
 
 
 def _payload(call: ToolApprovalItem) -> dict[str, JSON]:
