@@ -117,11 +117,21 @@ async def ask(app):
     assert task.status.state in ANSWERED, task
 
 
-@pytest.mark.parametrize("path", RUNNABLE, ids=lambda path: path.name)
-@pytest.mark.filterwarnings(TOLERATED)
-async def test_snippets(path, tmp_path, monkeypatch):
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return the folder of a page, whose modules are forgotten with it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name == "docs" or (file and tmp_path in Path(file).parents):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("path", RUNNABLE, ids=lambda path: path.name)
+@pytest.mark.filterwarnings(TOLERATED)
+async def test_snippets(path, folder, monkeypatch):
     if find_spec("opentelemetry"):
         monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", None)  # a page sets one
     async with AsyncExitStack() as stack:
@@ -136,9 +146,9 @@ async def test_snippets(path, tmp_path, monkeypatch):
             monkeypatch.setattr("a2a_adapters_crewai.serving.adapt.serve_crew", page.serve)
         for block in FENCE.finditer(path.read_text()):
             if block["title"]:
-                file = tmp_path.joinpath(block["title"])
+                file = folder / block["title"]
                 file.write_text(block["body"])
-                monkeypatch.delitem(sys.modules, file.stem, raising=False)  # another page's
+                monkeypatch.delitem(sys.modules, file.stem, raising=False)  # a library's
             elif block["language"] == "python":
                 await page.run_python(block["body"])
             elif block["language"] == "console":
