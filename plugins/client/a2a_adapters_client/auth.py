@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from a2a_adapters_client.access import Access
-    from a2a_adapters_client.oauth.discovery import Flow, Way
+    from a2a_adapters_client.oauth.discovery import Flow, LoginFlow
     from a2a_adapters_client.oauth.grants import DeviceCode
     from a2a_adapters_client.oauth.store import Login
 
@@ -84,8 +84,8 @@ async def _login(
     from a2a_adapters.calling.http import make_client
     from a2a_adapters_client.connect import remote_options
     from a2a_adapters_client.credentials import Credentials
-    from a2a_adapters_client.oauth.discovery import ways
-    from a2a_adapters_client.oauth.grants import DeviceLogin, by_secret
+    from a2a_adapters_client.oauth.discovery import login_flows
+    from a2a_adapters_client.oauth.grants import DeviceLogin, client_credentials_token
     from a2a_adapters_client.oauth.store import Login, Store, origin_of
     from a2a_adapters_client.reference import find_card
 
@@ -95,27 +95,27 @@ async def _login(
     url = found.url or agent_url(card.supported_interfaces[0].url)
     try:
         async with asyncio.timeout(access.timeout), make_client(url, options, None) as http:
-            offered = [way async for way in ways(card, http)]
-            way = _chosen(offered, flow, has_secret=bool(client[1]))
-            if way is None:
+            offered = [each async for each in login_flows(card, http)]
+            chosen = _chosen(offered, flow, has_secret=bool(client[1]))
+            if chosen is None:
                 wanted = wanted_credentials(card) or "no credentials"
                 raise ConfigurationError(
                     f"the card offers no {flow or 'OAuth'} to log in by; it wants {wanted}"
                 )
-            note(f"logging in at {httpx.URL(way.token_url).host}, which the card names")
-            scope = " ".join(scopes or way.scopes)
-            if way.flow == "client-credentials":
-                token = await by_secret(http, way.token_url, client, scope)
+            note(f"logging in at {httpx.URL(chosen.token_url).host}, which the card names")
+            scope = " ".join(scopes or chosen.scopes)
+            if chosen.flow == "client-credentials":
+                token = await client_credentials_token(http, chosen.token_url, client, scope)
             else:
-                token = await DeviceLogin(http, way, client, _tell).token(scope)
+                token = await DeviceLogin(http, chosen, client, _tell).token(scope)
     except TimeoutError as error:
         raise RemoteTimeoutError("nobody has logged in before the time was over") from error
     made = Login(
-        flow=way.flow,
+        flow=chosen.flow,
         client_id=client[0],
         client_secret=client[1],
-        token_url=way.token_url,
-        refresh_url=way.refresh_url,
+        token_url=chosen.token_url,
+        refresh_url=chosen.refresh_url,
         scope=scope,
         access_token=token.access_token,
     ).renewed(token)
@@ -126,12 +126,14 @@ async def _login(
     _show(access, {origin: made})
 
 
-def _chosen(offered: Sequence[Way], flow: Flow | None, *, has_secret: bool) -> Way | None:
-    """Return the way to go: the one asked for, or what fits best."""
+def _chosen(
+    offered: Sequence[LoginFlow], flow: Flow | None, *, has_secret: bool
+) -> LoginFlow | None:
+    """Return the flow that was asked for, or the one that fits best."""
     if flow is not None:
-        return next((way for way in offered if way.flow == flow), None)
+        return next((each for each in offered if each.flow == flow), None)
     best = "client-credentials" if has_secret else "device-code"
-    return min(offered, key=lambda way: way.flow != best, default=None)
+    return min(offered, key=lambda each: each.flow != best, default=None)
 
 
 def _tell(code: DeviceCode) -> None:

@@ -18,7 +18,7 @@ from a2a.types import (
     OpenIdConnectSecurityScheme,
     SecurityScheme,
 )
-from a2a_adapters_client.oauth.discovery import Way
+from a2a_adapters_client.oauth.discovery import LoginFlow
 from a2a_adapters_client.oauth.grants import DeviceLogin
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
@@ -156,7 +156,7 @@ async def test_waiting_longer_is_obeyed():
     transport = httpx.ASGITransport(server.app())
     async with httpx.AsyncClient(transport=transport) as http:
         there = "http://127.0.0.1"
-        way = Way("device-code", f"{there}/token", "", f"{there}/device", [])
+        way = LoginFlow("device-code", f"{there}/token", "", f"{there}/device", [])
         login = DeviceLogin(http, way, ("person", ""), lambda code: None, sleep)
         assert (await login.token("")).access_token
         assert waited == [1, 6, 6, 11]

@@ -1,4 +1,4 @@
-"""Sends what `auth login` got, to the origin it is for and to nobody else."""
+"""Sends the token of `auth login` to the origin that it is for, and nowhere else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import httpx
 from a2a_adapters import RemoteAuthError, RemoteTimeoutError
 from a2a_adapters.calling.http import make_client
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
-from a2a_adapters_client.oauth.grants import OAuthError, by_refresh, by_secret
+from a2a_adapters_client.oauth.grants import OAuthError, client_credentials_token, refreshed_token
 from a2a_adapters_client.oauth.store import Store, origin_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _RENEWAL_SECONDS = 30.0
-"""Other commands wait meanwhile."""
+"""Other commands wait for the renewal."""
 
 
 class StoredToken(httpx.Auth):
@@ -39,11 +39,11 @@ class StoredToken(httpx.Auth):
         self._options = options
         self._store = Store()
         self._sent: dict[str, str] = {}
-        """The tokens that went to each origin."""
+        """The last token sent to each origin."""
 
     @property
     def secrets(self) -> list[str]:
-        """What nobody may be shown."""
+        """The tokens to hide from output."""
         return list(self._sent.values())
 
     async def async_auth_flow(
@@ -88,11 +88,11 @@ class StoredToken(httpx.Auth):
         login = self._store.read().get(origin)
         if login is None:
             return None
-        if not _is_useless(login, refused):
+        if not _is_unusable(login, refused):
             return login.access_token
         async with self._store.locked():
             login = self._store.read().get(origin, login)
-            if not _is_useless(login, refused):  # another command has renewed it
+            if not _is_unusable(login, refused):  # another command has renewed it
                 return login.access_token
             if not login.is_renewable:
                 if refused:
@@ -112,8 +112,10 @@ class StoredToken(httpx.Auth):
                 make_client(httpx.URL(origin), options, None) as http,
             ):
                 if login.refresh_token:
-                    return await by_refresh(http, login.refresh_url, client, login.refresh_token)
-                return await by_secret(http, login.token_url, client, login.scope)
+                    return await refreshed_token(
+                        http, login.refresh_url, client, login.refresh_token
+                    )
+                return await client_credentials_token(http, login.token_url, client, login.scope)
         except OAuthError as error:
             raise RemoteAuthError(
                 f"the login at {origin} cannot be renewed; log in again: {error}"
@@ -122,12 +124,12 @@ class StoredToken(httpx.Auth):
             raise RemoteTimeoutError(f"the login at {origin} is not renewed in time") from error
 
 
-def _is_useless(login: Login, refused: str) -> bool:
-    return login.is_over or login.access_token == refused
+def _is_unusable(login: Login, refused: str) -> bool:
+    return login.is_expired or login.access_token == refused
 
 
 def stored_token(url: httpx.URL | None, options: RemoteOptions) -> StoredToken | None:
-    """Return what sends stored tokens, None if there are none for an address (None: for any).
+    """Return the authentication by stored tokens; None without one for a URL (None: any).
 
     Raises:
         ConfigurationError: The file of logins cannot be read.

@@ -1,4 +1,4 @@
-"""The ways to log in that a card offers, OpenID Connect included (A2A 1.0, section 4.5)."""
+"""The login flows that a card offers by OAuth 2.0 and OpenID Connect (A2A 1.0, section 4.5)."""
 
 from __future__ import annotations
 
@@ -28,15 +28,18 @@ _Address = Annotated[str, StringConstraints(max_length=2_000)]
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """A way to a token.
+class LoginFlow:
+    """A flow by which an authorization server issues tokens.
 
     Attributes:
         flow: The grant.
-        token_url: Where tokens are had.
-        refresh_url: Where they are renewed.
-        device_url: Where a device's login begins; "" for other grants.
-        scopes: What the card asks for.
+        token_url: The token endpoint.
+        refresh_url: The endpoint that renews tokens.
+        device_url: The device authorization endpoint (RFC 8628); "" for other grants.
+        scopes: The scopes that the card asks for.
+
+    Raises:
+        RemoteAnswerError: An endpoint is neither https nor on this machine.
     """
 
     flow: Flow
@@ -51,7 +54,7 @@ class Way:
 
 
 class Metadata(BaseModel):
-    """What an authorization server says of itself (RFC 8414; OpenID Connect Discovery 1.0)."""
+    """The metadata of an authorization server (RFC 8414; OpenID Connect Discovery 1.0)."""
 
     issuer: _Address
     token_endpoint: _Address = ""
@@ -59,8 +62,8 @@ class Metadata(BaseModel):
     grant_types_supported: Annotated[list[str] | None, Field(max_length=100)] = None
 
 
-async def ways(card: AgentCard, http: httpx.AsyncClient) -> AsyncIterator[Way]:
-    """Yield the ways that a card offers, in its order.
+async def login_flows(card: AgentCard, http: httpx.AsyncClient) -> AsyncIterator[LoginFlow]:
+    """Yield the flows that a card offers, in its order.
 
     Raises:
         RemoteAgentError: An authorization server cannot be reached, or answers something else.
@@ -74,41 +77,43 @@ async def ways(card: AgentCard, http: httpx.AsyncClient) -> AsyncIterator[Way]:
         ]
         match scheme.WhichOneof("scheme"):
             case "oauth2_security_scheme":
-                for way in _of_flows(scheme.oauth2_security_scheme.flows, wanted):
-                    yield way
+                for each in _declared_flows(scheme.oauth2_security_scheme.flows, wanted):
+                    yield each
                 if url := scheme.oauth2_security_scheme.oauth2_metadata_url:
-                    for way in await _discovered(url, http, wanted):
-                        yield way
+                    for each in await _discovered_flows(url, http, wanted):
+                        yield each
             case "open_id_connect_security_scheme":
                 url = scheme.open_id_connect_security_scheme.open_id_connect_url
-                for way in await _discovered(url, http, wanted):
-                    yield way
+                for each in await _discovered_flows(url, http, wanted):
+                    yield each
 
 
-def _of_flows(flows: OAuthFlows, scopes: Sequence[str]) -> list[Way]:
+def _declared_flows(flows: OAuthFlows, scopes: Sequence[str]) -> list[LoginFlow]:
     match flows.WhichOneof("flow"):
         case "client_credentials":
             each = flows.client_credentials
             refresh = each.refresh_url or each.token_url
-            return [Way("client-credentials", each.token_url, refresh, "", scopes)]
+            return [LoginFlow("client-credentials", each.token_url, refresh, "", scopes)]
         case "device_code":
             device = flows.device_code
             refresh, begin = device.refresh_url or device.token_url, device.device_authorization_url
-            return [Way("device-code", device.token_url, refresh, begin, scopes)]
+            return [LoginFlow("device-code", device.token_url, refresh, begin, scopes)]
         case _:
             return []
 
 
-async def _discovered(url: str, http: httpx.AsyncClient, scopes: Sequence[str]) -> list[Way]:
-    """Return the ways of an authorization server."""
+async def _discovered_flows(
+    url: str, http: httpx.AsyncClient, scopes: Sequence[str]
+) -> list[LoginFlow]:
+    """Return the flows of an authorization server, by its metadata."""
     found = await _metadata(url, http)
     token, device = found.token_endpoint, found.device_authorization_endpoint
     grants = found.grant_types_supported
     offered = []
     if token and device:
-        offered.append(Way("device-code", token, token, device, scopes))
+        offered.append(LoginFlow("device-code", token, token, device, scopes))
     if token and (grants is None or "client_credentials" in grants):
-        offered.append(Way("client-credentials", token, token, "", scopes))
+        offered.append(LoginFlow("client-credentials", token, token, "", scopes))
     return offered
 
 
@@ -124,13 +129,13 @@ async def _metadata(url: str, http: httpx.AsyncClient) -> Metadata:
         found = None
     if response.status_code != httpx.codes.OK or found is None:
         raise RemoteAnswerError(f"{url} has no metadata of an authorization server")
-    if url not in _places(found.issuer):
+    if url not in _metadata_urls(found.issuer):
         raise RemoteAnswerError(f"{url} speaks for another issuer")
     return found
 
 
-def _places(issuer: str) -> set[str]:
-    """Return where the metadata of an issuer may be: nobody else may speak for it."""
+def _metadata_urls(issuer: str) -> set[str]:
+    """Return the addresses of an issuer's metadata; metadata elsewhere is not trusted."""
     try:
         parts = httpx.URL(issuer)
     except httpx.InvalidURL:
@@ -141,7 +146,7 @@ def _places(issuer: str) -> set[str]:
 
 
 def check_address(url: str) -> None:
-    """Refuse an address where others could read what is sent.
+    """Refuse an address that is reached without encryption.
 
     Raises:
         RemoteAnswerError: It is neither https nor this machine.

@@ -21,7 +21,7 @@ from a2a_adapters.protocol.shown import quote
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from a2a_adapters_client.oauth.discovery import Way
+    from a2a_adapters_client.oauth.discovery import LoginFlow
 
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _SLOWER_SECONDS = 5.0
@@ -31,13 +31,13 @@ _MOST_SECONDS = 60.0
 T = TypeVar("T", bound=BaseModel)
 
 _MAX_BYTES = 64 * 1024
-_Sendable = Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]+$", max_length=16_000)]
+_HeaderSafe = Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]+$", max_length=16_000)]
 
 
 class Token(BaseModel):
-    """A token, as a server gives it."""
+    """A token, as a server issues it (RFC 6749, section 5.1)."""
 
-    access_token: _Sendable
+    access_token: _HeaderSafe
     token_type: Annotated[str, StringConstraints(pattern=r"(?i)^bearer$")]
     expires_in: Annotated[float, Field(ge=0)] | None = None
     refresh_token: str = ""
@@ -50,34 +50,34 @@ class _Error(BaseModel):
 
 
 class OAuthError(RemoteAuthError):
-    """An authorization server refuses.
+    """A refusal of an authorization server.
 
     Args:
         reason: The code of RFC 6749, section 5.2, or RFC 8628, section 3.5.
-        told: What it says to people.
+        description: Its explanation for people.
     """
 
-    def __init__(self, reason: str, told: str = "") -> None:
-        about = f": {quote(told)}" if told else ""
+    def __init__(self, reason: str, description: str = "") -> None:
+        about = f": {quote(description)}" if description else ""
         super().__init__(f"the authorization server refuses ({quote(reason)}){about}")
         self.reason = reason
 
 
-async def ask(
+async def post_form(
     http: httpx.AsyncClient,
     url: str,
     form: Mapping[str, str],
     client: tuple[str, str],
     kind: type[T],
 ) -> T:
-    """Return what an endpoint answers to a form.
+    """Post a form to an endpoint of OAuth and return its answer.
 
     Args:
-        http: What asks.
+        http: Sends the request.
         url: The endpoint.
-        form: The form; fields without a value are left out.
+        form: The fields; those without a value are left out.
         client: The client's id, and its secret, "" if it has none.
-        kind: What the answer should be.
+        kind: The model of the answer.
 
     Raises:
         OAuthError: The server refuses.
@@ -87,7 +87,7 @@ async def ask(
     """
     client_id, secret = client
     fields = {key: value for key, value in form.items() if value}
-    # A server has to know this way to send a secret (RFC 6749, section 2.3.1).
+    # Every server has to support Basic, with both parts form-encoded (RFC 6749, section 2.3.1).
     auth = httpx.BasicAuth(quote_plus(client_id), quote_plus(secret)) if secret else httpx.Auth()
     if not secret:
         fields["client_id"] = client_id
@@ -120,7 +120,7 @@ def _read(response: httpx.Response, kind: type[T]) -> T:
 
 
 class DeviceCode(BaseModel):
-    """What a person is to do (RFC 8628, section 3.2); times are in seconds."""
+    """The answer of a device authorization endpoint (RFC 8628, section 3.2); times in seconds."""
 
     device_code: str
     user_code: str
@@ -130,7 +130,7 @@ class DeviceCode(BaseModel):
     interval: Annotated[float, Field(ge=0)] = 5.0
 
 
-async def by_secret(
+async def client_credentials_token(
     http: httpx.AsyncClient, url: str, client: tuple[str, str], scope: str
 ) -> Token:
     """Return a token for the client itself (RFC 6749, section 4.4).
@@ -139,42 +139,42 @@ async def by_secret(
         RemoteAgentError: The server refuses, or does not answer.
     """
     form = {"grant_type": "client_credentials", "scope": scope}
-    return await ask(http, url, form, client, Token)
+    return await post_form(http, url, form, client, Token)
 
 
-async def by_refresh(
+async def refreshed_token(
     http: httpx.AsyncClient, url: str, client: tuple[str, str], refresh_token: str
 ) -> Token:
-    """Return a token in place of one that is over (RFC 6749, section 6).
+    """Return a token in place of an expired one (RFC 6749, section 6).
 
     Raises:
         RemoteAgentError: The server refuses, or does not answer.
     """
     form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
-    return await ask(http, url, form, client, Token)
+    return await post_form(http, url, form, client, Token)
 
 
 class DeviceLogin:
-    """A login by a person with a browser, on whichever device (RFC 8628).
+    """A login by a person with a browser, on any device (RFC 8628).
 
     Args:
-        http: What asks.
-        way: Where.
+        http: Sends the requests.
+        flow: The endpoints.
         client: The client's id, and its secret, "" if it has none.
-        tell: Tells the person what to do.
-        sleep: Waits for so many seconds.
+        tell: Shows the person the code and where to enter it.
+        sleep: Waits for a number of seconds.
     """
 
     def __init__(
         self,
         http: httpx.AsyncClient,
-        way: Way,
+        flow: LoginFlow,
         client: tuple[str, str],
         tell: Callable[[DeviceCode], None],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._http = http
-        self._way = way
+        self._flow = flow
         self._client = client
         self._tell = tell
         self._sleep = sleep
@@ -187,7 +187,7 @@ class DeviceLogin:
             RemoteAgentError: The server does not answer as RFC 8628 has it.
         """
         form = {"scope": scope}
-        code = await ask(self._http, self._way.device_url, form, self._client, DeviceCode)
+        code = await post_form(self._http, self._flow.device_url, form, self._client, DeviceCode)
         self._tell(code)
         try:
             async with asyncio.timeout(code.expires_in):
@@ -201,7 +201,7 @@ class DeviceLogin:
         while True:
             await self._sleep(seconds)
             try:
-                return await ask(self._http, self._way.token_url, form, self._client, Token)
+                return await post_form(self._http, self._flow.token_url, form, self._client, Token)
             except OAuthError as error:
                 seconds += _slower(error)
             except (RemoteConnectionError, RemoteTimeoutError):
@@ -209,7 +209,7 @@ class DeviceLogin:
 
 
 def _slower(error: OAuthError) -> float:
-    """Return how many seconds longer to wait.
+    """Return by how many seconds to lengthen the polling interval.
 
     Raises:
         RemoteAuthError: Waiting does not help.

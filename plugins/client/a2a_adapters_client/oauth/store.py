@@ -1,4 +1,4 @@
-"""Where logins are kept: a file that only its user can read."""
+"""The file with the logins of `auth login`, which only its user can read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if sys.platform != "win32":
     import fcntl
 
 _EARLY_SECONDS = 30
-"""How long before its end a token is renewed: it has to get there."""
+"""How long before its end a token is renewed, for the time that a request takes."""
 
 _LONGEST_SECONDS = 10 * 365 * 86_400.0
 
@@ -37,18 +37,18 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Login(BaseModel):
-    """A token, and what it takes to renew it.
+    """A token, and the data to renew it.
 
     Attributes:
-        flow: How it was had.
-        client_id: For whom.
+        flow: The grant by which it was issued.
+        client_id: The client's id.
         client_secret: The client's secret, "" if it has none.
-        token_url: Where it was had.
-        refresh_url: Where it is renewed.
-        scope: What was asked for, or given.
+        token_url: The endpoint that issued it.
+        refresh_url: The endpoint that renews it.
+        scope: The granted scopes, or those requested.
         access_token: The token.
-        refresh_token: What renews it, "" if nothing does.
-        expires_at: When it ends, in seconds since 1970; None if nobody said.
+        refresh_token: The refresh token, "" if there is none.
+        expires_at: Its end in seconds since 1970; None if the server named none.
     """
 
     flow: Literal["client-credentials", "device-code"]
@@ -62,17 +62,17 @@ class Login(BaseModel):
     expires_at: float | None = None
 
     @property
-    def is_over(self) -> bool:
-        """Whether it has ended, or is about to."""
+    def is_expired(self) -> bool:
+        """Whether the token has expired, or is about to."""
         return self.expires_at is not None and self.expires_at - _EARLY_SECONDS < time.time()
 
     @property
     def is_renewable(self) -> bool:
-        """Whether another token can be had without the user."""
+        """Whether a new token needs no user."""
         return bool(self.refresh_token) or self.flow == "client-credentials"
 
     def renewed(self, token: Token) -> Login:
-        """Return the login with a new token; what a server leaves out stays as it was."""
+        """Return the login with a new token; fields that the server leaves out are kept."""
         seconds = token.expires_in
         ends = None if seconds is None else time.time() + min(seconds, _LONGEST_SECONDS)
         return self.model_copy(
@@ -109,7 +109,7 @@ class Store:
         raise ConfigurationError(f"{self.path} cannot be read; remove it, and log in again")
 
     def write(self, origin: str, login: Login | None) -> None:
-        """Keep a login for an origin, or forget it; hold `locked` for it."""
+        """Store a login for an origin, or delete it; call it within `locked`."""
         logins = {key: value for key, value in self.read().items() if key != origin}
         if login is not None:
             logins[origin] = login
@@ -125,7 +125,7 @@ class Store:
 
     @asynccontextmanager
     async def locked(self) -> AsyncGenerator[None]:
-        """Keep other commands from changing the file: a token is renewed once.
+        """Lock the file against other commands, so that a token is renewed once.
 
         Raises:
             ConfigurationError: The folder cannot be written to.
@@ -152,5 +152,5 @@ def origin_named(reference: str) -> str:
 
 
 def origin_of(url: httpx.URL) -> str:
-    """Return the scheme, host and port of an address: what a login is for."""
+    """Return the scheme, host and port of an address, which a login belongs to."""
     return f"{url.scheme}://{url.host}:{url.port or _PORTS.get(url.scheme, 0)}"
