@@ -48,6 +48,10 @@ class CommandGroup(TyperGroup):
         """Read the command line; `-v` alone is `--version`, as in a2a-cli 0.2."""
         return super().parse_args(ctx, ["--version"] if args == ["-v"] else args)
 
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - as typer calls it
+        """Return the names of the commands to show; typer 0.26 would list hidden ones as well."""
+        return [name for name, command in self.commands.items() if not command.hidden]
+
 
 class _Commands(MutableMapping[str, Any]):
     """Commands by name: the core's own, which win, and those of plugins."""
