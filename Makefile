@@ -17,7 +17,7 @@ UNMEASURED := attack end_to_end fuzz plugins test_docs.py test_imports.py test_i
 # those of constraints.txt.
 MOSTLY_OURS := plugins/check cli plugins/agno plugins/functions plugins/mcp plugins/omniroute plugins/router \
 	calling plugins/sql/replicas
-VERSIONED := plugins/check/test_command.py cli/test_help.py plugins/agno/test_serving.py \
+VERSIONED := plugins/functions/test_contract.py plugins/check/test_command.py cli/test_help.py plugins/agno/test_serving.py \
 	plugins/mcp/test_contract.py plugins/mcp/test_inside.py plugins/mcp/test_offering.py \
 	plugins/omniroute/test_autogen.py plugins/omniroute/test_langchain.py \
 	plugins/omniroute/test_serving.py plugins/router/test_file.py plugins/router/test_ledger.py \

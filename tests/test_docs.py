@@ -23,7 +23,7 @@ from a2a.types import TaskState
 import a2a_adapters.serving.server
 from a2a_adapters import build_app
 from a2a_adapters.testing import connect, running, send, user_message
-from tests.plugins.openai_agents.endpoint import endpoint
+from tests.support.openai_endpoint import endpoint
 from tests.support.processes import started
 from tests.support.warm import warm
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Awaitable, Callable
 
 from tests.attack.target import Target
-from tests.bindings.support import rpc, say
+from tests.support.requests import rpc, say
 
 MIB = 1024 * 1024
 _SECONDS = 60

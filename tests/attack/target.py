@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.bindings.support import V1, rpc, say
+from tests.support.requests import V1, rpc, say
 
 ANN, BOB = "ann-0e1f6f0a6f0b4c1d9a7e5b3c", "bob-9b8a7c6d5e4f3a2b1c0d9e8f"
 """Tokens of the two users of a server that asks for credentials."""

@@ -12,7 +12,7 @@ from functools import partial
 
 from tests.attack.forgery import forged, token
 from tests.attack.target import ANN, BOB, Target
-from tests.bindings.support import old_say, rpc, say
+from tests.support.requests import old_say, rpc, say
 
 Attempt = Callable[[Target], Awaitable[str]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bindings.support import Agent, serving
+from tests.support.requests import Agent, serving
 
 
 @pytest.fixture

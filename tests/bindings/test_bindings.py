@@ -9,7 +9,7 @@ import json
 import pytest
 
 from a2a_adapters import PROGRESS_EXTENSION, File
-from tests.bindings.support import (
+from tests.support.requests import (
     V1,
     call,
     old_call,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bindings.support import (
+from tests.bindings.test_bindings import version
+from tests.support.requests import (
     V1,
     old_say,
     rpc,
     say,
 )
-from tests.bindings.test_bindings import version
 
 
 async def test_ids_of_calls(http):

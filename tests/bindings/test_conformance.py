@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 import pytest
 
 from a2a_adapters import Extension, Limits, ServerOptions
-from tests.bindings.support import (
+from tests.support.requests import (
     MESSAGE,
     OLD_MESSAGE,
     V1,

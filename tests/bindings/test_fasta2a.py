@@ -10,7 +10,7 @@ from a2a.compat.v0_3 import types as old_types
 from fasta2a.client import A2AClient
 
 from a2a_adapters import Data, File, Output, Text
-from tests.bindings.support import Agent, old_call, old_say
+from tests.support.requests import Agent, old_call, old_say
 
 PNG = b"\x89PNG\x00"
 FILE = File(content=PNG, media_type="image/png", filename="a.png")

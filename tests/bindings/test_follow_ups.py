@@ -14,7 +14,7 @@ from a2a.types.a2a_pb2_grpc import A2AServiceStub
 
 from a2a_adapters import ServerOptions, build_app
 from a2a_adapters.testing import running
-from tests.bindings.support import V1, Agent, call, grpc_port, old_say, proto_say, rpc, say
+from tests.support.requests import V1, Agent, call, grpc_port, old_say, proto_say, rpc, say
 
 VERSION = (("a2a-version", "1.0"),)
 AT_ONCE = {"returnImmediately": True}

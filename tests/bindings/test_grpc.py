@@ -40,7 +40,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import answer_of, running, send, user_message
-from tests.bindings.support import Agent, call, grpc_port, say
+from tests.support.requests import Agent, call, grpc_port, say
 
 VERSION = (("a2a-version", "1.0"),)
 

@@ -12,7 +12,7 @@ from a2a.types.a2a_pb2_grpc import A2AServiceStub
 
 from a2a_adapters import ServerOptions, build_app
 from a2a_adapters.testing import running
-from tests.bindings.support import V1, Agent, call, grpc_port, old_say, proto_say, rpc, say, sse
+from tests.support.requests import V1, Agent, call, grpc_port, old_say, proto_say, rpc, say, sse
 
 
 @pytest.fixture

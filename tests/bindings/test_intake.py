@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from a2a_adapters.bindings import http as reading
-from tests.bindings.support import V1, call, rpc, say, serving
+from tests.support.requests import V1, call, rpc, say, serving
 
 LARGE = say("x", metadata={"a": [[]] * 5_000})
 

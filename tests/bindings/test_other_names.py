@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bindings.support import old_call, old_say
+from tests.support.requests import old_call, old_say
 
 
 async def begun(http):

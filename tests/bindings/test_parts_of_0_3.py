@@ -7,7 +7,7 @@ import base64
 import pytest
 
 from a2a_adapters import File
-from tests.bindings.support import (
+from tests.support.requests import (
     V1,
     call,
     old_call,

@@ -19,7 +19,7 @@ from a2a_adapters.runtime import Runtime
 from a2a_adapters.security.body import Bodies, BodyLimit
 from a2a_adapters.serving.entrance import Entrance
 from a2a_adapters.testing import running
-from tests.bindings.support import V1, Agent, call, old_call, refused
+from tests.support.requests import V1, Agent, call, old_call, refused
 
 URL = "https://example.org/hook"
 

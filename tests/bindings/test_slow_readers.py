@@ -14,7 +14,7 @@ from a2a.types.a2a_pb2_grpc import A2AServiceStub
 
 from a2a_adapters import Limits, RemoteAgent, RemoteOptions, ServerOptions, build_app
 from a2a_adapters.testing import connect, running, stream, user_message
-from tests.bindings.support import V1, grpc_port, old_say, proto_say, rpc, say, sse
+from tests.support.requests import V1, grpc_port, old_say, proto_say, rpc, say, sse
 
 CHUNK = "x" * 100_000
 CHUNKS = 150

@@ -32,9 +32,9 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import running
-from tests.calling.servers import FOREIGN_AGENTS
-from tests.calling.servers.mixed import IMAGE, RECORD, REPORT_URL, mixed_parts
-from tests.calling.servers.states import (
+from tests.support.servers import FOREIGN_AGENTS
+from tests.support.servers.mixed import IMAGE, RECORD, REPORT_URL, mixed_parts
+from tests.support.servers.states import (
     LOGIN,
     QUESTION,
     asks_city,

@@ -27,10 +27,10 @@ from a2a_adapters import (
 )
 from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION
 from a2a_adapters.testing import running
-from tests.calling.servers.broken import BreakingStream
-from tests.calling.servers.flaky import Flaky
-from tests.calling.servers.front import Recording
-from tests.calling.servers.hanging import (
+from tests.support.servers.broken import BreakingStream
+from tests.support.servers.flaky import Flaky
+from tests.support.servers.front import Recording
+from tests.support.servers.hanging import (
     endless_chunks,
     endless_comments,
     hanging_card,
@@ -38,8 +38,8 @@ from tests.calling.servers.hanging import (
     hangs_before_headers,
     hangs_mid_stream,
 )
-from tests.calling.servers.huge import huge_answer, huge_card
-from tests.calling.servers.malformed import (
+from tests.support.servers.huge import huge_answer, huge_card
+from tests.support.servers.malformed import (
     ERROR_CODES,
     MALFORMED,
     bad_card,
@@ -49,7 +49,7 @@ from tests.calling.servers.malformed import (
     rpc_error,
     stranger_in_stream,
 )
-from tests.calling.servers.wire import Broken
+from tests.support.servers.wire import Broken
 
 pytestmark = pytest.mark.timeout(5 * 60)
 

@@ -17,8 +17,8 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import running
-from tests.calling.servers.front import Recording
-from tests.calling.servers.states import QUESTION, SECOND_QUESTION, asks_city, asks_twice
+from tests.support.servers.front import Recording
+from tests.support.servers.states import QUESTION, SECOND_QUESTION, asks_city, asks_twice
 
 
 async def test_the_next_message_of_a_conversation_answers_the_question():

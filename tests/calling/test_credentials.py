@@ -12,7 +12,7 @@ from a2a_adapters import (
     RemoteAuthError,
 )
 from a2a_adapters.testing import running
-from tests.calling.servers.guarded import api_key, bearer
+from tests.support.servers.guarded import api_key, bearer
 
 
 @pytest.mark.parametrize("card_too", [True, False])

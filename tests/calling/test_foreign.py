@@ -6,7 +6,7 @@ import pytest
 
 from a2a_adapters import AgentReply, RemoteAgent, RemoteOptions, TextDelta
 from a2a_adapters.testing import running
-from tests.calling.servers import FOREIGN_AGENTS
+from tests.support.servers import FOREIGN_AGENTS
 
 
 @pytest.fixture(params=FOREIGN_AGENTS, ids=str)

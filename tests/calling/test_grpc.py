@@ -44,7 +44,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import running
-from tests.bindings.support import Agent, grpc_port
+from tests.support.requests import Agent, grpc_port
 
 ONCE = RemoteOptions(retries=0, timeout=60)
 TRUSTING = replace(ONCE, trusted_hosts=["127.0.0.1"])

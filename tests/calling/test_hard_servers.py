@@ -21,7 +21,7 @@ from tests.calling.calls import (
     state,
     texts,
 )
-from tests.calling.servers import (
+from tests.support.servers import (
     broken,
     flaky,
     front,
@@ -30,7 +30,7 @@ from tests.calling.servers import (
     huge,
     states,
 )
-from tests.calling.servers.cards import CARD_PATH
+from tests.support.servers.cards import CARD_PATH
 
 
 def answer(task, text):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.calling.calls import PING, STREAMING, calling, digest, events, responses, result, rpc
-from tests.calling.servers import lying, malformed
-from tests.calling.servers.cards import CARD_PATH
+from tests.support.servers import lying, malformed
+from tests.support.servers.cards import CARD_PATH
 
 
 @pytest.mark.parametrize("name", malformed.MALFORMED)

@@ -17,8 +17,8 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import running
-from tests.calling.servers.front import Recording
-from tests.calling.servers.states import asks_city
+from tests.support.servers.front import Recording
+from tests.support.servers.states import asks_city
 
 
 async def silent(text: str) -> str:

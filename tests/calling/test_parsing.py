@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse
 
 from a2a_adapters import Data, File, RemoteAgent, RemoteAnswerError, RemoteOptions, TextDelta
 from a2a_adapters.testing import running
-from tests.calling.servers.wire import rpc_app, sse
+from tests.support.servers.wire import rpc_app, sse
 
 TASK = "1f0c:9a7e"
 CONTEXT = "1f0c"

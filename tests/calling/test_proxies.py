@@ -12,9 +12,9 @@ from a2a.types import a2a_pb2_grpc
 from a2a_adapters import AgentReply, RemoteAgent, ServerOptions, build_app
 from a2a_adapters.protocol import states
 from a2a_adapters.testing import running, user_message
-from tests.bindings.support import Agent, grpc_port
 from tests.calling.nginx import nginx
 from tests.calling.test_grpc import card_of
+from tests.support.requests import Agent, grpc_port
 
 PINGS = 4
 """More than gRPC's servers forgive by default: they close the connection at the third."""

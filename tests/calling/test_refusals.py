@@ -31,7 +31,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import running
-from tests.bindings.support import Agent
+from tests.support.requests import Agent
 
 ONCE = RemoteOptions(retries=0, timeout=60)
 BEARER = SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer"))

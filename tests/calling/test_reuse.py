@@ -6,7 +6,7 @@ import asyncio
 
 from a2a_adapters import RemoteAgent, build_app
 from a2a_adapters.testing import running
-from tests.calling.servers.sdk import Scripted, sdk_app, text
+from tests.support.servers.sdk import Scripted, sdk_app, text
 
 
 def counting(app, ports):

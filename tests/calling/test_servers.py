@@ -20,9 +20,9 @@ from tests.calling.calls import (
     state,
     texts,
 )
-from tests.calling.servers import FOREIGN_AGENTS
-from tests.calling.servers.bindings import RPC_PATH
-from tests.calling.servers.cards import CARD_PATH, OLD_CARD_PATH
+from tests.support.servers import FOREIGN_AGENTS
+from tests.support.servers.bindings import RPC_PATH
+from tests.support.servers.cards import CARD_PATH, OLD_CARD_PATH
 
 OLD_PING = {
     "kind": "message",

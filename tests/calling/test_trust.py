@@ -21,10 +21,10 @@ from a2a_adapters import (
 )
 from a2a_adapters.calling.auth import Trust
 from a2a_adapters.testing import running
-from tests.calling.servers import FOREIGN_AGENTS
-from tests.calling.servers.cards import agent_card
-from tests.calling.servers.front import Recording
-from tests.calling.servers.lying import (
+from tests.support.servers import FOREIGN_AGENTS
+from tests.support.servers.cards import agent_card
+from tests.support.servers.front import Recording
+from tests.support.servers.lying import (
     LYING_URLS,
     credentials_in_url,
     hostile_card,

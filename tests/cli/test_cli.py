@@ -21,8 +21,8 @@ import a2a_adapters
 from a2a_adapters import ConfigurationError, build_app
 from a2a_adapters.cli.targets import load_targets
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
-from tests.calling.servers.huge import huge_card
 from tests.support.processes import PATIENCE, launched, serving, started
+from tests.support.servers.huge import huge_card
 from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * 60)

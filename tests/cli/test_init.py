@@ -10,8 +10,8 @@ import tomllib
 
 import pytest
 
-from tests.cli.projects import check, make
 from tests.support.processes import PATIENCE
+from tests.support.projects import check, make
 from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * 60)

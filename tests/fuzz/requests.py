@@ -15,7 +15,7 @@ from a2a.types import GetTaskRequest, ListTasksRequest, Message, Part, Role, Sen
 from hypothesis import strategies as st
 
 from a2a_adapters import Limits
-from tests.bindings.support import V1, old_say, proto_say, rpc, say
+from tests.support.requests import V1, old_say, proto_say, rpc, say
 
 TASK = "<the id of a waiting task>"
 JSON_HEADERS = {"Content-Type": "application/json"}

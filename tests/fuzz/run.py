@@ -8,10 +8,10 @@ import urllib.request
 
 from hypothesis import HealthCheck, Phase, given, settings
 
-from tests.bindings.support import V1, rpc, say
 from tests.fuzz.client import Client
 from tests.fuzz.requests import REQUESTS, RPCS, spoilt
 from tests.fuzz.served import Served
+from tests.support.requests import V1, rpc, say
 
 _SETTLE_SECONDS = 60
 

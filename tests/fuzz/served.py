@@ -19,7 +19,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import running
-from tests.bindings.support import grpc_port
+from tests.support.requests import grpc_port
 
 T = TypeVar("T")
 

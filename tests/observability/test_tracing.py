@@ -18,8 +18,8 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import connect, running, user_message
-from tests.bindings.support import grpc_port
 from tests.observability.test_observability import SECRET, TRACE, TRACEPARENT, Traced, call, echo
+from tests.support.requests import grpc_port
 
 
 async def call_over_grpc(target, headers):

@@ -10,7 +10,7 @@ import pytest
 from a2a_adapters import ServerOptions
 from a2a_adapters.serving import app
 from a2a_adapters.serving.garbage import Garbage
-from tests.bindings.support import V1, rpc, say, serving
+from tests.support.requests import V1, rpc, say, serving
 
 REQUESTS = {
     "SendMessage": rpc("SendMessage", say("hello")),

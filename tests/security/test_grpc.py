@@ -29,8 +29,8 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import running, user_message
-from tests.bindings.support import grpc_port
 from tests.security.test_authentication import Badges
+from tests.support.requests import grpc_port
 
 TOKENS = BearerTokens({"ann-token": "ann", "bob-token": "bob"})
 

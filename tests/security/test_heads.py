@@ -13,7 +13,7 @@ import pytest
 from a2a_adapters import BearerTokens, Limits, ServerOptions, build_app
 from a2a_adapters.net.headers import read_headers
 from a2a_adapters.testing import running
-from tests.bindings.support import V1, grpc_port, rpc, say
+from tests.support.requests import V1, grpc_port, rpc, say
 
 LIMIT = 64 * 1024
 TOKENS = BearerTokens({"secret": "ann"})

@@ -23,7 +23,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.runtime import MemoryTaskStore
 from a2a_adapters.testing import running
-from tests.bindings.support import V1, call, old_call, rpc, say, serving
+from tests.support.requests import V1, call, old_call, rpc, say, serving
 
 KIB = 1024
 TOKENS = BearerTokens({"ann": "ann", "bob": "bob"})

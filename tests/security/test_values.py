@@ -19,7 +19,7 @@ from pydantic_core import from_json
 from a2a_adapters import InputRequired, Limits, ServerOptions, build_app
 from a2a_adapters.protocol.values import has_more_values
 from a2a_adapters.testing import running, user_message
-from tests.bindings.support import V1, call, grpc_port, old_say, proto_say, rpc, say, serving
+from tests.support.requests import V1, call, grpc_port, old_say, proto_say, rpc, say, serving
 
 VALUES = 10_000
 LIMITS = Limits(values=100, metadata_bytes=2000)

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from a2a_adapters import BearerTokens, ServerOptions, build_app
-from tests.bindings.support import V1, rpc, say
+from tests.support.requests import V1, rpc, say
 
 TOKEN = {"Authorization": "Bearer secret"}
 OWN = re.compile(r"[0-9a-f-]{32,36}|\d{4}-\d\d-\d\dT[\d:.]+")

@@ -20,9 +20,9 @@ from a2a_adapters.testing import (
     send,
     user_message,
 )
-from tests.contract.test_functions import OnTheSdk
 from tests.plugins.autogen.support import Custom, agent, calling, model, round_robin
-from tests.plugins.sql.contracts import OnPostgresql
+from tests.plugins.functions.test_contract import OnTheSdk
+from tests.support.contracts import OnPostgresql
 
 pytestmark = pytest.mark.timeout(5 * 60)
 

@@ -13,12 +13,12 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from a2a_adapters import BearerTokens, ServerOptions, Severity, Skill, build_app, card_signer, check
 from a2a_adapters.testing import running
-from tests.bindings.support import grpc_port
-from tests.calling.servers.bindings import rest_only
-from tests.calling.servers.sdk import Scripted, sdk_app, text
 from tests.plugins.check.broken import Broken, Given, on_card
 from tests.plugins.check.fasta2a_agent import fasta2a
 from tests.plugins.check.support import HEADERS, TOKEN, echo, guarded, plain, pushing, sound
+from tests.support.requests import grpc_port
+from tests.support.servers.bindings import rest_only
+from tests.support.servers.sdk import Scripted, sdk_app, text
 
 NOTHING = set()
 NO_CACHING = {"caching.max-age", "caching.etag"}

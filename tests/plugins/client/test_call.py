@@ -14,7 +14,7 @@ import pytest
 
 from a2a_adapters import AgentRequest, File, InputRequired, Rejected, ToolCall, build_app
 from a2a_adapters.testing import running
-from tests.calling.servers.guarded import api_key
+from tests.support.servers.guarded import api_key
 from tests.support.warm import warm
 
 NOTICE = "`call` is now `send`, and goes with the next release\n"

@@ -16,8 +16,8 @@ import pytest
 
 from a2a_adapters import AgentRequest, Data, InputRequired, build_app
 from a2a_adapters.testing import running
-from tests.calling.servers.guarded import api_key
 from tests.support.processes import PATIENCE
+from tests.support.servers.guarded import api_key
 from tests.support.warm import warm
 
 pytestmark = pytest.mark.timeout(5 * 60)

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from a2a_adapters.testing import running
-from tests.calling.servers.guarded import api_key, bearer
+from tests.support.servers.guarded import api_key, bearer
 
 pytestmark = [pytest.mark.timeout(5 * 60), pytest.mark.asyncio(loop_scope="module")]
 

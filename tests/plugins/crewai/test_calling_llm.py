@@ -26,8 +26,8 @@ from a2a_adapters import (
 from a2a_adapters import remote_llm as make_llm
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.testing import running
-from tests.calling.servers.front import Recording
 from tests.plugins.crewai.calling import Desk, desk, served
+from tests.support.servers.front import Recording
 
 
 def crew_of(model, description="{topic}", **fields):

@@ -13,9 +13,9 @@ from crewai.tools import tool
 from pydantic import BaseModel
 
 from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite, ToolContract
-from tests.contract.test_functions import OnTheSdk
 from tests.plugins.crewai.support import Scripted, agent, crew, task, tool_call
-from tests.plugins.sql.contracts import OnPostgresql
+from tests.plugins.functions.test_contract import OnTheSdk
+from tests.support.contracts import OnPostgresql
 
 _GATE = threading.Event()
 

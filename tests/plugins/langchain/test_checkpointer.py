@@ -7,7 +7,7 @@ import asyncio
 import psycopg
 from a2a_adapters_langchain.serving.checkpointer import open_checkpointer
 
-from tests.plugins.sql.postgresql import new_database
+from tests.support.postgresql import new_database
 
 OTHERS = """
     SELECT count(*) FROM pg_stat_activity

@@ -7,9 +7,9 @@ import asyncio
 from agents import Agent, function_tool
 
 from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite, ToolContract
-from tests.contract.test_functions import OnTheSdk
+from tests.plugins.functions.test_contract import OnTheSdk
 from tests.plugins.openai_agents.support import Fake, agent, calling, delta, said
-from tests.plugins.sql.contracts import OnPostgresql
+from tests.support.contracts import OnPostgresql
 
 
 class Agents(AdapterContract):

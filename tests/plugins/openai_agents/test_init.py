@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.projects import check
+from tests.support.projects import check
 
 pytestmark = pytest.mark.timeout(10 * 60)
 

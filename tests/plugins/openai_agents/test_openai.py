@@ -8,8 +8,8 @@ from agents import Agent
 
 from a2a_adapters import File
 from a2a_adapters.testing import running
-from tests.plugins.openai_agents.endpoint import ANSWER, endpoint
 from tests.plugins.openai_agents.support import ask, deltas
+from tests.support.openai_endpoint import ANSWER, endpoint
 
 
 @pytest.fixture

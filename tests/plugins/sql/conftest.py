@@ -16,7 +16,7 @@ from a2a_adapters.storage import open_storage
 def new_url(engine, tmp_path):
     """Return the URL of an empty storage."""
     if engine == "postgresql":
-        from tests.plugins.sql.postgresql import new_database
+        from tests.support.postgresql import new_database
 
         return new_database()
     return {"memory": "memory:", "sqlite": f"sqlite:///{tmp_path}/agents.db"}[engine]

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from tests.plugins.sql.conftest import new_url, storage_at
-from tests.plugins.sql.postgresql import new_database_at, server_of_its_own
+from tests.support.postgresql import new_database_at, server_of_its_own
 from tests.support.processes import PATIENCE
 
 LOCKED_OUT = """

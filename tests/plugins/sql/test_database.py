@@ -140,7 +140,7 @@ async def test_a_newer_schema_is_refused(database_url):
 
 
 async def test_servers_that_start_at_once_make_the_tables_once(tmp_path):
-    from tests.plugins.sql.postgresql import new_database
+    from tests.support.postgresql import new_database
 
     url = new_database()
     storages = [storage_at(url) for _ in range(3)]
@@ -205,7 +205,7 @@ async def end_lease(storage, *, only=False):
 
 
 async def test_what_a_living_process_works_on_is_left_alone():
-    from tests.plugins.sql.postgresql import new_database
+    from tests.support.postgresql import new_database
 
     url = new_database()
     one, other = storage_at(url), storage_at(url)

@@ -10,8 +10,8 @@ from a2a.types import TaskState
 
 from a2a_adapters.protocol.conversion import DURABLE
 from tests.plugins.sql.conftest import storage_at
-from tests.plugins.sql.postgresql import new_database
 from tests.plugins.sql.test_contract import COMPLETED, caller, put, store_of, task
+from tests.support.postgresql import new_database
 
 READ_BY_INDEX = """
     SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'a2a_tasks'

@@ -11,7 +11,7 @@ import psutil
 
 HOLD = """
 import time
-from tests.plugins.sql.postgresql import server
+from tests.support.postgresql import server
 print(server().pgdata, server().get_pid(), flush=True)
 time.sleep(600)
 """

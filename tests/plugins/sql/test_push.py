@@ -24,7 +24,7 @@ from a2a_adapters.runtime import Runtime
 from tests.plugins.sql.conftest import storage_at
 from tests.plugins.sql.test_contract import COMPLETED, STRANGE, caller
 from tests.plugins.sql.test_kill import SERVED, V1
-from tests.runtime.push.support import OPEN, ask, inbox, notifying, state_in, talk, task_in
+from tests.support.inbox import OPEN, ask, inbox, notifying, state_in, talk, task_in
 from tests.support.processes import launched
 from tests.support.warm import warm
 

@@ -20,7 +20,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import as_user, running
-from tests.plugins.sql.postgresql import new_database, new_database_at, server_of_its_own
+from tests.support.postgresql import new_database, new_database_at, server_of_its_own
 
 HEADERS = {"A2A-Version": "1.0"}
 OWNED = re.compile(r"\ba2a_(tasks|messages|states|push_configs|push_outbox)\b")

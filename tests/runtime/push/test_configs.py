@@ -35,7 +35,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import connect, running, send, stream, user_message
-from tests.runtime.push.support import (
+from tests.support.inbox import (
     BINDINGS,
     OPEN,
     agent,

@@ -30,7 +30,7 @@ from a2a_adapters import (
 )
 from a2a_adapters.runtime.updates import Update
 from a2a_adapters.testing import answer_of, connect, running, send, stream, user_message
-from tests.runtime.push.support import (
+from tests.support.inbox import (
     OPEN,
     agent,
     ask,

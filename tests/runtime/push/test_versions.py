@@ -18,14 +18,14 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import running
-from tests.bindings.support import grpc_port
-from tests.runtime.push.support import (
+from tests.support.inbox import (
     OPEN,
     ask,
     inbox,
     notifying,
     talk,
 )
+from tests.support.requests import grpc_port
 
 
 class V03:

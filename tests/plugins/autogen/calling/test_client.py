@@ -29,7 +29,6 @@ from a2a_adapters import (
     remote_llm,
 )
 from a2a_adapters.testing import running
-from tests.calling.servers.front import Recording
 from tests.plugins.autogen.calling.support import (
     Endless,
     booking,
@@ -39,6 +38,7 @@ from tests.plugins.autogen.calling.support import (
     remembering,
     remote,
 )
+from tests.support.servers.front import Recording
 
 
 def user(text):

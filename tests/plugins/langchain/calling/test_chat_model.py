@@ -23,9 +23,9 @@ from a2a_adapters import (
     remote_llm,
 )
 from a2a_adapters.testing import running
-from tests.calling.servers import FOREIGN_AGENTS
-from tests.calling.servers.states import cancels, crashes, fails, fails_silently, rejects
 from tests.plugins.langchain.calling.support import USAGE, words
+from tests.support.servers import FOREIGN_AGENTS
+from tests.support.servers.states import cancels, crashes, fails, fails_silently, rejects
 
 SENTENCE = "one two three"
 

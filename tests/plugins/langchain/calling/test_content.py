@@ -13,8 +13,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from a2a_adapters import Data, File, Output, Text
 from a2a_adapters.testing import running
-from tests.calling.servers import FOREIGN_AGENTS
 from tests.plugins.langchain.calling.support import PNG, Memory, data_only, files
+from tests.support.servers import FOREIGN_AGENTS
 
 PICTURE = base64.b64encode(PNG).decode()
 

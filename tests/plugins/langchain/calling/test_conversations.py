@@ -11,9 +11,9 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 
 from a2a_adapters import InputRequired, RemoteAgent, RemoteRefusedError, build_app
 from a2a_adapters.testing import running
-from tests.calling.servers.front import Recording
-from tests.calling.servers.states import asks_login, asks_twice
 from tests.plugins.langchain.calling.support import Memory, booking, words
+from tests.support.servers.front import Recording
+from tests.support.servers.states import asks_login, asks_twice
 
 
 def thread(name):

@@ -12,9 +12,9 @@ from langchain_core.prompts import PromptTemplate
 
 from a2a_adapters import RemoteAgent, RemoteTaskError, build_app
 from a2a_adapters.testing import running
-from tests.calling.servers import FOREIGN_AGENTS
-from tests.calling.servers.states import fails
 from tests.plugins.langchain.calling.support import USAGE, Memory, booking, words
+from tests.support.servers import FOREIGN_AGENTS
+from tests.support.servers.states import fails
 
 
 async def test_every_way_of_calling(serve):

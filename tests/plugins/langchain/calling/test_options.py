@@ -9,8 +9,8 @@ from a2a_adapters_langchain import A2ALLM, A2AChatModel, A2ARunnable, A2ATool, A
 from pydantic import ValidationError
 
 from a2a_adapters import ConfigurationError, RemoteAgent, RemoteTimeoutError, build_app
-from tests.calling.servers.front import Recording
 from tests.plugins.langchain.calling.support import words
+from tests.support.servers.front import Recording
 
 NOWHERE = "http://127.0.0.1:9"
 

@@ -29,9 +29,9 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import running
-from tests.calling.servers.front import Recording
-from tests.calling.servers.states import asks_twice, fails
 from tests.plugins.langchain.calling.support import Memory, asks_with_data, booking, words
+from tests.support.servers.front import Recording
+from tests.support.servers.states import asks_twice, fails
 
 
 def thread(name):

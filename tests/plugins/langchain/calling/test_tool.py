@@ -23,10 +23,10 @@ from a2a_adapters import (
     remote_tool,
 )
 from a2a_adapters.testing import running
-from tests.calling.servers import states
-from tests.calling.servers.front import Recording
 from tests.plugins.langchain.calling.support import Memory, booking, data_only, files, words
 from tests.plugins.langchain.support import Scripted, call, calling
+from tests.support.servers import states
+from tests.support.servers.front import Recording
 
 
 def thread(name):

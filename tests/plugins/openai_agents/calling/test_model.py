@@ -28,7 +28,6 @@ from a2a_adapters import (
     remote_llm,
 )
 from a2a_adapters.testing import running
-from tests.calling.servers.front import Recording
 from tests.plugins.openai_agents.calling.support import (
     booking,
     everything,
@@ -38,6 +37,7 @@ from tests.plugins.openai_agents.calling.support import (
     served,
 )
 from tests.plugins.openai_agents.test_tracing import Recorder
+from tests.support.servers.front import Recording
 
 QUIET = RunConfig(tracing_disabled=True)
 

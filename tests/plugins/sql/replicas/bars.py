@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 import httpx
 
 from benchmarks import load
-from tests.plugins.sql.postgresql import new_database
 from tests.plugins.sql.replicas.reading import Stream, message
 from tests.plugins.sql.replicas.redis_server import redis_url
+from tests.support.postgresql import new_database
 from tests.support.processes import launched
 
 V1 = {"A2A-Version": "1.0"}

@@ -21,8 +21,8 @@ from uuid import UUID
 
 import httpx
 
-from tests.plugins.sql.postgresql import new_database_at, server_of_its_own
 from tests.plugins.sql.replicas.served import LIMITS
+from tests.support.postgresql import new_database_at, server_of_its_own
 from tests.support.processes import launched
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.plugins.sql.postgresql import new_database
+from tests.support.postgresql import new_database
 from tests.support.processes import PATIENCE, launched
 
 

@@ -18,8 +18,8 @@ import httpx
 import psycopg
 
 from a2a_adapters.protocol import states
-from tests.plugins.sql.postgresql import new_database_at, server_of_its_own
 from tests.plugins.sql.replicas.chaos import ENDED, HEADERS, REPLICAS
+from tests.support.postgresql import new_database_at, server_of_its_own
 from tests.support.processes import launched
 
 if TYPE_CHECKING:

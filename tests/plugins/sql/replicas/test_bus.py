@@ -10,8 +10,8 @@ from a2a_adapters_sql.replicas.bus import Letter
 
 from a2a_adapters import ConfigurationError
 from tests.plugins.sql.conftest import storage_at
-from tests.plugins.sql.postgresql import new_database
 from tests.plugins.sql.replicas.carriers import CARRIERS
+from tests.support.postgresql import new_database
 
 pytestmark = pytest.mark.timeout(5 * 60)
 

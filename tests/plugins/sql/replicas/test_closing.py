@@ -12,7 +12,6 @@ from sqlalchemy import select
 
 from a2a_adapters import InputRequired, Limits, TextDelta
 from a2a_adapters.protocol.errors import ServerBusyError
-from tests.plugins.sql.postgresql import new_database
 from tests.plugins.sql.replicas.test_shared import (
     ANN,
     COMPLETED,
@@ -24,6 +23,7 @@ from tests.plugins.sql.replicas.test_shared import (
 )
 from tests.plugins.sql.test_database import end_lease
 from tests.plugins.sql.test_messages import message
+from tests.support.postgresql import new_database
 
 PATIENT = Limits(sweep_seconds=0.1, shutdown_seconds=600)
 

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 from a2a_adapters_sql.task_rows import SaveTask
 
-from tests.plugins.sql.postgresql import new_database
 from tests.plugins.sql.replicas.test_shared import ANN, COMPLETED, Replica, heard, until
 from tests.plugins.sql.test_messages import message
+from tests.support.postgresql import new_database
 
 
 @pytest.fixture

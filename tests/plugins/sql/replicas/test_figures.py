@@ -12,9 +12,9 @@ from a2a_adapters import ServerOptions, build_app
 from a2a_adapters.observability.figures import process_name
 from a2a_adapters.testing import connect, running, send, user_message
 from tests.observability.test_observability import figures
-from tests.plugins.sql.postgresql import new_database
 from tests.plugins.sql.replicas.test_shared import COMPLETED, Replica, until
 from tests.plugins.sql.test_database import end_lease
+from tests.support.postgresql import new_database
 
 
 @pytest.fixture

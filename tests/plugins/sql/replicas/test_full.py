@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 from a2a.types import TaskState
 
-from tests.plugins.sql.postgresql import new_database
 from tests.plugins.sql.replicas.test_shared import (
     COMPLETED,
     LIMITS,
@@ -18,6 +17,7 @@ from tests.plugins.sql.replicas.test_shared import (
     until,
 )
 from tests.plugins.sql.replicas.test_turns import asked, runs_of, sent, stored_beside
+from tests.support.postgresql import new_database
 
 SUBMITTED = TaskState.TASK_STATE_SUBMITTED
 

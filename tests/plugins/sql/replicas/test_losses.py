@@ -11,7 +11,6 @@ from a2a_adapters_sql.schema import tasks
 from sqlalchemy import select
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
-from tests.plugins.sql.postgresql import new_database
 from tests.plugins.sql.replicas.carriers import CARRIERS, Postgresql
 from tests.plugins.sql.replicas.test_deaths import left_behind
 from tests.plugins.sql.replicas.test_shared import (
@@ -25,6 +24,7 @@ from tests.plugins.sql.replicas.test_shared import (
     until,
 )
 from tests.plugins.sql.test_messages import message
+from tests.support.postgresql import new_database
 
 FAILED = TaskState.TASK_STATE_FAILED
 INPUT_REQUIRED = TaskState.TASK_STATE_INPUT_REQUIRED

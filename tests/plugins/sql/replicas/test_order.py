@@ -10,7 +10,6 @@ from a2a_adapters_sql.records import TakeOver
 
 from a2a_adapters import TextDelta
 from a2a_adapters.protocol.errors import StorageUnavailableError
-from tests.plugins.sql.postgresql import new_database
 from tests.plugins.sql.replicas.test_losses import INPUT_REQUIRED
 from tests.plugins.sql.replicas.test_shared import (
     ANN,
@@ -24,6 +23,7 @@ from tests.plugins.sql.replicas.test_shared import (
 )
 from tests.plugins.sql.test_database import end_lease
 from tests.plugins.sql.test_messages import message
+from tests.support.postgresql import new_database
 
 
 @pytest.fixture

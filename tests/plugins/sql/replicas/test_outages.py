@@ -8,9 +8,9 @@ import pytest
 from a2a_adapters_sql.replicas.places import Places
 
 from tests.plugins.sql.conftest import storage_at
-from tests.plugins.sql.postgresql import new_database
 from tests.plugins.sql.replicas.outages import KINDS, Outages
 from tests.plugins.sql.test_contract import put, store_of, task
+from tests.support.postgresql import new_database
 
 pytestmark = pytest.mark.timeout(600)
 

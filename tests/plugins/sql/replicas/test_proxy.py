@@ -9,8 +9,8 @@ import pytest
 
 from a2a_adapters.testing import AdapterContract, InputRequiredContract, connect, running
 from tests.end_to_end.test_isolation import CONVERSATIONS, talk
-from tests.plugins.sql.postgresql import new_database
 from tests.plugins.sql.replicas.proxy import RoundRobin
+from tests.support.postgresql import new_database
 from tests.support.processes import launched
 from tests.support.warm import warm
 

@@ -12,9 +12,9 @@ import pytest
 from a2a_adapters import BearerTokens, ServerOptions, build_app
 from a2a_adapters.protocol.errors import ServerBusyError
 from a2a_adapters.testing import running
-from tests.plugins.sql.postgresql import new_database
 from tests.plugins.sql.replicas.test_shared import ANN, BOB, LIMITS, WORKING, Replica, until
 from tests.plugins.sql.test_messages import message
+from tests.support.postgresql import new_database
 
 TOKENS = BearerTokens({"ann": "ann", "bob": "bob"})
 

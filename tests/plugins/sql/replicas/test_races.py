@@ -14,12 +14,12 @@ from starlette.responses import Response
 
 from a2a_adapters import Limits, PushOptions
 from a2a_adapters.protocol.ids import new_uuid
-from tests.plugins.sql.postgresql import new_database
 from tests.plugins.sql.replicas.test_losses import INPUT_REQUIRED
 from tests.plugins.sql.replicas.test_shared import ANN, COMPLETED, Replica, heard, text_of, until
 from tests.plugins.sql.test_database import end_lease
 from tests.plugins.sql.test_messages import message
-from tests.runtime.push.support import OPEN, Inbox, inbox, notifying, state_in
+from tests.support.inbox import OPEN, Inbox, inbox, notifying, state_in
+from tests.support.postgresql import new_database
 
 QUESTIONS = 8
 MANY = 40

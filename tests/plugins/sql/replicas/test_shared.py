@@ -35,10 +35,10 @@ from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import Runtime
 from a2a_adapters.runtime.journal import Caller
 from tests.plugins.sql.conftest import storage_at
-from tests.plugins.sql.postgresql import new_database
 from tests.plugins.sql.replicas.carriers import CARRIERS
 from tests.plugins.sql.test_messages import message
-from tests.runtime.push.support import OPEN, inbox
+from tests.support.inbox import OPEN, inbox
+from tests.support.postgresql import new_database
 from tests.support.processes import PATIENCE
 
 ANN = ServerCallContext(user=Caller("ann"))

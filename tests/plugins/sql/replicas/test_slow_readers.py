@@ -10,8 +10,8 @@ from a2a_adapters_sql.replicas import batches, notify
 
 from a2a_adapters import TextDelta
 from a2a_adapters.protocol.errors import ReaderBehindError
-from tests.plugins.sql.postgresql import new_database
 from tests.plugins.sql.replicas.test_shared import LIMITS, Replica, Steps, heard, until
+from tests.support.postgresql import new_database
 
 CHUNK = 10_000
 CHUNKS = 2_000

@@ -13,7 +13,6 @@ from a2a_adapters_sql.turns import runners
 from sqlalchemy import literal
 
 from a2a_adapters import InputRequired, TextDelta
-from tests.plugins.sql.postgresql import new_database
 from tests.plugins.sql.replicas.test_losses import INPUT_REQUIRED
 from tests.plugins.sql.replicas.test_shared import (
     ANN,
@@ -27,6 +26,7 @@ from tests.plugins.sql.replicas.test_shared import (
     until,
 )
 from tests.plugins.sql.test_messages import message
+from tests.support.postgresql import new_database
 
 ROUNDS = 10
 

@@ -15,8 +15,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from a2a_adapters.cli.settings import ServerSettings
 from a2a_adapters.cli.workers import check
 from a2a_adapters.contract.errors import ConfigurationError
-from tests.plugins.sql.postgresql import new_database
 from tests.plugins.sql.test_kill import V1
+from tests.support.postgresql import new_database
 from tests.support.processes import launched
 
 pytestmark = pytest.mark.timeout(300)

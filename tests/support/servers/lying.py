@@ -5,9 +5,9 @@ from __future__ import annotations
 from a2a.types import AgentCard, AgentSkill
 from starlette.types import ASGIApp
 
-from tests.calling.servers.cards import agent_card
-from tests.calling.servers.sdk import sdk_app
-from tests.calling.servers.streams import chunking
+from tests.support.servers.cards import agent_card
+from tests.support.servers.sdk import sdk_app
+from tests.support.servers.streams import chunking
 
 LYING_URLS = {
     "metadata": "http://169.254.169.254/latest/meta-data/",

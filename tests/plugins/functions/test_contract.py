@@ -16,7 +16,7 @@ from starlette.routing import Route
 from a2a_adapters import AgentRequest, InputRequired, as_executor
 from a2a_adapters.protocol.card import build_card
 from a2a_adapters.testing import AdapterContract, InputRequiredContract, OnSqlite
-from tests.plugins.sql.contracts import OnPostgresql
+from tests.support.contracts import OnPostgresql
 
 
 class AsyncFunctions(AdapterContract, InputRequiredContract):

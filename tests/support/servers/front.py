@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tests.calling.servers.streams import chunks
+from tests.support.servers.streams import chunks
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from a2a.server.tasks import TaskUpdater
 from a2a.types import GetTaskRequest, SendMessageRequest
 from starlette.types import ASGIApp
 
-from tests.calling.servers.sdk import Scripted, pieces, pong, sdk_app, text
+from tests.support.servers.sdk import Scripted, pieces, pong, sdk_app, text
 
 ANSWER = "answer"
 """The id of the artifact."""

@@ -12,7 +12,7 @@ from a2a.server.tasks import TaskUpdater
 from a2a.types import GetTaskRequest, SubscribeToTaskRequest, Task
 from starlette.types import ASGIApp
 
-from tests.calling.servers.sdk import Scripted, pong, sdk_app, text
+from tests.support.servers.sdk import Scripted, pong, sdk_app, text
 
 
 def stream_ends_working() -> ASGIApp:

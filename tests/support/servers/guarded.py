@@ -13,10 +13,10 @@ from a2a.types import (
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp
 
-from tests.calling.servers.cards import agent_card
-from tests.calling.servers.front import Received, Recording
-from tests.calling.servers.sdk import sdk_app
-from tests.calling.servers.streams import chunking
+from tests.support.servers.cards import agent_card
+from tests.support.servers.front import Received, Recording
+from tests.support.servers.sdk import sdk_app
+from tests.support.servers.streams import chunking
 
 
 class Guarded(Recording):

@@ -15,8 +15,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from tests.calling.servers.cards import CARD_PATH, agent_card, base_url
-from tests.calling.servers.wire import Call, message
+from tests.support.servers.cards import CARD_PATH, agent_card, base_url
+from tests.support.servers.wire import Call, message
 
 BLOCK = 1 << 20
 _FILLER = "@filler@"

@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp
 
-from tests.calling.servers.bindings import grpc_first, old_card_path, rest_only, rpc_elsewhere
-from tests.calling.servers.late import stream_ends_working, submitted
-from tests.calling.servers.loose import chunks_without_task, task_then_message
-from tests.calling.servers.mixed import mixed_parts, several_parts
-from tests.calling.servers.old import old_message, old_task
-from tests.calling.servers.single import (
+from tests.support.servers.bindings import grpc_first, old_card_path, rest_only, rpc_elsewhere
+from tests.support.servers.late import stream_ends_working, submitted
+from tests.support.servers.loose import chunks_without_task, task_then_message
+from tests.support.servers.mixed import mixed_parts, several_parts
+from tests.support.servers.old import old_message, old_task
+from tests.support.servers.single import (
     artifact_and_status,
     final_task,
     final_task_in_stream,
@@ -24,7 +24,7 @@ from tests.calling.servers.single import (
     progress_then_status,
     status_only,
 )
-from tests.calling.servers.streams import (
+from tests.support.servers.streams import (
     chunks,
     chunks_left_open,
     chunks_then_whole,

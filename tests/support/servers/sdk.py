@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
-from tests.calling.servers.cards import CARD_PATH, CardBuilder, agent_card, card_route
+from tests.support.servers.cards import CARD_PATH, CardBuilder, agent_card, card_route
 
 Script = Callable[[RequestContext, TaskUpdater], Awaitable[None]]
 """What an agent does with a message, once its task has been announced."""

@@ -8,8 +8,8 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
-from tests.calling.servers.sdk import pieces
-from tests.calling.servers.wire import (
+from tests.support.servers.sdk import pieces
+from tests.support.servers.wire import (
     COMPLETED,
     WORKING,
     Call,

@@ -11,7 +11,7 @@ from a2a.server.tasks import TaskUpdater
 from a2a.types import Artifact, Message, Task, TaskState, TaskStatus
 from starlette.types import ASGIApp
 
-from tests.calling.servers.sdk import Scripted, pong, sdk_app, text
+from tests.support.servers.sdk import Scripted, pong, sdk_app, text
 
 
 def message_only() -> ASGIApp:

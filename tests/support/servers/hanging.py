@@ -12,9 +12,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tests.calling.servers.cards import CARD_PATH
-from tests.calling.servers.sdk import pieces
-from tests.calling.servers.wire import (
+from tests.support.servers.cards import CARD_PATH
+from tests.support.servers.sdk import pieces
+from tests.support.servers.wire import (
     WORKING,
     Call,
     TaskEvents,

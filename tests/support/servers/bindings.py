@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from starlette.types import ASGIApp
 
-from tests.calling.servers.cards import OLD_CARD_PATH
-from tests.calling.servers.sdk import sdk_app
-from tests.calling.servers.streams import chunking
+from tests.support.servers.cards import OLD_CARD_PATH
+from tests.support.servers.sdk import sdk_app
+from tests.support.servers.streams import chunking
 
 RPC_PATH = "/agents/pong/v1"
 

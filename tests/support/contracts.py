@@ -16,6 +16,6 @@ class OnPostgresql(OnStorage):
 
 @cache
 def _postgresql():
-    from tests.plugins.sql.postgresql import new_database
+    from tests.support.postgresql import new_database
 
     return new_database()

@@ -12,9 +12,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from tests.calling.servers.cards import CARD_PATH, base_url
-from tests.calling.servers.sdk import pieces
-from tests.calling.servers.wire import Call, sse
+from tests.support.servers.cards import CARD_PATH, base_url
+from tests.support.servers.sdk import pieces
+from tests.support.servers.wire import Call, sse
 
 
 def old_message() -> ASGIApp:

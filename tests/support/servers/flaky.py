@@ -7,8 +7,8 @@ from typing import Literal
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tests.calling.servers.front import Received, Recording
-from tests.calling.servers.wire import Broken
+from tests.support.servers.front import Received, Recording
+from tests.support.servers.wire import Broken
 
 Refusal = Literal["429", "502", "503", "closed", "lost"]
 """How a request is refused: by an HTTP status, by closing the connection without an answer, or

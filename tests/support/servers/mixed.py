@@ -8,7 +8,7 @@ from a2a.server.tasks import TaskUpdater
 from a2a.types import Part
 from starlette.types import ASGIApp
 
-from tests.calling.servers.sdk import Scripted, pieces, pong, sdk_app, text
+from tests.support.servers.sdk import Scripted, pieces, pong, sdk_app, text
 
 RECORD = {"city": "Paris", "degrees": 21.5, "days": [1, 2]}
 ROWS = [{"id": 1}, {"id": 2}]

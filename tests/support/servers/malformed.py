@@ -16,8 +16,8 @@ from starlette.responses import (
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from tests.calling.servers.cards import CARD_PATH
-from tests.calling.servers.wire import COMPLETED, WORKING, Call, TaskEvents, line, message, rpc_app
+from tests.support.servers.cards import CARD_PATH
+from tests.support.servers.wire import COMPLETED, WORKING, Call, TaskEvents, line, message, rpc_app
 
 ERROR_CODES = (
     *(-32700, -32600, -32601, -32602, -32603),

@@ -7,7 +7,7 @@ from a2a.server.tasks import TaskUpdater
 from a2a.types import TaskState
 from starlette.types import ASGIApp
 
-from tests.calling.servers.sdk import Scripted, sdk_app, text
+from tests.support.servers.sdk import Scripted, sdk_app, text
 
 QUESTION = "Which city?"
 SECOND_QUESTION = "When?"
