@@ -236,14 +236,9 @@ class AdapterExecutor(AgentExecutor):
         has_to_wait = self._conversations.is_busy(key) or self._slots.locked()
         if has_to_wait and not run.announced:
             await self._announce(run, states.SUBMITTED)
-        queue = run.queue if has_to_wait else None
-        if queue:
-            queue.waits()
         run.turn = self._conversations.turn(key)
         async with run.turn:
             await run.take(self._slots)
-            if queue:
-                queue.begins()
             if run.is_too_late:
                 await run.writer.finish(states.FAILED, NO_LONGER_WAITING)
                 return

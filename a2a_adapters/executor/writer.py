@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from a2a.server.events import EventQueue
 from a2a.types import (
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from a2a.server.events import Event
-    from a2a.types import TaskStatus
 
 _TIMESTAMP = f"{TIMESTAMP_EXTENSION.removeprefix('https://')}/timestamp"
 """See extensions/timestamp/v1/spec.md of the repository a2aproject/a2a-samples."""
@@ -57,20 +56,25 @@ class AnswersTooLargeError(LimitReachedError):
     """There is no room for more of an answer beside the others."""
 
 
-class TextQueue(EventQueue):
-    """The runtime's event queue: it joins chunks of text itself, and knows who has to wait."""
+class AppendText(Protocol):
+    """Appends to a text artifact, which the first chunk creates."""
 
-    @abstractmethod
-    async def announce(self, status: TaskStatus) -> None:
-        """Create the task, which begins with the message that is being answered."""
-
-    @abstractmethod
-    async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
-        """Append `text` to the text artifact, which the first chunk creates.
+    async def __call__(self, artifact_id: str, text: str, *, last: bool) -> None:
+        """Append `text`.
 
         Raises:
             AnswersTooLargeError: There is no room for it.
         """
+
+
+class TextQueue(EventQueue):
+    """The runtime's event queue: it joins chunks of text itself."""
+
+    append_text: AppendText
+
+    @abstractmethod
+    async def announce(self, state: TaskState) -> None:
+        """Create the task, which begins with the message that is being answered."""
 
     @abstractmethod
     async def keep(self, kind: str, body: bytes) -> None:
@@ -83,14 +87,6 @@ class TextQueue(EventQueue):
     @abstractmethod
     async def count_attempt(self) -> None:
         """Note that another attempt at a message begins, before it does."""
-
-    @abstractmethod
-    def waits(self) -> None:
-        """Note that the message waits for its turn."""
-
-    @abstractmethod
-    def begins(self) -> None:
-        """Note that the message's turn has come."""
 
 
 class TaskWriter:
@@ -141,7 +137,7 @@ class TaskWriter:
         """Create the task; `message` begins its history."""
         if self._text_queue:
             self.has_written = True
-            await self._text_queue.announce(status(state))
+            await self._text_queue.announce(state)
             return
         task = Task(
             id=self._task_id,

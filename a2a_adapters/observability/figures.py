@@ -54,8 +54,11 @@ def process_name() -> str:
 class Message(Protocol):
     """A message that is being answered, or waits for that."""
 
-    is_waiting: bool
     began_at: float
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether others have to be answered first."""
 
     @property
     def error(self) -> Exception | None:
@@ -66,7 +69,6 @@ class Figures:
     """The figures of one agent.
 
     Args:
-        messages: Those that are being answered or wait for that; whoever answers keeps them.
         count_owned: Tells how many tasks run here, or wait here for their callers.
 
     Attributes:
@@ -74,7 +76,7 @@ class Figures:
         run_seconds: How long the agent took for a message, until its task ended or asked.
         refusals: Messages that were refused, by the kind of error.
         pushes: Push notifications, by what became of them.
-        messages: Those that are being answered or wait for that.
+        messages: Those that are being answered or wait for that; whoever answers keeps them.
         open_streams: How many streams are being read.
         takeovers: Tasks of processes that are gone, by what became of them here.
         lost_tasks: How many tasks other processes took from this one.
@@ -92,7 +94,7 @@ class Figures:
         "tasks",
     )
 
-    def __init__(self, messages: AbstractSet[Message], count_owned: Callable[[], int]) -> None:
+    def __init__(self, count_owned: Callable[[], int]) -> None:
         self._count_owned = count_owned
         self.takeovers: Counter[str] = Counter()
         self.lost_tasks = 0
@@ -100,7 +102,7 @@ class Figures:
         self.run_seconds = Histogram()
         self.refusals: Counter[str] = Counter()
         self.pushes: Counter[str] = Counter()
-        self.messages = messages
+        self.messages: AbstractSet[Message] = frozenset()
         self.open_streams = 0
 
     def end(self, message: Message) -> None:

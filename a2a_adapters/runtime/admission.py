@@ -1,13 +1,13 @@
-"""Checks of incoming messages that a2a-sdk leaves to the request handler."""
+"""Checks of incoming messages that a2a-sdk leaves to the request handler, and their identity."""
 
 from __future__ import annotations
 
+import hashlib
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from a2a.server.agent_execution import RequestContext
 from a2a.server.id_generator import UUIDGenerator
-from a2a.types import ListTasksRequest, Role
+from a2a.types import Message, Role
 from a2a.utils.errors import (
     ContentTypeNotSupportedError,
     ExtensionSupportRequiredError,
@@ -17,9 +17,8 @@ from a2a.utils.errors import (
 from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import validate_history_length
 
-from a2a_adapters.protocol import states
 from a2a_adapters.protocol.card import ANY, DEDUPLICATION_EXTENSION, overlap
-from a2a_adapters.protocol.conversion import metadata_of
+from a2a_adapters.protocol.ids import is_guessable
 from a2a_adapters.protocol.versions import V03, VERSION_STATE
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from a2a.server.context import ServerCallContext
     from a2a.types import (
         AgentCard,
-        Message,
         Part,
         SendMessageConfiguration,
         SendMessageRequest,
@@ -36,9 +34,7 @@ if TYPE_CHECKING:
     from google.protobuf.struct_pb2 import Struct, Value
 
     from a2a_adapters.contract.limits import Limits
-    from a2a_adapters.runtime.journal import Journal
     from a2a_adapters.runtime.live import LiveTask
-    from a2a_adapters.runtime.sent import SentRequests
 
     _Carrier: TypeAlias = SendMessageRequest | Message | Part
 
@@ -46,6 +42,25 @@ _UNUSED = UUIDGenerator()
 _USER = Role.ROLE_USER
 _MAX_DEPTH = 30
 _SHOWN_CHARACTERS = 100
+
+
+_SHORTEST_ID = 8
+"""Clients that send every message as "1" or "m1" are common: such an id identifies nothing."""
+
+
+class Identity(NamedTuple):
+    """What identifies a request."""
+
+    name: str
+    """The key that it is stored under; empty if a repeat of it cannot be recognised."""
+    digest: bytes = b""
+    """A hash that differs for another request under the same name."""
+    is_by_id: bool = False
+    """Whether the name is the message's id alone."""
+
+
+UNRECOGNIZABLE = Identity("")
+"""Of a request of which a repeat cannot be recognised."""
 
 
 class Admission:
@@ -58,7 +73,7 @@ class Admission:
 
     def __init__(self, card: AgentCard, limits: Limits) -> None:
         self._card = card
-        self._limits = limits
+        self.limits = limits
         listed = card.capabilities.extensions
         self._offered = frozenset(extension.uri for extension in listed)
         self._required = frozenset(extension.uri for extension in listed if extension.required)
@@ -67,9 +82,41 @@ class Admission:
         """Return which of the requested extensions the agent has (A2A 1.0, section 4.6.1)."""
         return sorted(self._offered & requested)
 
-    def deduplicates(self, requested: set[str]) -> bool:
-        """Return whether the caller activates the agent's deduplication extension."""
-        return DEDUPLICATION_EXTENSION in requested and DEDUPLICATION_EXTENSION in self._offered
+    def identify(self, params: SendMessageRequest, context: ServerCallContext) -> Identity:
+        """Return what identifies a request, the same for all bindings and versions of A2A.
+
+        The message's id alone does if the caller activates the deduplication extension and so
+        declares that its ids are unique. Else it is the whole request (A2A 1.0, section 3.3.1,
+        lets agents detect duplicates by `messageId`, but people, documentation and test kits use
+        one id for many messages).
+
+        Args:
+            params: The request. A message to a task names the task's context, and one that begins
+                a task names neither but what its caller gave.
+            context: Who sent it. Anonymous callers are not told apart.
+
+        Raises:
+            InvalidParamsError: An anonymous caller activates the extension with an id that can be
+                guessed.
+        """
+        message, owner = params.message, context.user.user_name
+        requested = context.requested_extensions
+        if DEDUPLICATION_EXTENSION in requested and DEDUPLICATION_EXTENSION in self._offered:
+            if not owner and is_guessable(message.message_id):
+                raise InvalidParamsError(
+                    "without authentication, the deduplication extension needs a messageId that "
+                    "cannot be guessed, such as a UUID"
+                )
+            return Identity(message.message_id, _hash_of_content(message), is_by_id=True)
+        if not is_recognizable(message.message_id, owner):
+            return UNRECOGNIZABLE
+        # What is left out and what is empty are the same, but bindings differ in which they make.
+        if params.HasField("configuration") and not params.configuration.ByteSize():
+            params.ClearField("configuration")
+        if params.HasField("metadata") and not params.metadata.ByteSize():
+            params.ClearField("metadata")
+        digest = hashlib.sha256(params.SerializeToString(deterministic=True)).digest()
+        return Identity(f"sha256:{digest.hex()}", digest)
 
     def check(self, params: SendMessageRequest, requested: set[str]) -> None:
         """Refuse a message the protocol, the agent's card or its limits do not allow.
@@ -100,16 +147,16 @@ class Admission:
             validate_proto_required_fields(params)
         if message.role != _USER:
             raise InvalidParamsError("a message to an agent has the role ROLE_USER")
-        if len(message.parts) > self._limits.parts:
-            most = self._limits.parts
+        if len(message.parts) > self.limits.parts:
+            most = self.limits.parts
             raise InvalidParamsError(f"a message to this agent has {most} parts at most")
         for part in message.parts:
-            _check_part(part, self._limits)
+            _check_part(part, self.limits)
             if part.media_type:
                 _check_input_mode(part.media_type, self._card.default_input_modes)
         carriers: list[_Carrier] = [params, message, *message.parts]
         if found := [carrier.metadata for carrier in carriers if carrier.HasField("metadata")]:
-            _check_metadata(found, self._limits)
+            _check_metadata(found, self.limits)
         if params.HasField("configuration"):
             _check_configuration(params.configuration, self._card)
 
@@ -192,56 +239,45 @@ def speaks_v03(context: ServerCallContext) -> bool:
     return context.state.get(VERSION_STATE) == V03
 
 
-class MessageContext(RequestContext):
-    """a2a-sdk's context of a message, with whole numbers in its metadata as they came.
+def is_recognizable(message_id: str, owner: str) -> bool:
+    """Return whether a repeat can be told from another request that happens to be the same."""
+    return len(message_id) >= _SHORTEST_ID and (bool(owner) or not is_guessable(message_id))
 
-    Args:
-        context: Who calls.
-        params: What was sent.
-        live: The task that the message begins or goes on with.
-        journal: Where the caller's other tasks are.
-        sent: What came with the task's other messages.
-        is_resumed: Whether a process that is gone has begun to answer the message.
+
+def check_digest(known: bytes, given: bytes) -> None:
+    """Refuse a message whose id was used for another one, although its ids are unique.
+
+    Raises:
+        InvalidParamsError: The contents differ.
     """
-
-    def __init__(
-        self,
-        context: ServerCallContext,
-        params: SendMessageRequest,
-        live: LiveTask,
-        journal: Journal,
-        sent: SentRequests,
-        *,
-        is_resumed: bool = False,
-    ) -> None:
-        super().__init__(
-            context,
-            params,
-            live.task_id,
-            live.context_id,
-            task_id_generator=_UNUSED,
-            context_id_generator=_UNUSED,
+    if known != given:
+        raise InvalidParamsError(
+            "this messageId was used for another message; the deduplication extension needs an "
+            "id for each"
         )
-        self._sent = params
-        self._live = live
-        self._journal = journal
-        self._beside = sent
-        self.is_resumed = is_resumed
 
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """The request's metadata."""
-        return metadata_of(self._sent) if self._sent.HasField("metadata") else {}
 
-    async def others_wait(self) -> bool:
-        """Tell whether another task of this conversation waits for its caller."""
-        for state in states.INTERRUPTED:
-            params = ListTasksRequest(context_id=self._live.context_id, status=state, page_size=2)
-            found = await self._journal.list(params, self.call_context)
-            if any(task.id != self._live.task_id for task in found.tasks):
-                return True
+def is_in_history(identity: Identity, message: Message, live: LiveTask) -> bool:
+    """Return whether a task has taken up a message before.
+
+    The first message of a task made it: one that names the task is another request.
+
+    Raises:
+        InvalidParamsError: The task has another message of that id, and ids are unique.
+    """
+    if live.task is None or not identity.name:
         return False
+    history = live.task.history if identity.is_by_id else live.task.history[1:]
+    for known in history:
+        if known.message_id == message.message_id and known.role == message.role:
+            if identity.is_by_id:
+                check_digest(_hash_of_content(known), identity.digest)
+                return True
+            if known == message:
+                return True
+    return False
 
-    async def sent_beside(self, message: Message) -> SendMessageRequest:
-        """Return what came with an earlier message of the task, beside it."""
-        return await self._beside.beside(self._live, message)
+
+def _hash_of_content(message: Message) -> bytes:
+    content = Message(parts=message.parts, metadata=message.metadata)
+    return hashlib.sha256(content.SerializeToString(deterministic=True)).digest()

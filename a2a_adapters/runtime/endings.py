@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING
 
 from a2a.server.agent_execution import RequestContext
 from a2a.server.context import ServerCallContext
+from a2a.server.events import EventQueue
 from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
 
 from a2a_adapters.concurrency.background import let_fail
+from a2a_adapters.executor.writer import TextQueue
 from a2a_adapters.protocol import states
-from a2a_adapters.runtime.run import CancelQueue, DeafQueue
+from a2a_adapters.runtime.messages import STOPPED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
     from a2a.server.agent_execution import AgentExecutor
+    from a2a.server.events import Event
+    from a2a.types import TaskState
 
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.registry import LiveTasks
@@ -25,6 +29,42 @@ if TYPE_CHECKING:
 _NO_ANSWER = "The task ended because no answer came in time."
 
 logger = logging.getLogger(__name__)
+
+
+class CancelQueue(TextQueue):
+    """The event queue an executor writes a cancellation to."""
+
+    def __init__(self, live: LiveTask) -> None:
+        self._live = live
+        self.append_text = live.append_text
+
+    async def enqueue_event(self, event: Event) -> None:
+        """Apply an event to the task.
+
+        Raises:
+            InvalidAgentResponseError: The event does not fit the task.
+        """
+        await self._live.apply(event)
+
+    async def announce(self, state: TaskState) -> None:
+        """Do nothing: what is cancelled was announced."""
+
+    async def keep(self, kind: str, body: bytes) -> None:
+        """Do nothing: of a conversation nothing new is known by a cancellation."""
+
+    async def take_back(self, artifacts: int) -> None:
+        """Drop all of the task's artifacts but the first ones."""
+        await self._live.take_back(artifacts)
+
+    async def count_attempt(self) -> None:
+        """Do nothing: a cancellation is none."""
+
+
+class DeafQueue(EventQueue):
+    """Takes the events of a cancellation that ends otherwise than its executor says."""
+
+    async def enqueue_event(self, event: Event) -> None:
+        """Drop an event."""
 
 
 class Endings:
@@ -69,8 +109,6 @@ def _request(live: LiveTask, context: ServerCallContext) -> RequestContext:
     return RequestContext(context, task_id=live.task_id, context_id=live.context_id, task=live.task)
 
 
-STOPPED = "The server was stopped."
-
 _STORE_SECONDS = 3.0
 """How long the store may take to write the last states."""
 
@@ -95,7 +133,9 @@ async def end_runs(
     await _stored({live: live.set_state(states.FAILED, STOPPED) for live in cut_off - left})
     await _cancel(running)
     # Once another process may go on with a task, nothing works on it here.
-    await _stored({live: live.save() if live.runs else live.hand_over() for live in left})
+    for live in left:
+        live.page.is_handed_over = not live.runs
+    await _stored({live: live.save() for live in left})
     tasks.close()
 
 

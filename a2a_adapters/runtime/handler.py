@@ -10,34 +10,28 @@ from typing import TYPE_CHECKING
 from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 from a2a.server.request_handlers.request_handler import validate_request_params
 from a2a.types import Task
-from a2a.utils.errors import A2AError, InvalidParamsError, TaskNotCancelableError
+from a2a.utils.errors import InvalidParamsError, TaskNotCancelableError
 from a2a.utils.task import apply_history_length, validate_history_length
 
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.contract.limits import Limits
-from a2a_adapters.executor.executor import AdapterExecutor
 from a2a_adapters.observability.figures import Figures, report_end
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import (
     ConversationElsewhereError,
-    ServerBusyError,
     StorageUnavailableError,
 )
 from a2a_adapters.runtime.admission import Admission
-from a2a_adapters.runtime.endings import STOPPED, Endings, end_runs
-from a2a_adapters.runtime.executions import Executions
+from a2a_adapters.runtime.endings import Endings, end_runs
 from a2a_adapters.runtime.guard import OperationGuard
-from a2a_adapters.runtime.identity import identify
 from a2a_adapters.runtime.journal import Journal
 from a2a_adapters.runtime.live import LiveTask
-from a2a_adapters.runtime.messages import AcceptedMessages, Repeated
+from a2a_adapters.runtime.messages import Messages
 from a2a_adapters.runtime.optional import OptionalOperations
 from a2a_adapters.runtime.push.notifier import PushNotifier
 from a2a_adapters.runtime.registry import LiveTasks
 from a2a_adapters.runtime.repeats import Repeats
-from a2a_adapters.runtime.run import Run, caller_of, check_free, over_error
-from a2a_adapters.runtime.runs import Runs
-from a2a_adapters.runtime.sent import SentRequests
+from a2a_adapters.runtime.run import Repeated, over_error
 from a2a_adapters.runtime.store import MemoryTaskStore, validate_listing
 from a2a_adapters.runtime.subscriber import Backlog, Subscriber, Subscription, leaving
 from a2a_adapters.runtime.takeover import Takeover
@@ -102,34 +96,25 @@ class Runtime(OptionalOperations):
         own = storage or MemoryAgentStorage(self.limits, MemoryTaskStore(self.limits))
         self._storage = own
         self._journal = Journal(task_store or own.tasks, namespace)
-        adapter = executor.adapter if isinstance(executor, AdapterExecutor) else None
-        may_reply = adapter is None or adapter.may_reply
-        self._messages = AcceptedMessages(own, may_reply=may_reply)
-        self._sent = SentRequests(own, adapter if self._journal.knows_owners else None)
-        self._executions = Executions(self.limits.runs + self.limits.queued_runs)
-        self._upkeep = Upkeep()
-        self.figures = Figures(self._executions.runs, lambda: self.live.owned)
+        self.figures = Figures(lambda: self.live.owned)
         self._push = PushNotifier(push, own, self.figures.pushes) if push else None
         attach = self._push.attach if self._push else None
-        self.live = LiveTasks(
-            self._journal,
-            self.limits,
-            self._endings.give_up,
-            partial(report_end, self.figures),
-            attach,
-        )
-        self._repeats = Repeats(self.live, self._messages, self.figures)
-        self._runs = Runs(
+        report = partial(report_end, self.figures)
+        self.live = LiveTasks(self._journal, self.limits, self._endings.give_up, report, attach)
+        self._messages = Messages(
             executor,
-            self._executions,
+            self.admission,
+            own,
             self.live,
-            self._journal,
-            self._messages,
-            self._sent,
             self.figures,
             self._push,
+            self._recover,
         )
-        self.recovery = Takeover(own, self.live, self._runs, executor, self.limits, self.figures)
+        self.recovery = Takeover(
+            own, self.live, self._messages, executor, self.limits, self.figures
+        )
+        self._repeats = Repeats(self.live, own, self.figures)
+        self._upkeep = Upkeep()
         self._backlog = Backlog(self.limits.subscribers_bytes)
 
     async def on_message_send(
@@ -137,7 +122,7 @@ class Runtime(OptionalOperations):
     ) -> Task | Message:
         """Answer a message: wait until its task ends or waits, unless told not to."""
         with OperationGuard("SendMessage"):
-            run = await self._start(params, context)
+            run = await self._messages.accept(params, context)
             until_begun = params.configuration.return_immediately
             if isinstance(run, Repeated):
                 result = await self._repeats.answer(run, context, until_begun=until_begun)
@@ -155,7 +140,7 @@ class Runtime(OptionalOperations):
             if params.configuration.return_immediately:  # of no effect here (section 3.2.2)
                 params.configuration.return_immediately = False
             subscriber = self.reader(context, params.configuration)
-            run = await self._start(params, context, subscriber)
+            run = await self._messages.accept(params, context, subscriber)
             if isinstance(run, Repeated):
                 return await self._repeats.read(run, context, subscriber)
             leave = leaving(run.live, LiveTask.unsubscribe, subscriber)
@@ -172,7 +157,7 @@ class Runtime(OptionalOperations):
             if live.is_over:
                 raise over_error(live)
             subscriber = self.reader(context)
-            live.subscribe(subscriber)
+            live.subscribers.append(subscriber)
             live.show(subscriber)
             self.live.watch(live)
             leave = leaving(live, self.live.leave, subscriber)
@@ -216,15 +201,18 @@ class Runtime(OptionalOperations):
         """
         with OperationGuard("CancelTask"):
             live = await self.live.find(params.id, context)
-            if self._is_left_behind(live):
+            if self.live.is_begun_elsewhere(live):
                 self.live.forget(live)
                 await self.recovery.sweep()
                 live = await self.live.find(params.id, context)
-                self._check_ours(live)
+                self.live.check_ours(live)
             if live.is_over:
                 raise TaskNotCancelableError
-            with self.live.held(live):
+            self.live.hold(live)
+            try:
                 await self._cancel(live, context)
+            finally:
+                self.live.let_go(live)
             if live.state != states.CANCELED or live.task is None:
                 raise TaskNotCancelableError
             return live.task
@@ -235,74 +223,8 @@ class Runtime(OptionalOperations):
         except ConcurrentTaskModificationError as error:
             raise ConversationElsewhereError from error
 
-    async def _start(
-        self,
-        params: SendMessageRequest,
-        context: ServerCallContext,
-        subscriber: Subscriber | None = None,
-    ) -> Run | Repeated:
-        """Begin to answer a message, or find what it began when it came first."""
-        try:
-            return await self._admit(params, context, subscriber)
-        except A2AError as error:
-            if not isinstance(error, ConversationElsewhereError):  # which is no refusal
-                self.figures.refusals[type(error).__name__] += 1
-            raise
-
-    async def _admit(
-        self,
-        params: SendMessageRequest,
-        context: ServerCallContext,
-        subscriber: Subscriber | None,
-    ) -> Run | Repeated:
-        if self._runs.is_closed:
-            raise ServerBusyError(STOPPED)
-        self.admission.check(params, context.requested_extensions)
-        if not self._executions.has_room(caller_of(context)):
-            raise ServerBusyError
-        message, owner = params.message, context.user.user_name
-        by_id = self.admission.deduplicates(context.requested_extensions)
-        if message.task_id:
-            live = await self._follow_up(message, context)
-            sent = identify(params, owner, by_id=by_id)
-        else:
-            sent = identify(params, owner, by_id=by_id)
-            live = self.live.begin(message, context)
-        is_repeat = self._messages.is_repeat(sent, message, live)
-        if not is_repeat:
-            self._check_ours(live)
-            # A stream can still be told of a refusal, and so can who waits.
-            is_deaf = params.configuration.return_immediately and subscriber is None
-            check_free(live, is_deaf=is_deaf)
-        with self.live.held(live):
-            await self._sent.keep(live, params, context)
-            if self._push and live.draft is not None:
-                await self._push.begin(live, params, context)
-            make = partial(self.recovery.begin, params, context, subscriber)
-            return await self._messages.begin(sent, message, live, make)
-
-    async def _follow_up(self, message: Message, context: ServerCallContext) -> LiveTask:
-        """Return the task that a message names."""
-        live = await self.live.find(message.task_id, context)
-        if message.context_id and message.context_id != live.context_id:
-            raise InvalidParamsError(f"Task {live.task_id} belongs to another context")
-        message.context_id = live.context_id
-        return live
-
-    def _check_ours(self, live: LiveTask) -> None:
-        """Refuse to work on what another process works on, or has left and is yet to be recovered.
-
-        Raises:
-            ConversationElsewhereError: It was begun elsewhere.
-        """
-        if self._is_left_behind(live):
-            self.live.forget(live)  # the next request reads it anew
-            raise ConversationElsewhereError
-
-    def _is_left_behind(self, live: LiveTask) -> bool:
-        """Tell whether a task was begun by a process that is not this one."""
-        has_begun = live.state in states.ACTIVE and not live.runs
-        return has_begun and self._journal.knows_owners
+    async def _recover(self, live: LiveTask) -> None:
+        await self.recovery.recover(live)
 
     def reader(
         self, context: ServerCallContext, asked: SendMessageConfiguration | None = None
@@ -323,7 +245,7 @@ class Runtime(OptionalOperations):
             await self.recovery.sweep()
         sweep_seconds = self.limits.sweep_seconds
         self._upkeep.every(sweep_seconds, "a sweep", self.recovery.sweep)
-        self._upkeep.every(sweep_seconds, "leaving runs behind", self._executions.leave_behind)
+        self._upkeep.every(sweep_seconds, "leaving runs behind", self._messages.leave_behind)
         self._upkeep.every(PRUNE_SECONDS, "pruning", self._prune)
         if self._push:
             resume = partial(self._push.resume, self.live.find)
@@ -335,12 +257,11 @@ class Runtime(OptionalOperations):
 
     def on_storage_trouble(self) -> None:
         """Refuse those who wait for something to be stored; what runs goes on."""
-        for run in tuple(self._executions.runs):
-            run.give_up_waiting(StorageUnavailableError())
+        self._messages.give_up_waiting(StorageUnavailableError())
 
     async def aclose(self) -> None:
         """Refuse new messages, give running tasks their time, then end them."""
-        self._runs.is_closed = True
+        self._messages.is_closed = True
         self._upkeep.close()
         await end_runs(self.live, self.limits.shutdown_seconds, self.recovery.leave)
         if self._push:

@@ -21,7 +21,6 @@ from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import agent_struct
 from a2a_adapters.protocol.messages import ANSWER, status_event
-from a2a_adapters.runtime.artifacts import Artifacts
 from a2a_adapters.runtime.updates import AnyUpdate, TextStream, Update
 
 if TYPE_CHECKING:
@@ -58,8 +57,6 @@ class LiveTask:
     """Applies each event once, saves it, and hands it to every subscriber.
 
     Args:
-        task_id: The task's id.
-        context_id: Its conversation.
         user: Whose task it is.
         page: Where its states are saved.
         on_end: Told once, when the task has ended.
@@ -110,7 +107,8 @@ class LiveTask:
         self.config: TaskPushNotificationConfig | None = None
         """The push notification config that is stored with the draft."""
         self._task = task
-        self._artifacts = Artifacts(task) if task else None
+        self._places: dict[str, int] | None = None
+        """Where the artifacts are in the task, by their ids; None before that was asked."""
         self._text: TextStream | None = None
         self.subscribers: list[Subscriber] = []
         """Who reads the task's updates."""
@@ -131,10 +129,6 @@ class LiveTask:
             return self.task
         snapshot = self.snapshot()
         return snapshot.event if snapshot is not None else None  # type: ignore[return-value]
-
-    def subscribe(self, subscriber: Subscriber) -> None:
-        """Send the current task, if there is one, and then every update."""
-        self.subscribers.append(subscriber)
 
     def show(self, subscriber: Subscriber) -> None:
         """Send the task as it is now."""
@@ -169,6 +163,17 @@ class LiveTask:
             event.metadata.CopyFrom(agent_struct(metadata))
         await self.apply(event)
 
+    async def announce(self, state: TaskState) -> None:
+        """Begin the task with its draft, in a state of now; save it and publish it."""
+        task = self.draft
+        if task is None or self.is_over:
+            return
+        stamp = task.status.timestamp
+        stamp.seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
+        stamp.nanos = nanoseconds // 1000 * 1000
+        task.status.state = self.state = state
+        await self._tell(self._begin(task), ())
+
     async def apply(self, event: Event, kept: Collection[State] = ()) -> None:
         """Fold an event into the task, save it and publish it.
 
@@ -183,20 +188,21 @@ class LiveTask:
             logger.warning("task %s is over; dropped a %s", self.task_id, type(event).__name__)
             return
         if isinstance(event, Message):
-            self._answer_by(event)
+            self._answer(event)
             return
         task_id = event.id if isinstance(event, Task) else event.task_id
         if task_id != self.task_id or event.context_id != self.context_id:
             raise InvalidAgentResponseError("the agent sent an event of another task or context")
-        if isinstance(event, TaskStatusUpdateEvent) and _is_progress(event.status):
-            self._publish(Update(event, is_progress=True), self.subscribers)
-            self._updates += 1
-            if self._updates % _UPDATES_PER_TURN == 0:
-                await self._let_others_run()
-            return
-        if self._text is not None and _ends_task(event):
-            self._publish(self._text.next("", last=True), self.subscribers)
-            self._end_text()
+        if isinstance(event, TaskStatusUpdateEvent):
+            if PROGRESS_EXTENSION in event.status.message.extensions:
+                self._publish(Update(event, is_progress=True), self.subscribers)
+                self._updates += 1
+                if self._updates % _UPDATES_PER_TURN == 0:
+                    await self._let_others_run()
+                return
+            if self._text is not None and event.status.state in states.TERMINAL:
+                self._publish(self._text.next("", last=True), self.subscribers)
+                self._end_text()
         if isinstance(event, TaskArtifactUpdateEvent):
             self._count(event.ByteSize())
         self._snapshot = None
@@ -205,6 +211,14 @@ class LiveTask:
         self._updates += 1
         if self._updates % _UPDATES_PER_TURN == 0:
             await self._let_others_run()
+
+    def _answer(self, reply: Message) -> None:
+        """End with a message in place of a task."""
+        if self._task is not None:
+            raise InvalidAgentResponseError("the agent sent a message after it began a task")
+        self.reply, self.is_over = reply, True
+        self._publish(Update(reply), self.subscribers)
+        self.close_subscribers()
 
     async def _tell(
         self,
@@ -234,14 +248,15 @@ class LiveTask:
 
     async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
         """Append to a text artifact, creating it with its first chunk."""
-        if self.is_over or self._artifacts is None:
+        if self.is_over or self._task is None:
             return
         self._count(len(text))
         stream = self._text
         update: AnyUpdate
         if stream is None or stream.artifact_id != artifact_id:
             self._end_text()
-            artifact = self._artifacts.add(artifact_id, ANSWER)
+            self._artifact_places.setdefault(artifact_id, len(self._task.artifacts))
+            artifact = self._task.artifacts.add(artifact_id=artifact_id, name=ANSWER)
             stream = self._text = TextStream(artifact, self.task_id, self.context_id)
             update = stream.first(text)
         else:
@@ -273,7 +288,7 @@ class LiveTask:
             return
         self._end_text()
         del self._task.artifacts[artifacts:]
-        self._artifacts = Artifacts(self._task)
+        self._places = None
         self._snapshot = None
         if not self.page.is_dirty:
             self.page.mark(self.save)
@@ -281,10 +296,7 @@ class LiveTask:
             self._publish(snapshot, tuple(self.subscribers))
 
     async def _let_others_run(self) -> None:
-        """Give up the loop, and wait for slow readers.
-
-        A generator that never waits would otherwise keep its readers from reading.
-        """
+        """Let readers read what a generator yields that never waits, and wait for slow ones."""
         await asyncio.sleep(0)
         if behind := [reader for reader in self.subscribers if reader.is_behind]:
             await asyncio.gather(*(reader.caught_up() for reader in behind))
@@ -294,24 +306,11 @@ class LiveTask:
         if (task := self.task) is not None:
             await self.page.save(task, None)
 
-    async def hand_over(self) -> None:
-        """Save the task for another process to go on with."""
-        self.page.is_handed_over = True
-        await self.save()
-
     def close_subscribers(self) -> None:
         """Let every reader finish."""
         for subscriber in self.subscribers:
             subscriber.close()
         self.subscribers.clear()
-
-    def _answer_by(self, message: Message) -> None:
-        if self._task is not None:
-            raise InvalidAgentResponseError("the agent sent a message after it began a task")
-        self.reply = message
-        self.is_over = True
-        self._publish(Update(message), self.subscribers)
-        self.close_subscribers()
 
     def _fold(self, event: Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent) -> None:
         match event:
@@ -323,24 +322,46 @@ class LiveTask:
             case TaskArtifactUpdateEvent():
                 if self._text is not None and self._text.artifact_id == event.artifact.artifact_id:
                     self._end_text()
-                self._existing()
-                assert self._artifacts is not None  # noqa: S101 - they come with the task
-                self._artifacts.fold(event)
+                self._fold_artifact(self._existing(), event)
                 return
         self.state = event.status.state
         self.is_over = self.state in states.TERMINAL
 
     def _existing(self) -> Task:
-        if self._task is None:
-            known = TaskStatus(state=states.SUBMITTED)
-            return self._begin(Task(id=self.task_id, context_id=self.context_id, status=known))
-        return self._task
+        if self._task is not None:
+            return self._task
+        known = TaskStatus(state=states.SUBMITTED)
+        return self._begin(Task(id=self.task_id, context_id=self.context_id, status=known))
 
     def _begin(self, task: Task) -> Task:
-        self.draft = self.config = None
+        self.draft = self.config = self._places = None
         self._task = task
-        self._artifacts = Artifacts(task)
         return task
+
+    @property
+    def _artifact_places(self) -> dict[str, int]:
+        if self._places is None:
+            self._places = {}
+            for place, artifact in enumerate(self._task.artifacts if self._task else ()):
+                self._places.setdefault(artifact.artifact_id, place)
+        return self._places
+
+    def _fold_artifact(self, task: Task, event: TaskArtifactUpdateEvent) -> None:
+        places, artifact_id = self._artifact_places, event.artifact.artifact_id
+        place = places.get(artifact_id)
+        if place is None:
+            if event.append:
+                raise InvalidAgentResponseError(
+                    "the agent appended to an artifact it did not begin"
+                )
+            places[artifact_id] = len(task.artifacts)
+            task.artifacts.append(event.artifact)
+        elif not event.append:
+            task.artifacts[place].CopyFrom(event.artifact)
+        else:
+            artifact = task.artifacts[place]
+            artifact.parts.extend(event.artifact.parts)
+            artifact.metadata.MergeFrom(event.artifact.metadata)
 
     def _fold_status(self, task: Task, event: TaskStatusUpdateEvent) -> None:
         self._retire_status_message(task)
@@ -371,14 +392,6 @@ class LiveTask:
         if self.receivers:
             for receiver in set(self.receivers.values()):
                 receiver.push(update, self)
-
-
-def _ends_task(event: Event) -> bool:
-    return isinstance(event, TaskStatusUpdateEvent) and event.status.state in states.TERMINAL
-
-
-def _is_progress(status: TaskStatus) -> bool:
-    return status.HasField("message") and PROGRESS_EXTENSION in status.message.extensions
 
 
 def _copy(task: Task) -> Task:

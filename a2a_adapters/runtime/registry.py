@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from a2a.server.cluster.task_store import ConcurrentTaskModificationError
@@ -17,6 +17,7 @@ from a2a_adapters.concurrency import Background, shielded
 from a2a_adapters.executor.writer import AnswersTooLargeError
 from a2a_adapters.observability.requests import CURRENT
 from a2a_adapters.protocol import states
+from a2a_adapters.protocol.errors import ConversationElsewhereError
 from a2a_adapters.protocol.ids import new_uuid
 from a2a_adapters.protocol.messages import status
 from a2a_adapters.runtime.journal import Caller
@@ -24,7 +25,7 @@ from a2a_adapters.runtime.live import LiveTask
 from a2a_adapters.runtime.room import Room, weight
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator
+    from collections.abc import Awaitable, Callable, Iterable
 
     from a2a.server.cluster.task_store import StoredTask
     from a2a.types import Message
@@ -72,7 +73,7 @@ class LiveTasks:
         on_end: Callable[[LiveTask], None],
         attach: Callable[[LiveTask], Awaitable[None]] | None = None,
     ) -> None:
-        self._journal = journal
+        self.journal = journal
         self._limits = limits
         self._give_up = give_up
         self._started_at = time.time()
@@ -87,11 +88,11 @@ class LiveTasks:
         self._loading: dict[tuple[str, str], asyncio.Task[LiveTask | None]] = {}
 
     def begin(self, message: Message, context: ServerCallContext) -> LiveTask:
-        """Make room for the task that a message begins, in its conversation or in one of its own.
+        """Return the task that a message begins, in its conversation or in one of its own.
 
-        The message is told the ids.
+        It is held until `let_go`. The message is told the ids.
         """
-        page = self._journal.page(context)
+        page = self.journal.page(context)
         message.task_id = new_uuid()
         joins = bool(message.context_id)
         if not joins:
@@ -109,6 +110,7 @@ class LiveTasks:
             history=[message],
         )
         self._by_id[live.task_id] = live
+        live.holders = 1
         return live
 
     def known(self, task_id: str) -> LiveTask | None:
@@ -124,7 +126,7 @@ class LiveTasks:
             del self._by_id[live.task_id]
 
     async def find(self, task_id: str, context: ServerCallContext) -> LiveTask:
-        """Return the caller's task; it is kept alive while it is `held`.
+        """Return the caller's task; `hold` keeps it alive.
 
         Raises:
             TaskNotFoundError: The caller has no such task.
@@ -152,7 +154,7 @@ class LiveTasks:
         return self.known(task_id) or loaded
 
     async def _load(self, task_id: str, context: ServerCallContext) -> LiveTask | None:
-        stored = await self._journal.load(task_id, context)
+        stored = await self.journal.load(task_id, context)
         if stored is None:
             return None
         if self._is_left_behind(stored.task):
@@ -160,11 +162,11 @@ class LiveTasks:
                 return await self._end_left_behind(await self._revived(stored, context))
             except Exception:  # another process may have written it: it is not left behind then
                 logger.warning("task %s could not be ended", task_id, exc_info=True)
-                stored = await self._journal.load(task_id, context) or stored
+                stored = await self.journal.load(task_id, context) or stored
         return await self._revived(stored, context)
 
     async def _revived(self, stored: StoredTask, context: ServerCallContext) -> LiveTask:
-        page = self._journal.page(context, stored)
+        page = self.journal.page(context, stored)
         task = stored.task
         live = LiveTask(task.id, task.context_id, context.user, page, self._on_end, self.grow, task)
         if self._attach and not live.is_over:
@@ -210,7 +212,22 @@ class LiveTasks:
         changed_at = task.status.timestamp.ToMicroseconds() / 1e6
         if task.status.state in states.INTERRUPTED:
             return changed_at + self._limits.input_seconds < time.time()
-        return not self._journal.knows_owners and changed_at < self._started_at
+        return not self.journal.knows_owners and changed_at < self._started_at
+
+    def is_begun_elsewhere(self, live: LiveTask) -> bool:
+        """Return whether another process has begun the work on a task that none does here."""
+        has_begun = live.state in states.ACTIVE and not live.runs
+        return has_begun and self.journal.knows_owners
+
+    def check_ours(self, live: LiveTask) -> None:
+        """Refuse to work on what another process works on, or has left and is yet to be recovered.
+
+        Raises:
+            ConversationElsewhereError: It was begun elsewhere.
+        """
+        if self.is_begun_elsewhere(live):
+            self.forget(live)  # the next request reads it anew
+            raise ConversationElsewhereError
 
     async def _end_left_behind(self, live: LiveTask) -> LiveTask:
         if live.state in states.INTERRUPTED:
@@ -231,17 +248,17 @@ class LiveTasks:
         self._by_id[live.task_id] = live
         self.release(live)
 
-    @contextmanager
-    def held(self, live: LiveTask) -> Iterator[None]:
-        """Keep a task alive while something is done or begun, its waiting for its caller over."""
+    def hold(self, live: LiveTask) -> None:
+        """Keep a task alive, its waiting for its caller over, until `let_go`."""
         self._by_id[live.task_id] = live
-        self._stop_clock(live.task_id)
+        if live.task_id in self._expiries:
+            self._stop_clock(live.task_id)
         live.holders += 1
-        try:
-            yield
-        finally:
-            live.holders -= 1
-            self.release(live)
+
+    def let_go(self, live: LiveTask) -> None:
+        """Keep a task no longer for what was done or begun."""
+        live.holders -= 1
+        self.release(live)
 
     def _stop_clock(self, task_id: str) -> None:
         if expiry := self._expiries.pop(task_id, None):

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     from a2a_adapters.observability.figures import Figures
     from a2a_adapters.runtime.live import LiveTask
-    from a2a_adapters.runtime.messages import AcceptedMessages, Repeated
     from a2a_adapters.runtime.registry import LiveTasks
+    from a2a_adapters.runtime.run import Repeated
     from a2a_adapters.runtime.subscriber import Subscriber
+    from a2a_adapters.storage.interface import AgentStorage
 
 
 _PAUSE_SECONDS = 0.5
@@ -38,13 +39,13 @@ class Repeats:
 
     Args:
         tasks: Where the tasks are found that they began.
-        messages: Where the replies are found that made no task.
+        storage: Holds the replies that made no task.
         figures: Count the streams.
     """
 
-    def __init__(self, tasks: LiveTasks, messages: AcceptedMessages, figures: Figures) -> None:
+    def __init__(self, tasks: LiveTasks, storage: AgentStorage, figures: Figures) -> None:
         self._live = tasks
-        self._messages = messages
+        self._storage = storage
         self._figures = figures
 
     async def answer(
@@ -71,15 +72,15 @@ class Repeats:
             TaskNotFoundError: There is nothing of it any more: the task was not kept for longer,
                 or the server was stopped before there was a task or a reply.
         """
-        reply = await self._messages.reply(context.user.user_name, first.name)
+        reply = await self._storage.reply_to(context.user.user_name, first.name)
         if reply is None:
             try:
                 return await self._live.find(first.task_id, context)
             except TaskNotFoundError as error:
                 raise TaskNotFoundError(_GONE) from error
         live = self._live.begin(Message(), context)
-        live.reply, live.is_over = reply, True
-        self._live.release(live)
+        live.reply, live.is_over = Message.FromString(reply), True
+        self._live.let_go(live)
         return live
 
     async def read(
@@ -108,7 +109,7 @@ class Repeats:
             return Subscription(subscriber, self._figures)
         if first.run is None and not live.runs:
             raise ConversationElsewhereError(task_id=first.task_id)
-        live.subscribe(subscriber)
+        live.subscribers.append(subscriber)
         live.show(subscriber)
         self._live.watch(live)
         leave = partial(self._live.leave, live, subscriber)

@@ -21,16 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from a2a.server.agent_execution import AgentExecutor
-    from a2a.types import SendMessageRequest, Task
+    from a2a.types import Task
 
     from a2a_adapters.contract.limits import Limits
     from a2a_adapters.observability.figures import Figures
-    from a2a_adapters.runtime.identity import Accepted
     from a2a_adapters.runtime.live import LiveTask
+    from a2a_adapters.runtime.messages import Messages
     from a2a_adapters.runtime.registry import LiveTasks
-    from a2a_adapters.runtime.run import Run
-    from a2a_adapters.runtime.runs import Runs
-    from a2a_adapters.runtime.subscriber import Subscriber
     from a2a_adapters.storage.interface import AgentStorage, LeftTask
 
 _STOPPED = "The server was stopped while it worked on this task; please start a new one."
@@ -53,7 +50,7 @@ class Takeover:
     Args:
         storage: Tells which these are.
         live: Where they live from now on.
-        runs: Goes on with them.
+        messages: Goes on with them.
         executor: May be able to.
         limits: How long a task may wait for its caller.
         figures: Count takeovers.
@@ -63,7 +60,7 @@ class Takeover:
         self,
         storage: AgentStorage,
         live: LiveTasks,
-        runs: Runs,
+        messages: Messages,
         executor: AgentExecutor,
         limits: Limits,
         figures: Figures,
@@ -71,7 +68,7 @@ class Takeover:
         self._figures = figures
         self._storage = storage
         self._live = live
-        self._runs = runs
+        self._messages = messages
         self._executor = executor if isinstance(executor, AdapterExecutor) else None
         self._limits = limits
         self._left: dict[tuple[str, str], LeftTask] = {}
@@ -81,26 +78,19 @@ class Takeover:
     async def sweep(self) -> None:
         """Go on with what was left, end what cannot be gone on with or has waited too long."""
         async with self._sweeping:  # else two would go on with the same task
-            if not self._runs.is_closed:  # what is taken now would be left at once
+            if not self._messages.is_closed:  # what is taken now would be left at once
                 await self._sweep()
 
-    async def begin(
-        self,
-        params: SendMessageRequest,
-        context: ServerCallContext,
-        subscriber: Subscriber | None,
-        accepted: Accepted,
-    ) -> Run:
-        """Begin to answer a message, after what was left of its conversation; see `Runs.begin`.
+    async def recover(self, live: LiveTask) -> None:
+        """Go on with what dead processes have left of a task's conversation, if there is anything.
 
         Raises:
-            StorageUnavailableError: That cannot be gone on with yet.
+            StorageUnavailableError: That cannot be done yet.
         """
-        if self._storage.has_left_behind or self._has_left(accepted.live):
+        if self._storage.has_left_behind or (self._left and self._has_left(live)):
             await self.sweep()
-            if self._has_left(accepted.live):
+            if self._has_left(live):
                 raise StorageUnavailableError(_COMES_FIRST)
-        return await self._runs.begin(params, context, subscriber, accepted)
 
     def _has_left(self, live: LiveTask) -> bool:
         """Tell whether something of a task's conversation is not taken up yet."""
@@ -134,7 +124,7 @@ class Takeover:
         except ConcurrentTaskModificationError:  # it is another process's now
             pass
         except Exception:
-            if not self._runs.is_closed:  # else the next process does
+            if not self._messages.is_closed:  # else the next process does
                 logger.exception("a task that was left behind cannot be taken up yet")
             return
         self._left.pop((left.owner, left.stored.task.id), None)
@@ -144,7 +134,7 @@ class Takeover:
         logger.warning("task %s was taken from this process; its work stops here", live.task_id)
         if self._executor is not None:
             self._executor.leave(live.task_id)
-        self._runs.lose(live)
+        self._messages.lose(live)
         self._figures.lost_tasks += 1
 
     def leave(self, live: LiveTask) -> bool:
@@ -155,7 +145,7 @@ class Takeover:
         if not self._is_resumable(task):
             return False
         self._executor.leave(live.task_id)
-        self._runs.leave(live)
+        self._messages.hand_over(live)
         return True
 
     def _can_resume(self, left: LeftTask) -> bool:
@@ -172,7 +162,7 @@ class Takeover:
     async def _resume(self, left: LeftTask) -> None:
         live = await self._live.adopt(left)
         try:
-            await self._runs.resume(live)
+            await self._messages.resume(live)
         except BaseException:
             self._live.release(live)
             raise

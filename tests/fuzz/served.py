@@ -91,5 +91,5 @@ class Served:
 
     async def _count(self):
         [agent] = self.app.state.agents
-        live = agent.runtime._live.all()
+        live = agent.runtime.live.all()
         return {"live tasks": len(live), "asyncio tasks": len(asyncio.all_tasks())}

@@ -290,7 +290,7 @@ async def test_a_reader_that_leaves_is_forgotten():
         async with http.stream("POST", "/", json=call) as response:
             assert "task" in await anext(response.aiter_lines())
             await begun.wait()
-        [live] = [live for agent in app.state.agents for live in agent.runtime._live.all()]
+        [live] = [live for agent in app.state.agents for live in agent.runtime.live.all()]
         async with asyncio.timeout(60):
             while live.subscribers:  # noqa: ASYNC110 - nothing tells when one leaves
                 await asyncio.sleep(0.01)

@@ -140,20 +140,20 @@ async def test_tasks_of_a_conversation_that_are_handed_over_one_by_one_are_taken
     first = await working(one, "talk")
     queued = sent(one, "second", "talk")
     live, may_go = one.core.live.known(first.id), asyncio.Event()
-    hand_over = live.hand_over
+    save = live.save
 
     async def later():
         await may_go.wait()
-        await hand_over()
+        await save()
 
     async def processes():
         return await other.storage.database.read(select(tasks.c.process))
 
     async def begun():
-        return [run for run in one.core._executions.runs if run.live.task is not None]
+        return [run for run in one.core.figures.messages if run.live.task is not None]
 
     await until(begun, lambda found: len(found) == 2)
-    monkeypatch.setattr(live, "hand_over", later)
+    monkeypatch.setattr(live, "save", later)
     closing = asyncio.ensure_future(one.runtime.aclose())
     await until(processes, lambda found: any(row.process[0] == HANDED_OVER for row in found))
     await other.core.recovery.sweep()

@@ -108,7 +108,7 @@ async def test_an_answer_that_any_process_can_take_waits_for_the_conversation(re
     answered = sent(other, "now", 3, task_id=asked.id)
 
     async def runs():
-        return one.core._executions.runs
+        return one.core.figures.messages
 
     await until(runs, lambda runs: len(runs) == 2)
     one.say("end", "end")
@@ -163,14 +163,14 @@ async def test_a_message_after_a_task_of_a_stopped_process_comes_after_that(repl
 async def test_a_message_comes_after_what_is_just_being_taken_over(replicas, monkeypatch):
     one, other = replicas
     await working(one)
-    resume, taken, may_resume = other.core._runs.resume, asyncio.Event(), asyncio.Event()
+    resume, taken, may_resume = other.core._messages.resume, asyncio.Event(), asyncio.Event()
 
     async def resume_later(live):
         taken.set()
         await may_resume.wait()
         await resume(live)
 
-    monkeypatch.setattr(other.core._runs, "resume", resume_later)
+    monkeypatch.setattr(other.core._messages, "resume", resume_later)
     await end_lease(one.storage, only=True)
     await taken.wait()
     second = sent(other, "second", 2)
@@ -219,7 +219,7 @@ async def test_a_message_does_not_go_ahead_of_what_cannot_be_taken_up_yet(replic
         raise OSError("not yet")
 
     with monkeypatch.context() as broken:
-        broken.setattr(other.core._runs, "resume", fail)
+        broken.setattr(other.core._messages, "resume", fail)
         await end_lease(one.storage, only=True)
         await one.storage.database.bus.aclose()
         with pytest.raises(StorageUnavailableError):

@@ -76,7 +76,7 @@ async def stored_beside(replica, talk):
 
 def runs_of(replica):
     async def runs():
-        return replica.core._executions.runs
+        return replica.core.figures.messages
 
     return runs
 

@@ -1,0 +1,132 @@
+"""What an executor is told of a message: the request, and what else its task and caller have."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from a2a.server.agent_execution import RequestContext
+from a2a.server.id_generator import UUIDGenerator
+from a2a.types import ListTasksRequest, Message, SendMessageConfiguration, SendMessageRequest
+
+from a2a_adapters.protocol import states
+from a2a_adapters.protocol.conversion import metadata_of
+from a2a_adapters.protocol.errors import StorageUnavailableError
+
+if TYPE_CHECKING:
+    from a2a.server.context import ServerCallContext
+
+    from a2a_adapters.contract.adapter import Adapter
+    from a2a_adapters.runtime.journal import Journal
+    from a2a_adapters.runtime.live import LiveTask
+    from a2a_adapters.storage.interface import AgentStorage
+
+_UNUSED = UUIDGenerator()
+
+_KIND = "request"
+_SECONDS = 4.0
+"""How long the storage may take."""
+
+
+class SentRequests:
+    """Keeps the metadata, extensions and output modes of requests.
+
+    Args:
+        storage: Where.
+        adapter: May need them; None if nothing can be resumed.
+    """
+
+    def __init__(self, storage: AgentStorage, adapter: Adapter | None) -> None:
+        self._storage = storage
+        self._adapter = adapter
+
+    async def keep(
+        self, live: LiveTask, params: SendMessageRequest, context: ServerCallContext
+    ) -> None:
+        """Keep what came with a message, if anything did.
+
+        Raises:
+            StorageUnavailableError: It could not be stored in time.
+        """
+        if self._adapter is None or not self._adapter.resumes:
+            return
+        beside = SendMessageRequest()
+        if extensions := sorted(context.requested_extensions):
+            beside.message.CopyFrom(Message(extensions=extensions))
+        if params.HasField("metadata"):
+            beside.metadata.CopyFrom(params.metadata)
+        if modes := params.configuration.accepted_output_modes:
+            beside.configuration.CopyFrom(SendMessageConfiguration(accepted_output_modes=modes))
+        if not (body := beside.SerializeToString()):
+            return
+        place = (live.owner, live.context_id, _kind(live.task_id, params.message))
+        try:
+            async with asyncio.timeout(_SECONDS):
+                await self._storage.write_state(*place, body)
+        except TimeoutError as error:
+            raise StorageUnavailableError from error
+
+    async def beside(self, live: LiveTask, message: Message) -> SendMessageRequest:
+        """Return what came with a message of a task."""
+        kind = _kind(live.task_id, message)
+        body = await self._storage.read_state(live.owner, live.context_id, kind)
+        return SendMessageRequest.FromString(body or b"")
+
+
+def _kind(task_id: str, message: Message) -> str:
+    return f"{_KIND}:{task_id}:{message.message_id}"
+
+
+class MessageContext(RequestContext):
+    """a2a-sdk's context of a message, with whole numbers in its metadata as they came.
+
+    Args:
+        context: Who calls.
+        params: What was sent.
+        live: The task that the message begins or goes on with.
+        journal: Where the caller's other tasks are.
+        sent: What came with the task's other messages.
+        is_resumed: Whether a process that is gone has begun to answer the message.
+    """
+
+    def __init__(
+        self,
+        context: ServerCallContext,
+        params: SendMessageRequest,
+        live: LiveTask,
+        journal: Journal,
+        sent: SentRequests,
+        *,
+        is_resumed: bool = False,
+    ) -> None:
+        super().__init__(
+            context,
+            params,
+            live.task_id,
+            live.context_id,
+            task_id_generator=_UNUSED,
+            context_id_generator=_UNUSED,
+        )
+        self._sent = params
+        self._live = live
+        self._journal = journal
+        self._beside = sent
+        self.is_resumed = is_resumed
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The request's metadata."""
+        return metadata_of(self._sent) if self._sent.HasField("metadata") else {}
+
+    async def others_wait(self) -> bool:
+        """Tell whether another task of this conversation waits for its caller."""
+        for state in states.INTERRUPTED:
+            params = ListTasksRequest(context_id=self._live.context_id, status=state, page_size=2)
+            found = await self._journal.list(params, self.call_context)
+            if any(task.id != self._live.task_id for task in found.tasks):
+                return True
+        return False
+
+    async def sent_beside(self, message: Message) -> SendMessageRequest:
+        """Return what came with an earlier message of the task, beside it."""
+        return await self._beside.beside(self._live, message)
