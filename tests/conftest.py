@@ -17,6 +17,7 @@ import pytest
 from hypothesis import settings
 from xdist.workermanage import NodeManager
 
+from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.observability.logs import JsonFormatter
 from tests.support.processes import PATIENCE, UV
 from tests.support.programs import lacking
@@ -111,7 +112,8 @@ def old_python(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def logging_as_it_was():
     """Undo what a server that a test ran in this process has set up for the package's loggers."""
-    loggers = [logging.getLogger(), logging.getLogger("a2a_adapters")]
+    names = ("a2a_adapters", *installed_plugins().packages())
+    loggers = [logging.getLogger(), *map(logging.getLogger, names)]
     before = [(each.propagate, each.disabled, each.level, each.handlers[:]) for each in loggers]
     yield
     for logger, (propagate, disabled, level, handlers) in zip(loggers, before, strict=True):
@@ -119,7 +121,7 @@ def logging_as_it_was():
         logger.setLevel(level)
         logger.handlers[:] = handlers
     for name, logger in logging.root.manager.loggerDict.items():
-        if name.startswith("a2a_adapters.") and isinstance(logger, logging.Logger):
+        if name.startswith("a2a_adapters") and isinstance(logger, logging.Logger):
             logger.disabled = False
 
 

@@ -121,6 +121,11 @@ class Plugins:
         """Let every plugin set up the process before a target is imported."""
         self._manager.hook.a2a_prepare_process()
 
+    def packages(self) -> set[str]:
+        """Return the loaded plugins' top-level packages, after which their loggers are named."""
+        loaded = (status for status in self._status if not status.problem)
+        return {re.split(r"[.:]", status.value)[0] for status in loaded}
+
     def statuses(self) -> list[PluginStatus]:
         """Return every plugin that `discover` found, loaded or not."""
         return list(self._status)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from pydantic_core import to_json
 from uvicorn.logging import DefaultFormatter
 
+from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.observability.failures import hide_parameters
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ LogFormat: TypeAlias = Literal["text", "json"]
 
 logger = logging.getLogger("a2a_adapters")
 
-_SERVER = ("uvicorn", logger.name)
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
 _UNPRINTABLE = re.compile("[^ -~]")
 
@@ -114,13 +114,14 @@ def _json_escaped(found: re.Match[str]) -> str:
 def log_server(form: LogFormat) -> None:
     """Let the loggers of the server write to standard error; uvicorn's access log is off.
 
-    Other loggers are left to the process that the server is embedded in.
+    These are uvicorn's, ours, and those of the plugins' packages. Other loggers are left to the
+    process that the server is embedded in.
     """
     handler = _handler(form)
-    for name in _SERVER:
-        logger = logging.getLogger(name)
-        logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(logging.INFO)
+    for name in ("uvicorn", logger.name, *installed_plugins().packages()):
+        each = logging.getLogger(name)
+        each.handlers, each.propagate = [handler], False
+        each.setLevel(logging.INFO)
 
 
 def log_process(form: LogFormat, *, is_loading: bool = False) -> None:

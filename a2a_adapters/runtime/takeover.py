@@ -98,10 +98,10 @@ class Takeover:
         return (live.owner, live.context_id) in left
 
     async def _sweep(self) -> None:
-        taken = {
-            (left.owner, left.stored.task.id): left for left in await self._storage.left_behind()
-        }
-        self._left.update(taken)
+        is_outdated = self._storage.has_left_behind
+        taken = await self._take()
+        if is_outdated:  # who began that sweep was cancelled: more may have been left since then
+            taken |= await self._take()
         for live in self._live.all() if taken else ():
             if live.runs and (live.owner, live.task_id) in taken:
                 self.lose(live)  # an operator took it; the new run needs its turn
@@ -116,6 +116,13 @@ class Takeover:
         for outcome in await asyncio.gather(*ending, return_exceptions=True):
             if isinstance(outcome, BaseException):
                 logger.error("a task that was left behind could not be ended", exc_info=outcome)
+
+    async def _take(self) -> dict[tuple[str, str], LeftTask]:
+        """Return what is ours from now on, remembered until it is settled."""
+        left_behind = await self._storage.left_behind()
+        taken = {(left.owner, left.stored.task.id): left for left in left_behind}
+        self._left.update(taken)
+        return taken
 
     async def _settle(self, left: LeftTask, settle: Callable[[LeftTask], Awaitable[None]]) -> None:
         """Do what is to be done about a task; what fails now is done by the next sweep."""

@@ -242,7 +242,7 @@ def test_an_application_within_a_process_of_others_leaves_its_logging_alone():
 
 async def test_aserve_sets_up_the_loggers_of_the_server_alone():
     before = state_of_logging()
-    loggers = [logging.getLogger(name) for name in ("uvicorn", "a2a_adapters")]
+    loggers = [logging.getLogger(name) for name in ("uvicorn", "a2a_adapters", "a2a_adapters_sql")]
     kept = [(each.handlers, each.level, each.propagate) for each in loggers]
     try:
         with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(ListenError):

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from a2a_adapters.cli.targets import load_target
+from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.net.addresses import listen
 from a2a_adapters.observability.logs import log_process
 from a2a_adapters.serving.app import build_app
@@ -34,7 +35,7 @@ def served(path: str) -> Generator[str]:
     target = load_target(path)
     log_process("text")
     server = Server(build_app(target, options=options), "127.0.0.1", 0, options)
-    for logger in ("uvicorn.error", "a2a_adapters"):
+    for logger in ("uvicorn.error", "a2a_adapters", *installed_plugins().packages()):
         logging.getLogger(logger).setLevel(logging.WARNING)
     sockets = listen("127.0.0.1", 0)
     host, port = sockets[0].getsockname()[:2]

@@ -40,7 +40,7 @@ class Process:
         return {one.stored.task.id.removeprefix("of ") for one in left}
 
     async def believes_in(self, other):
-        return await Places(self._database, "poet").is_alive(other.id)
+        return await Places(self._database, "poet", self._database.bus).is_alive(other.id)
 
     async def let_pass(self, seconds, *only):
         """Let time pass in which nobody renews, or none of these."""
