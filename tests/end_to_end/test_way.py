@@ -1,0 +1,25 @@
+"""How often a message comes back to a file that it has passed: it may only become less."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+MOST_RETURNS = {
+    "`SendMessage` to a function": 71,
+    "`SendMessage` to a graph": 125,
+    "a stream of two chunks": 113,
+    "`A2AChatModel.ainvoke`": 64,
+}
+
+
+def test_messages_return_to_no_more_files():
+    command = [sys.executable, ROOT / "benchmarks" / "way.py"]
+    table = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = re.findall(r"^\| (.+?) \| \d+ \| \d+ \| (\d+) \|$", table, re.MULTILINE)
+    returns = {name: int(count) for name, count in rows}
+    assert returns.keys() == MOST_RETURNS.keys()
+    assert {name: n for name, n in returns.items() if n > MOST_RETURNS[name]} == {}
