@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.processes import started
 
-_OLD_AGENT = Path(__file__).parent / "servers" / "sdk_v03.py"
+_OLD_AGENT = Path(__file__).parents[1] / "support" / "servers" / "sdk_v03.py"
 
 
 @pytest.fixture(scope="session")
