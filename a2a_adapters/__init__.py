@@ -67,6 +67,7 @@ from a2a_adapters.contract.events import (
     Reply,
     TaskMetadata,
     TextDelta,
+    TokenUsage,
     ToolCall,
     ToolResult,
 )
@@ -90,9 +91,17 @@ if TYPE_CHECKING:
         RemoteArtifact,
         RemoteEvent,
         ReplyState,
-        TokenUsage,
     )
-    from a2a_adapters.calling.tools import ToolDescription, remote_llm, remote_tool, tool_answer
+    from a2a_adapters.calling.tools import (
+        ToolDescription,
+        ToolFactory,
+        ToolInput,
+        remote_llm,
+        remote_tool,
+        tool_answer,
+    )
+    from a2a_adapters.contract.inputs import NamedInputs
+    from a2a_adapters.contract.results import ToolCalls, as_output
     from a2a_adapters.contract.text import (
         ReasoningFilter,
         Speech,
@@ -157,6 +166,7 @@ __all__ = [
     "ListenError",
     "MessageInput",
     "MissingExtraError",
+    "NamedInputs",
     "NamedTarget",
     "NoAdapterError",
     "OutboundPolicy",
@@ -198,7 +208,10 @@ __all__ = [
     "ThreadPool",
     "TokenUsage",
     "ToolCall",
+    "ToolCalls",
     "ToolDescription",
+    "ToolFactory",
+    "ToolInput",
     "ToolResult",
     "Turn",
     "UnauthenticatedError",
@@ -207,6 +220,7 @@ __all__ = [
     "as_decision",
     "as_executor",
     "as_json",
+    "as_output",
     "as_text",
     "aserve",
     "blocking",
@@ -246,6 +260,7 @@ _load = lazy_names(
         "JwtTokens": "security",
         "ListedAgent": "calling.agent",
         "MessageInput": "calling.messenger",
+        "NamedInputs": "contract.inputs",
         "NamedTarget": "serving.options",
         "OutboundPolicy": "net",
         "PushOptions": "runtime.push",
@@ -259,11 +274,14 @@ _load = lazy_names(
         "SendOptions": "calling.options",
         "ServerOptions": "serving.options",
         "Speech": "contract.text",
-        "TokenUsage": "calling.reply",
+        "ToolCalls": "contract.results",
         "ToolDescription": "calling.tools",
+        "ToolFactory": "calling.tools",
+        "ToolInput": "calling.tools",
         "as_executor": "serving.agents",
         "as_decision": "contract.text",
         "as_json": "contract.text",
+        "as_output": "contract.results",
         "as_text": "contract.text",
         "aserve": "serving.server",
         "build_app": "serving.app",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from a2a_adapters.contract.events import ProgressEvent, TextDelta
+from a2a_adapters.contract.events import ProgressEvent, TextDelta, TokenUsage
 from a2a_adapters.contract.parts import JSON, Data, File, Part, join_text
 from a2a_adapters.contract.text import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-__all__ = ["AgentReply", "Question", "RemoteArtifact", "RemoteEvent", "ReplyState", "TokenUsage"]
+__all__ = ["AgentReply", "Question", "RemoteArtifact", "RemoteEvent", "ReplyState"]
 
 ReplyState: TypeAlias = Literal[
     "submitted",
@@ -46,15 +46,6 @@ class RemoteArtifact:
     description: str = ""
     metadata: Mapping[str, JSON] = field(default_factory=dict)
     extensions: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class TokenUsage:
-    """How many tokens an answer took."""
-
-    input_tokens: int
-    output_tokens: int
-    total_tokens: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,12 +102,7 @@ class AgentReply:
     @property
     def usage(self) -> TokenUsage | None:
         """The tokens the answer took, which agents tell in `metadata["usage"]` by convention."""
-        match self.metadata.get("usage"):
-            case {"input_tokens": int(given), "output_tokens": int(made), **rest}:
-                total = rest.get("total_tokens")
-                return TokenUsage(given, made, total if isinstance(total, int) else given + made)
-            case _:
-                return None
+        return TokenUsage.of(self.metadata)
 
     @property
     def is_question(self) -> bool:

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from pydantic import BaseModel, Field
+
 from a2a_adapters.calling.agent import RemoteAgent
 from a2a_adapters.contract.plugins import installed_plugins
 
@@ -15,7 +17,14 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.options import AgentOptions
     from a2a_adapters.contract.adapter import AgentDescription, Skill
 
-__all__ = ["ToolDescription", "remote_llm", "remote_tool", "tool_answer"]
+__all__ = [
+    "ToolDescription",
+    "ToolFactory",
+    "ToolInput",
+    "remote_llm",
+    "remote_tool",
+    "tool_answer",
+]
 
 _ANSWER_IT = "(It asks you. Call this tool again with the answer.)"
 _SAY_IT_ALL = "(It asks you. Call this tool again with the whole request, this included.)"
@@ -58,6 +67,63 @@ class ToolDescription:
         """Return the description of one skill, its examples included."""
         examples = "".join(f"\nExample: {example}" for example in skill.examples)
         return cls(_name(skill.name or skill.id), _clip(f"{skill.description}{examples}"), skill.id)
+
+
+class ToolInput(BaseModel):
+    """The arguments with which a model calls an agent."""
+
+    message: str = Field(description="What to ask the agent or tell it, in full sentences.")
+
+
+class ToolFactory:
+    """Makes a framework's tools from the card of a remote agent.
+
+    Mixin for a framework's class of tools; each implements `_of`.
+    """
+
+    @classmethod
+    def from_agent(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> Self:
+        """Return a tool for an agent, named and described by its card.
+
+        Args:
+            agent: The agent, or its URL.
+            **options: For an agent that is given by its URL; see `AgentOptions`.
+
+        Raises:
+            RemoteAgentError: The card cannot be read.
+        """
+        remote = RemoteAgent.of(agent, **options)
+        return cls._of(remote, ToolDescription.of_agent(remote.describe_sync()))
+
+    @classmethod
+    async def afrom_agent(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> Self:
+        """`from_agent` in async code."""
+        remote = RemoteAgent.of(agent, **options)
+        return cls._of(remote, ToolDescription.of_agent(await remote.describe()))
+
+    @classmethod
+    def per_skill(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> list[Self]:
+        """Return a tool for each skill of an agent's card; for the arguments see `from_agent`.
+
+        Raises:
+            RemoteAgentError: The card cannot be read.
+        """
+        remote = RemoteAgent.of(agent, **options)
+        skills = remote.describe_sync().skills
+        return [cls._of(remote, ToolDescription.of_skill(skill)) for skill in skills]
+
+    @classmethod
+    async def aper_skill(
+        cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]
+    ) -> list[Self]:
+        """`per_skill` in async code."""
+        remote = RemoteAgent.of(agent, **options)
+        skills = (await remote.describe()).skills
+        return [cls._of(remote, ToolDescription.of_skill(skill)) for skill in skills]
+
+    @classmethod
+    def _of(cls, agent: RemoteAgent, tool: ToolDescription) -> Self:
+        raise NotImplementedError
 
 
 def tool_answer(text: str, *, asks: bool, is_kept: bool = True) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -176,6 +178,14 @@ class AgentRequest:
     def text(self) -> str:
         """The text parts, one per line."""
         return join_text(self.parts)
+
+    def conversation_key(self, *scope: str | None) -> str:
+        """Return a digest that only this owner's conversation has, whatever the names contain.
+
+        `scope` are names that divide the conversation further, that of an agent for instance.
+        """
+        names = json.dumps([*scope, self.owner, self.context_id])
+        return hashlib.sha256(names.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

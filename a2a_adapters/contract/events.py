@@ -16,11 +16,12 @@ A failure is an exception. An adapter that ends without any event completes its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Self
 
     from a2a_adapters.contract.parts import JSON, Part
 
@@ -40,6 +41,7 @@ __all__ = [
     "Reply",
     "TaskMetadata",
     "TextDelta",
+    "TokenUsage",
     "ToolCall",
     "ToolResult",
 ]
@@ -82,10 +84,40 @@ class Output:
 class TaskMetadata:
     """Entries merged into the task's metadata when it next changes state.
 
-    By convention `usage` holds `input_tokens`, `output_tokens` and `total_tokens`.
+    By convention `usage` holds the numbers of a `TokenUsage`.
     """
 
     values: Mapping[str, JSON]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """How many tokens the models of a task took."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    total_tokens: int = 0
+
+    @classmethod
+    def of(cls, metadata: Mapping[str, JSON]) -> Self | None:
+        """Return the usage in a task's metadata, None if it has none."""
+        match metadata.get("usage"):
+            case {"input_tokens": int(given), "output_tokens": int(made), **rest}:
+                total = rest.get("total_tokens")
+                return cls(given, made, total if isinstance(total, int) else given + made)
+            case _:
+                return None
+
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        return TokenUsage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.total_tokens + other.total_tokens,
+        )
+
+    def as_metadata(self) -> dict[str, JSON]:
+        """Return the entry for `TaskMetadata`, or for the metadata of a question."""
+        return {"usage": asdict(self)}
 
 
 @dataclass(frozen=True, slots=True)

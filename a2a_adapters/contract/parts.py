@@ -6,6 +6,7 @@ never handles protocol types. `a2a_adapters.protocol.conversion` turns them into
 
 from __future__ import annotations
 
+import mimetypes
 import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
@@ -72,6 +73,11 @@ class File:
         _deprecate_name()
         return self.filename
 
+    def guess_media_type(self) -> str:
+        """Return the `media_type`, or one that fits the name; never empty."""
+        guess, _ = mimetypes.guess_type(self.filename or self.url or "")
+        return self.media_type or guess or "application/octet-stream"
+
     def received(self) -> bytes:
         """Return the bytes that the caller sent: what frameworks and models are given.
 
@@ -113,8 +119,14 @@ def dialogue(said: Iterable[tuple[str, Sequence[Part]]]) -> list[Part]:
     """Return the messages of several speakers as the parts of one message.
 
     A2A has no roles within a message: the text of each begins with its speaker, its other parts
-    follow that.
+    follow that. If all are the user's, they stay as they are.
+
+    Args:
+        said: Each message's speaker, "User" for the user, and its parts.
     """
+    said = list(said)
+    if all(speaker == "User" for speaker, _ in said):
+        return [part for _, parts in said for part in parts]
     joined: list[Part] = []
     for speaker, parts in said:
         joined.append(Text(f"{speaker}: {join_text(parts)}"))

@@ -7,12 +7,13 @@ import dataclasses
 import math
 
 import pytest
+from a2a.types import Message
 from google.protobuf import struct_pb2
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from a2a_adapters import Data, File, Text, dialogue
+from a2a_adapters import AgentRequest, Data, File, Text, dialogue
 from a2a_adapters.protocol.conversion import from_protocol, from_value, to_protocol, to_value
 
 JSON_VALUES = st.recursive(
@@ -102,3 +103,31 @@ def test_messages_of_several_speakers_are_one_dialogue():
         Text("Agent: "),
         Data(1),
     ]
+
+
+def test_messages_of_the_user_alone_stay_as_they_are():
+    assert dialogue([("User", [Text("a")]), ("User", [Data(1)])]) == [Text("a"), Data(1)]
+
+
+@pytest.mark.parametrize(
+    ("file", "media_type"),
+    [
+        (File(content=b"", media_type="a/b", filename="c.png"), "a/b"),
+        (File(content=b"", filename="c.png"), "image/png"),
+        (File(url="http://h/c.pdf"), "application/pdf"),
+        (File(content=b""), "application/octet-stream"),
+    ],
+)
+def test_a_media_type_is_guessed_from_the_name(file, media_type):
+    assert file.guess_media_type() == media_type
+
+
+def test_each_conversation_has_a_key_of_its_own():
+    def key(owner, context_id, *scope):
+        parts = {"parts": [], "message": Message(), "task_id": "t"}
+        request = AgentRequest(**parts, owner=owner, context_id=context_id)
+        return request.conversation_key(*scope)
+
+    keys = [key("a", "b"), key("", "ab"), key("b", "a"), key("a", "b", "x"), key("x", "b", "a")]
+    assert len({*keys}) == len(keys)
+    assert key("a", "b", "x") == key("a", "b", "x")
