@@ -23,7 +23,7 @@ VERSIONED := plugins/functions/test_contract.py plugins/check/test_command.py cl
 	plugins/mcp/test_contract.py plugins/mcp/test_inside.py plugins/mcp/test_offering.py \
 	plugins/omniroute/test_autogen.py plugins/omniroute/test_langchain.py \
 	plugins/omniroute/test_serving.py plugins/router/test_file.py plugins/router/test_ledger.py \
-	plugins/router/test_routing.py calling/test_agent.py calling/test_grpc.py \
+	plugins/router/test_routing.py calling/test_agent.py \
 	plugins/sql/replicas/test_bus.py plugins/sql/replicas/test_shared.py
 UNVERSIONED := $(filter-out $(VERSIONED:%=tests/%),$(wildcard $(MOSTLY_OURS:%=tests/%/test_*.py)))
 # Beside those: attacks, pages in browsers, kills, loads, memory, and the house itself.

@@ -26,9 +26,7 @@ LAYERS: dict[str, set[str]] = {
     "runtime": {
         "contract", "concurrency", "net", "observability", "protocol", "executor", "storage",
     },
-    "bindings": {
-        "contract", "concurrency", "net", "observability", "protocol", "security", "runtime",
-    },
+    "bindings": {"contract", "concurrency", "net", "protocol", "security", "runtime"},
     "serving": {
         "contract", "concurrency", "net", "observability", "protocol", "security",
         "executor", "storage", "runtime", "bindings",
@@ -61,6 +59,11 @@ BUILT_IN = {
     "console": {
         "calling", "cli", "contract", "net", "observability", "protocol", "security", "serving",
     },
+    # It serves a runtime and is a transport of `RemoteAgent`, like the core's own bindings.
+    "grpc": {
+        "bindings", "calling", "concurrency", "contract", "net", "observability", "protocol",
+        "runtime", "security",
+    },
     "sql": {
         "cli", "concurrency", "contract", "observability", "protocol", "runtime", "storage",
     },
@@ -68,6 +71,7 @@ BUILT_IN = {
 """Plugins that every installation has, and the packages of the core that they also import."""
 
 BETWEEN_PLUGINS = {
+    ("check", "grpc"): "the check `binding.grpc` opens channels under the same outbound policy",
     ("client", "check"): "the command `card` shows the problems of a card and its signatures",
     ("console", "check"): "the page checks agents",
     ("omniroute", "langchain"): "its model class is a subclass",
@@ -134,15 +138,21 @@ def test_a_layer_imports_only_what_the_table_says(name):
 DATABASES = {"sqlalchemy", "psycopg", "psycopg_pool", "aiosqlite", "alembic", "redis"}
 
 
+OPENS_CHANNELS = "testing.local"
+"""The only module of the core that imports gRPC: a2a-sdk's client in tests needs a channel."""
+
+
 @pytest.mark.parametrize("name", sorted(CORE), ids=lambda name: name or "__init__")
-def test_the_core_imports_no_plugin_and_no_database(name):
-    found = set()
+def test_the_core_imports_no_plugin_no_database_and_no_grpc(name):
+    modules = set()
     for node in ast.walk(ast.parse(CORE[name].read_text())):
         if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
+            modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found.add((node.module or "").partition(".")[0])
+            modules |= {f"{node.module}.{alias.name}" for alias in node.names}
+    found = {each.partition(".")[0] for each in modules}
     assert not found & DATABASES
+    assert name == OPENS_CHANNELS or not {each for each in modules if "grpc" in each}
     # `a2a_adapters.check` is a public name, which is loaded when it is asked for.
     allowed = {"a2a_adapters_check"} if name == "" else set()
     assert found & {f"a2a_adapters_{plugin}" for plugin in PLUGINS} <= allowed

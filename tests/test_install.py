@@ -20,9 +20,6 @@ import importlib, importlib.util, pkgutil
 import a2a_adapters
 assert not importlib.util.find_spec("langchain_core")
 NEEDED = {
-    "a2a_adapters.bindings.grpc": "grpc",
-    "a2a_adapters.calling.grpc_channel": "grpc",
-    "a2a_adapters.calling.grpc": "grpc",
     "a2a_adapters.observability.metrics": "prometheus_client",
     "a2a_adapters.security.jwks": "jwt",
 }
@@ -34,13 +31,14 @@ for module in pkgutil.walk_packages(a2a_adapters.__path__, "a2a_adapters."):
     except ImportError as error:
         assert error.name == NEEDED.pop(module.name), module.name
 assert not NEEDED, "what needs an extra is imported without it"
-try:
-    options = a2a_adapters.ServerOptions(storage="sqlite:///agents.db")
-    a2a_adapters.build_app(lambda text: text, options=options)
-except a2a_adapters.MissingExtraError as error:
-    assert "a2a-adapters[sqlite]" in str(error)
-else:
-    raise AssertionError("SQLAlchemy is not there, but nobody says so")
+for extra, option in ("sqlite", {"storage": "sqlite:///agents.db"}), ("grpc", {"grpc_port": 0}):
+    try:
+        options = a2a_adapters.ServerOptions(**option)
+        a2a_adapters.build_app(lambda text: text, options=options)
+    except a2a_adapters.MissingExtraError as error:
+        assert f"a2a-adapters[{extra}]" in str(error)
+    else:
+        raise AssertionError(f"no error names the missing extra {extra}")
 assert a2a_adapters.installed_plugins().adapt(lambda text: text)
 assert not [s for s in a2a_adapters.installed_plugins().statuses() if s.problem]
 import a2a_adapters_langchain

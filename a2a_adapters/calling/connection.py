@@ -19,7 +19,7 @@ from a2a_adapters.calling.clients import HttpClients
 from a2a_adapters.calling.errors import RemoteAnswerError
 from a2a_adapters.calling.jsonrpc import JsonRpcTransport
 from a2a_adapters.calling.rest import RestTransport
-from a2a_adapters.contract.errors import MissingExtraError
+from a2a_adapters.contract.bindings import RemoteInterface
 from a2a_adapters.contract.plugins import installed_plugins
 
 if TYPE_CHECKING:
@@ -136,30 +136,25 @@ class Connections:
         """Return the transport for an interface of either protocol version, or of a dialect.
 
         Raises:
-            MissingExtraError: It is of gRPC, which is not installed.
+            ConfigurationError: No plugin has the binding, or its extra is not installed.
         """
-        if binding == GRPC:
-            return self._grpc(http, card, url)
         if binding == HTTP_JSON:
             return _rest(http, card, url)
-        address = str(self._url) if self._url else ""
-        return installed_plugins().transport(card, url, http, address) or _json_rpc(http, card, url)
-
-    def _grpc(self, http: httpx.AsyncClient, card: AgentCard, url: str) -> ClientTransport:
-        try:
-            from a2a_adapters.calling.grpc import GrpcTransport  # noqa: PLC0415
-            from a2a_adapters.calling.grpc_channel import grpc_url  # noqa: PLC0415 - an extra
-        except ModuleNotFoundError as error:
-            raise MissingExtraError("calling an agent over gRPC", "grpc") from error
-        return GrpcTransport(
-            card,
-            grpc_url(url, self._origin),
-            http,
-            self._origin,
-            self._options,
-            self._clients.closing(),
+        if binding == JSONRPC:
+            address = str(self._url) if self._url else ""
+            dialect = installed_plugins().transport(card, url, http, address)
+            return dialect or _json_rpc(http, card, url)
+        interface = RemoteInterface(
+            protocol=binding,
+            url=url,
             is_old=_is_old(card, url),
+            card=card,
+            http=http,
+            origin=self._origin,
+            options=self._options,
+            closing=self._clients.closing(),
         )
+        return installed_plugins().binding_transport(interface)
 
     async def aclose(self) -> None:
         """Close what is open, in whichever event loop that is."""

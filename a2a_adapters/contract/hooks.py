@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     import httpx
     import typer
     from a2a.client.transports.base import ClientTransport
+    from a2a.server.request_handlers.request_handler import RequestHandler
     from a2a.types import AgentCard
 
     from a2a_adapters.contract.adapter import Adapter, AgentDescription
+    from a2a_adapters.contract.bindings import Binding, RemoteInterface
     from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
     from a2a_adapters.contract.limits import Limits
 
@@ -143,6 +145,34 @@ def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
         dialect: What the user named: the dialect's name, or an object of the plugin's own that
             says how it is to be spoken.
         server: What is served.
+    """
+
+
+@hookspec
+def a2a_binding(runtime: RequestHandler, options: Any, rates: Any) -> Binding | None:
+    """Return a server for one agent over an additional protocol binding, or None to pass.
+
+    Listen in its `start`, not here.
+
+    Args:
+        runtime: Carries out the A2A operations of the agent.
+        options: The server's `ServerOptions`, which say whether and where to listen.
+        rates: Rate limits per caller (`a2a_adapters.security.shares.RequestRates`).
+
+    Raises:
+        MissingExtraError: The options request the binding, but its library is not installed.
+    """
+
+
+@hookspec(firstresult=True)
+def a2a_binding_transport(interface: RemoteInterface) -> ClientTransport | None:
+    """Return a transport for an additional protocol binding, or None to pass.
+
+    Stops at the first result that is not None. Connects on first use, not here.
+
+    Raises:
+        MissingExtraError: The binding belongs to this plugin, but its library is not installed.
+        RemoteAnswerError: The interface's address is invalid.
     """
 
 

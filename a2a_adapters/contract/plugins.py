@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
     import httpx
     from a2a.client.transports.base import ClientTransport
+    from a2a.server.request_handlers.request_handler import RequestHandler
     from a2a.types import AgentCard
 
+    from a2a_adapters.contract.bindings import Binding, RemoteInterface
     from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
     from a2a_adapters.contract.hooks import AnyRemoteAgent, CommandSource
     from a2a_adapters.contract.limits import Limits
@@ -195,6 +197,26 @@ class Plugins:
                 f"no plugin speaks the dialect {dialect!r}; asked: {self._names() or 'none'}"
             )
         return routes
+
+    def bindings(self, runtime: RequestHandler, options: object, rates: object) -> list[Binding]:
+        """Return the servers of an agent's additional protocol bindings.
+
+        Raises:
+            MissingExtraError: The options request a binding whose library is not installed.
+        """
+        hook = self._manager.hook.a2a_binding
+        return cast("list[Binding]", hook(runtime=runtime, options=options, rates=rates))
+
+    def binding_transport(self, interface: RemoteInterface) -> ClientTransport:
+        """Return a transport for an interface of an additional protocol binding.
+
+        Raises:
+            ConfigurationError: No plugin has the binding, or its library is not installed.
+        """
+        transport = self._manager.hook.a2a_binding_transport(interface=interface)
+        if transport is None:
+            raise ConfigurationError(f"no plugin calls agents over {interface.protocol!r}")
+        return cast("ClientTransport", transport)
 
     def storage(self, url: str, limits: Limits, bus: str | None) -> object | None:
         """Return the storage at a URL, None if no plugin knows it.

@@ -24,7 +24,7 @@ from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.protocol.conversion import to_struct
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from a2a.types import SecurityScheme
 
@@ -63,15 +63,16 @@ _DEDUPLICATION = AgentExtension(
 def build_card(
     description: AgentDescription,
     url: str,
-    grpc_url: str | None = None,
+    others: Iterable[tuple[str, str]] = (),
     *,
     security_schemes: Mapping[str, SecurityScheme] | None = None,
     has_extended: bool = False,
     push: bool = False,
     deduplicates: bool = False,
 ) -> AgentCard:
-    """Return the card of an agent at `url`, if that is known, and over gRPC at `grpc_url`.
+    """Return the card of an agent at `url`, if that is known.
 
+    `others` are the names and addresses of additional bindings, such as `GRPC`.
     Both protocol versions are listed for every binding, so that a2a-sdk adds the fields 0.3
     clients need (A2A 1.0, section 4.4.1 and appendix A). Any of `security_schemes` is
     enough, so each is a requirement of its own. `deduplicates` tells that messages are known
@@ -79,8 +80,7 @@ def build_card(
     """
     url = url.rstrip("/")
     addresses = [("JSONRPC", f"{url}/"), ("HTTP+JSON", url)] if url else []
-    if grpc_url:
-        addresses.append(("GRPC", grpc_url))
+    addresses.extend(others)
     interfaces = [
         AgentInterface(url=address, protocol_binding=binding, protocol_version=version)
         for version in ("1.0", "0.3")

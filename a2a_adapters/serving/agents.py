@@ -18,7 +18,7 @@ from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
 from a2a_adapters.bindings.rest import rest_routes
 from a2a_adapters.contract.adapter import AgentDescription
 from a2a_adapters.contract.dialects import DialectAgent, DialectServer
-from a2a_adapters.contract.errors import ConfigurationError, MissingExtraError
+from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.executor.executor import AdapterExecutor
 from a2a_adapters.protocol.card import build_card
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp
 
-    from a2a_adapters.bindings.grpc import GrpcServer
     from a2a_adapters.contract.adapter import Extension
+    from a2a_adapters.contract.bindings import Binding
     from a2a_adapters.runtime import StreamingHandler
     from a2a_adapters.security.shares import RequestRates
     from a2a_adapters.storage import Storage
@@ -117,7 +117,7 @@ class ServedAgent:
         served = runtime if options.task_store else self._storage.replicate(runtime)
         self.runtime = cast("StreamingHandler", served)
         self._rates = rates
-        self.grpc = _grpc_server(self.runtime, options, rates)
+        self.bindings = _bindings(self.runtime, options, rates)
         self.rpc: ASGIApp
         """What answers JSON-RPC, which most requests are; made with the routes."""
 
@@ -148,8 +148,8 @@ class ServedAgent:
         card = build_card(
             about,
             url,
-            # Who came over gRPC has used no other address.
-            self.grpc.url(url) if self.grpc else None,
+            # The card names the host by which the caller reached this server.
+            [(each.protocol, each.url(url)) for each in self.bindings],
             security_schemes=schemes,
             has_extended=options.extended_description is not None,
             push=options.push is not None,
@@ -167,8 +167,8 @@ class ServedAgent:
     async def aclose(self) -> None:
         """End the runs, then let the target go."""
         await self.runtime.aclose()
-        if self.grpc is not None:
-            await self.grpc.stop()
+        for each in self.bindings:
+            await each.stop()
         if isinstance(self.executor, AdapterExecutor):
             await self.executor.aclose()
 
@@ -254,13 +254,13 @@ class ServedAgents:
         return DialectServer(agents, self._root.of, caller_of)
 
     async def start(self) -> None:
-        """Connect to the storage, take over what was left there, and listen for gRPC."""
+        """Connect to the storage, recover orphaned tasks, and listen on the ports of bindings."""
         await self.storage.start()
         for agent in self._agents:
             await agent.start()
         for agent in self._agents:
-            if agent.grpc is not None:
-                await agent.grpc.start()
+            for each in agent.bindings:
+                await each.start()
 
     async def drain(self) -> None:
         """Take no more messages, and end what runs."""
@@ -314,21 +314,11 @@ def _describe(
     )
 
 
-def _grpc_server(
+def _bindings(
     runtime: StreamingHandler, options: ServerOptions, rates: RequestRates
-) -> GrpcServer | None:
-    if options.grpc_port is None:
-        return None
-    try:
-        from a2a_adapters.bindings.grpc import GrpcServer  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("gRPC", "grpc") from error
-    return GrpcServer(
-        runtime,
-        options.grpc_host,
-        options.grpc_port,
-        options.grpc_url,
-        authentication=options.authentication,
-        limits=options.limits,
-        rates=rates,
-    )
+) -> list[Binding]:
+    """Return the servers of an agent besides HTTP."""
+    found = installed_plugins().bindings(runtime, options, rates)
+    if options.grpc_port is not None and not any(each.name == "gRPC" for each in found):
+        raise ConfigurationError("grpc_port needs the plugin grpc, which is not loaded")
+    return found

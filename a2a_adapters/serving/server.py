@@ -253,8 +253,8 @@ class Server(uvicorn.Server):
                 url = root + agent.address.path
                 logger.info("A2A agent at %s/, card at %s%s", url, url, WELL_KNOWN_PATHS[0])
         for agent in self._agents:
-            if agent.grpc is not None:
-                logger.info("A2A agent over gRPC at port %s", agent.grpc.port)
+            for each in agent.bindings:
+                logger.info("A2A agent over %s at port %s", each.name, each.port)
 
     @property
     def _agents(self) -> ServedAgents:

@@ -13,8 +13,8 @@ from a2a_adapters import AgentReply, RemoteAgent, ServerOptions, build_app
 from a2a_adapters.protocol import states
 from a2a_adapters.testing import running, user_message
 from tests.calling.nginx import nginx
-from tests.calling.test_grpc import card_of
 from tests.support.requests import Agent, grpc_port
+from tests.support.servers.grpc import card_of
 
 PINGS = 4
 """More than gRPC's servers forgive by default: they close the connection at the third."""
@@ -78,7 +78,7 @@ class Relay:
 
 
 async def test_a_silent_stream_is_kept_alive_and_clients_may_do_so(monkeypatch):
-    monkeypatch.setattr("a2a_adapters.bindings.grpc.KEEPALIVE_SECONDS", 0.1)
+    monkeypatch.setattr("a2a_adapters_grpc.serving.server.KEEPALIVE_SECONDS", 0.1)
     target = Agent()
     app = build_app(target, options=ServerOptions(grpc_port=0))
     async with running(app):

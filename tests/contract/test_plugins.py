@@ -259,6 +259,7 @@ def test_the_bundled_plugins_are_found_by_their_entry_points():
     assert statuses["langchain"].problem == ""
     assert statuses["omniroute"].problem == ""
     assert statuses["agno"].problem == ""
+    assert statuses["grpc"].hooks == ("a2a_binding", "a2a_binding_transport")
     assert "a2a_adapt" in statuses["langchain"].hooks
 
 

@@ -13,11 +13,11 @@ from a2a.types import (
     TaskStatusUpdateEvent,
 )
 from a2a.utils.proto_utils import to_stream_response
+from a2a_adapters_grpc.serving.services import only_field
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_adapters.bindings.rpcs import only_field
 from a2a_adapters.protocol.reading import parse_event, parse_send
 from a2a_adapters.protocol.wire import (
     artifact_update_to_dict,

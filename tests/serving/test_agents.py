@@ -18,8 +18,10 @@ from a2a_adapters import (
     BearerTokens,
     ConfigurationError,
     Limits,
+    Plugins,
     ServerOptions,
     build_app,
+    hookimpl,
 )
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
 
@@ -208,3 +210,45 @@ async def test_apps_of_one_event_loop_have_the_threads_that_one_of_them_allows()
     async with running(few) as alone, running(more), connect(alone) as client:
         answers = await asyncio.gather(*(send(client, user_message("hi")) for _ in range(2)))
     assert [answer_of(answer) for answer in answers] == ["met", "met"]
+
+
+class Pigeons(Adapter):
+    """An agent and the plugin of its protocol binding."""
+
+    name, protocol, port = "pigeons", "PIGEON", 7
+
+    def __init__(self):
+        self.calls = []
+
+    def describe(self):
+        return AgentDescription(name="agent", description="An agent.")
+
+    async def stream(self, request):
+        yield
+
+    @hookimpl
+    def a2a_binding(self, runtime, options, rates):
+        return self
+
+    def url(self, http_url):
+        return f"pigeon:{http_url.rpartition(':')[0]}"
+
+    async def start(self):
+        self.calls.append("start")
+
+    async def stop(self):
+        self.calls.append("stop")
+
+
+async def test_a_plugins_binding_runs_with_the_server_and_is_in_the_card(monkeypatch):
+    plugins, agent = Plugins(), Pigeons()
+    plugins.register(agent)
+    monkeypatch.setattr("a2a_adapters.serving.agents.installed_plugins", lambda: plugins)
+    async with running(build_app(agent)) as url, httpx.AsyncClient() as http:
+        interfaces = (await http.get(f"{url}/{CARD}")).json()["supportedInterfaces"]
+        assert agent.calls == ["start"]
+    assert agent.calls == ["start", "stop"]
+    found = [each["url"] for each in interfaces if each["protocolBinding"] == "PIGEON"]
+    assert found == ["pigeon:http://127.0.0.1"] * 2
+    with pytest.raises(ConfigurationError, match="needs the plugin grpc"):
+        build_app(agent, options=ServerOptions(grpc_port=0))

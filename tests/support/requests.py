@@ -135,4 +135,5 @@ def refused(response, code, status, reason):
 def grpc_port(app):
     """Return the port at which the only agent of an app listens for gRPC."""
     [agent] = app.state.agents
-    return agent.grpc.port
+    [binding] = agent.bindings
+    return binding.port

@@ -164,9 +164,8 @@ async def _ask(subject: Subject, interface: Interface) -> str:
     """
     try:
         from a2a.types.a2a_pb2_grpc import A2AServiceStub  # noqa: PLC0415 - an extra
+        from a2a_adapters_grpc.calling.channel import grpc_url, open_channel  # noqa: PLC0415
         from grpc.aio import AioRpcError  # noqa: PLC0415
-
-        from a2a_adapters.calling.grpc_channel import grpc_url, open_channel  # noqa: PLC0415
     except ImportError as error:
         raise UncheckedError("it needs the extra a2a-adapters[grpc]") from error
     request = GetTaskRequest(id=await subject.unknown_id(), tenant=interface.tenant)

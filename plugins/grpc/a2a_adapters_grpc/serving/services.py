@@ -1,4 +1,4 @@
-"""The calls of both gRPC services: A2A 1.0, section 10.4, and A2A 0.3, section 3.2.2."""
+"""The methods of both gRPC services: A2A 1.0, section 10.4, and A2A 0.3, section 3.2.2."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rpc:
-    """An operation in one service.
+    """A method of one service.
 
     Attributes:
-        operation: What is carried out.
-        request: What the call sends.
-        read: Makes the operation's request from what came; raises anything if that is wrong.
-        write: Makes what is sent from its result or, if it streams, from an event.
-        converts: Whether these make other messages than the runtime's, which takes long.
+        operation: The operation that the method calls.
+        request: The type of the message that a client sends.
+        read: Parses a request; raises any exception if it is malformed.
+        write: Encodes a result or, of a stream, an event.
+        converts: Whether `read` and `write` convert between protocol versions, which is slow.
     """
 
     operation: Operation
@@ -46,7 +46,7 @@ class Rpc:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The calls of one version of the protocol."""
+    """The methods of one protocol version."""
 
     name: str
     version: str
@@ -63,10 +63,10 @@ def _written(result: Message) -> bytes:
 
 
 def only_field(answer: type[Message]) -> Callable[[Message], bytes]:
-    """Return what writes an `answer` around the one message it holds, in the field of its type.
+    """Return a function that encodes an `answer` from the only message it holds.
 
-    Protobuf copies a message that is put into another by writing and reading it: three times the
-    work. This is the encoding of a field that is a message: its tag, its length and the message.
+    Protobuf copies a message into a field of another by encoding and decoding it: three times the
+    work. The function writes the field's encoding instead: its tag, its length and the message.
     """
     tags = {
         field.message_type: _varint(field.number << 3 | 2) for field in answer.DESCRIPTOR.fields
@@ -80,7 +80,7 @@ def only_field(answer: type[Message]) -> Callable[[Message], bytes]:
 
 
 def _varint(number: int) -> bytes:
-    """Write seven bits in a byte, the lowest first; all but the last have the eighth bit set."""
+    """Encode seven bits per byte, the lowest first; all bytes but the last have the eighth set."""
     septets = bytearray()
     while number > 0x7F:
         septets.append(number & 0x7F | 0x80)
@@ -136,13 +136,13 @@ def _named(resource: str) -> list[str]:
 
 def _get(request: old.GetTaskRequest) -> GetTaskRequest:
     core = GetTaskRequest(id=_named(request.name)[0])
-    if request.history_length:  # 0 is 0.3's word for "all of it"
+    if request.history_length:  # in 0.3, 0 means the whole history
         core.history_length = request.history_length
     return core
 
 
 def _push(request: Any) -> dict[str, str]:
-    """Return the fields that name a push notification configuration."""
+    """Return the fields that identify a push notification configuration."""
     return dict(zip(("task_id", "id"), _named(request.name), strict=True))
 
 

@@ -1,7 +1,7 @@
-"""The gRPC binding (A2A 1.0, section 10), and that of A2A 0.3 on the same port.
+"""The server of the gRPC bindings of A2A 1.0 (section 10) and 0.3, both on one port.
 
-a2a-sdk 1.3's servicers ignore the version a client asks for, send what an unexpected
-exception says to the client, and tell nothing but a status over 0.3.
+a2a-sdk 1.3's servicers are not used: they ignore the version that a client requests, send the
+texts of unexpected exceptions to the client, and return errors of 0.3 as a bare status.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from starlette.datastructures import URL
 
 from a2a_adapters.bindings.http import EXTENSION_HEADERS, requested_extensions
 from a2a_adapters.bindings.methods import parsed
-from a2a_adapters.bindings.rpcs import OLD_SERVICE, SERVICE, Rpc, Service
 from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
 from a2a_adapters.contract.errors import ListenError
 from a2a_adapters.net.addresses import SHARE, listen, share_of
@@ -45,6 +44,8 @@ from a2a_adapters.protocol.versions import (
 from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 from a2a_adapters.security.gate import admit
 from a2a_adapters.security.refusals import Refusal
+from a2a_adapters_grpc import PROTOCOL
+from a2a_adapters_grpc.serving.services import OLD_SERVICE, SERVICE, Rpc, Service
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -59,13 +60,13 @@ if TYPE_CHECKING:
     from a2a_adapters.security.shares import RequestRates
 
 _SHOWN_CHARACTERS = 500
-"""How much of an error is told: its text and details travel in headers, which are small."""
+"""The longest error text: it is sent in headers, which are small."""
 
 KEEPALIVE_SECONDS = 15.0
 """Silence on a connection with open calls before the server pings it, so that proxies keep it."""
 
 _CLOSE_SECONDS = 1.0
-"""How long calls may take to end when the server stops, after their tasks have."""
+"""How long open calls get to end when the server stops, after their tasks have ended."""
 
 _ANONYMOUS = UnauthenticatedUser()
 
@@ -73,17 +74,20 @@ _UNOBSERVED = nullcontext()
 
 
 class GrpcServer:
-    """Serves a runtime over gRPC, in the event loop it is started in.
+    """Serves a runtime over gRPC, in the event loop that starts it.
 
     Args:
-        runtime: What carries out the operations.
-        host: Where to listen.
-        port: Where to listen; 0 takes a free port.
-        public_url: Its address in the card.
-        authentication: Who may call; by default everybody.
-        limits: How large a request and its metadata may be.
-        rates: Counts the requests of each caller.
+        runtime: Carries out the operations.
+        host: The host name or address to listen on.
+        port: The port to listen on; 0 takes a free one.
+        public_url: The address in the card.
+        authentication: Identifies the callers; None admits everybody.
+        limits: Limits the size of a request and of its metadata.
+        rates: Rate limits per caller.
     """
+
+    name = "gRPC"
+    protocol = PROTOCOL
 
     def __init__(
         self,
@@ -119,7 +123,7 @@ class GrpcServer:
         self.port = port
 
     def url(self, http_url: str) -> str:
-        """Return the address for the card of an agent that is at `http_url`, if that is known."""
+        """Return the address for the card of an agent at `http_url`, "" if that is unknown."""
         host = (URL(http_url).hostname or "") if http_url else self._host
         return self._public_url or f"{_bracketed(host)}:{self.port}"
 
@@ -127,7 +131,7 @@ class GrpcServer:
         """Start listening.
 
         Raises:
-            ListenError: The port is taken, or the host is not this machine's.
+            ListenError: The port is in use, or the host is not an address of this machine.
         """
         server = grpc.aio.server(options=self._options)
         for service in (SERVICE, OLD_SERVICE):
@@ -137,7 +141,7 @@ class GrpcServer:
             generic = grpc.method_handlers_generic_handler(service.name, handlers)
             server.add_generic_rpc_handlers((generic,))
         if self.port:
-            for each in listen(self._host, self.port):  # of a failure gRPC writes a log of its own
+            for each in listen(self._host, self.port):  # fails before gRPC does, which would log it
                 each.close()
         host = _bracketed(self._host)
         try:
@@ -148,15 +152,15 @@ class GrpcServer:
         self._server = server
 
     async def stop(self) -> None:
-        """Let the calls end that still run, then close."""
+        """Give open calls a second to end, then close."""
         if self._server is not None:
             await self._server.stop(_CLOSE_SECONDS)
 
 
 class _Method:
-    """One method of a service: what is decided once for all of its calls.
+    """One method of a service, with everything that is the same for all calls computed once.
 
-    gRPC looks at the function of a handler at every call, and for long at one that is no method.
+    gRPC inspects a handler's function at every call, and faster if it is a bound method.
     """
 
     def __init__(self, server: GrpcServer, service: Service, rpc: Rpc) -> None:
@@ -168,8 +172,10 @@ class _Method:
         self._errors_hidden = UnexpectedErrorsHidden(rpc.operation.name)
 
     def handler(self) -> grpc.RpcMethodHandler[bytes, bytes]:
-        """Return it as gRPC wants it."""
-        # Messages are parsed and written here, where failures get the right status.
+        """Return gRPC's handler for the method.
+
+        The handler gets and returns bytes: parsing here gives failures the right status.
+        """
         if self._rpc.operation.streams:
             return grpc.unary_stream_rpc_method_handler(self._stream)
         return grpc.unary_unary_rpc_method_handler(self._answer)
@@ -238,19 +244,19 @@ class _Method:
         return await self._rpc.operation.run(self._server.runtime, params, caller), caller
 
     async def _name_extensions(self, caller: ServerCallContext, context: _ServicerContext) -> None:
-        """Tell a client which of the extensions it asked for are active."""
+        """Send the client the names of the requested extensions that are active."""
         activated = self._server.runtime.admission.activated(caller.requested_extensions)
         if activated:
             name = EXTENSION_HEADERS[self._version == V03]
             await context.send_initial_metadata(((name, ", ".join(activated)),))
 
     def _parsed(self, request: bytes) -> Any:
-        """Return the request of a call.
+        """Parse the request of a call.
 
         Raises:
-            InvalidParamsError: It is none, or holds too many values.
+            InvalidParamsError: The request is malformed or holds too many values.
         """
-        # A value of JSON is one field, and one or two more around it.
+        # A JSON value takes at most four fields: its key, its entry, itself, its kind.
         if has_more_fields(request, self._rpc.request, 4 * self._server.values):
             raise InvalidParamsError(
                 f"a request to this agent holds {self._server.values} values at most"
@@ -272,7 +278,7 @@ async def _encoded(update: AnyUpdate, rpc: Rpc) -> bytes:
 
 
 def _host(peer: str) -> str:
-    """Return the address in what gRPC calls a client, as in `ipv6:%5B::1%5D:50000`."""
+    """Return the address in gRPC's name of a client, such as `ipv6:%5B::1%5D:50000`."""
     return unquote(peer).partition(":")[2].rpartition(":")[0].strip("[]")
 
 
@@ -281,7 +287,7 @@ def _bracketed(host: str) -> str:
 
 
 class _RefusedError(A2AError):
-    """A call of somebody who may not."""
+    """A call that authentication or a rate limit refused."""
 
     def __init__(self, refusal: Refusal) -> None:
         seconds = refusal.headers.get("Retry-After")
@@ -293,13 +299,13 @@ _ServicerContext = grpc.aio.ServicerContext[bytes, bytes]
 
 
 def _headers(context: _ServicerContext) -> dict[str, str]:
-    """Return the metadata of a call, values of the same name joined as in HTTP."""
+    """Return the metadata of a call; values of the same name are joined as in HTTP."""
     metadata = context.invocation_metadata() or ()
     return joined([(name, value) for name, value in metadata if isinstance(value, str)])
 
 
 async def _abort(context: _ServicerContext, error: A2AError, record: RequestRecord | None) -> None:
-    """End a call by an error (section 10.6)."""
+    """End a call with an error (section 10.6)."""
     if isinstance(error, _RefusedError):
         kind, domain = error.kind, DOMAIN
     else:

@@ -1,4 +1,4 @@
-"""Authentication and limits over gRPC are those of HTTP."""
+"""Authentication and limits over gRPC, the same as over HTTP."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from a2a.types import (
     SubscribeToTaskRequest,
 )
 from a2a.types.a2a_pb2_grpc import A2AServiceStub
-from a2a.utils.grpc_status import status_from_call
-from google.rpc.error_details_pb2 import ErrorInfo
 
 from a2a_adapters import (
     AgentRequest,
@@ -31,6 +29,7 @@ from a2a_adapters import (
 from a2a_adapters.testing import running, user_message
 from tests.security.test_authentication import Badges
 from tests.support.requests import grpc_port
+from tests.support.servers.grpc import refusal
 
 TOKENS = BearerTokens({"ann-token": "ann", "bob-token": "bob"})
 
@@ -63,19 +62,8 @@ async def served(**options):
         yield url, A2AServiceStub(channel)
 
 
-async def refusal(call):
-    """Return the status, `ErrorInfo` and text with which a call or a stream is refused."""
-    answer = anext(aiter(call)) if hasattr(call, "__aiter__") else call
-    with pytest.raises(grpc.aio.AioRpcError) as raised:
-        await answer
-    error = raised.value
-    info = ErrorInfo()
-    status_from_call(error).details[0].Unpack(info)
-    return error.code(), info, error.details()
-
-
 @pytest.mark.parametrize("headers", [metadata(), metadata("Bearer wrong"), metadata("ann-token")])
-async def test_nobody_else_is_let_in(headers):
+async def test_calls_without_valid_credentials_are_refused(headers):
     async with served() as (_, stub):
         for call in (
             stub.SendMessage(user_message("hi"), metadata=headers),
@@ -88,7 +76,7 @@ async def test_nobody_else_is_let_in(headers):
             assert (info.reason, info.domain) == ("UNAUTHENTICATED", "a2a-adapters")
 
 
-async def test_another_user_finds_nothing():
+async def test_tasks_of_other_users_are_hidden():
     async with served() as (_, stub):
         task = (await stub.SendMessage(user_message("book"), metadata=ANN)).task
         follow_up = user_message("Rome", task_id=task.id)
@@ -105,7 +93,7 @@ async def test_another_user_finds_nothing():
         assert done.artifacts[0].parts[0].text == "ann goes to Rome"
 
 
-async def test_a_task_is_its_users_by_every_binding():
+async def test_all_bindings_know_the_same_user():
     async with served() as (url, stub), httpx.AsyncClient(base_url=url, timeout=60) as http:
         task = (await stub.SendMessage(user_message("book"), metadata=ANN)).task
         for token, status in (("ann-token", 200), ("bob-token", 404), ("wrong", 401)):
@@ -113,7 +101,7 @@ async def test_a_task_is_its_users_by_every_binding():
             assert (await http.get(f"/tasks/{task.id}", headers=headers)).status_code == status
 
 
-async def test_other_refusals():
+async def test_refusals_of_custom_authentication():
     async with served(authentication=Badges()) as (_, stub):
         for badge, code in (
             ("guest", grpc.StatusCode.PERMISSION_DENIED),

@@ -1,35 +1,30 @@
-"""Agents that can be called over gRPC alone."""
+"""`RemoteAgent` over gRPC."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import grpc
 import grpc.aio
 import pytest
-from a2a.server.request_handlers.response_helpers import agent_card_to_dict
-from a2a.types import AgentCard
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
-from starlette.applications import Starlette
-from starlette.responses import JSONResponse
-from starlette.routing import Route
 
 from a2a_adapters import (
-    PROGRESS_EXTENSION,
     AgentReply,
     BearerAuth,
     BearerTokens,
+    ConfigurationError,
     Limits,
     MissingExtraError,
     OutboundPolicy,
+    Plugins,
     Progress,
     RemoteAgent,
     RemoteAnswerError,
@@ -45,46 +40,15 @@ from a2a_adapters import (
 )
 from a2a_adapters.testing import running
 from tests.support.requests import Agent, grpc_port
+from tests.support.servers.grpc import ONCE, card_of, grpc_agent, offering
 
-ONCE = RemoteOptions(retries=0, timeout=60)
 TRUSTING = replace(ONCE, trusted_hosts=["127.0.0.1"])
 VERSIONS = pytest.mark.parametrize("version", ["1.0", "0.3"])
 
 
-def card_of(address, version="1.0", binding="GRPC"):
-    card = AgentCard(name="agent", description="An agent.", version="1")
-    card.capabilities.streaming = True
-    card.capabilities.extensions.add(uri=PROGRESS_EXTENSION)
-    card.supported_interfaces.add(url=address, protocol_binding=binding, protocol_version=version)
-    return card
-
-
-@asynccontextmanager
-async def offering(card):
-    """Serve nothing but a card; yield its address."""
-
-    async def answer(_request):
-        return JSONResponse(agent_card_to_dict(card))
-
-    async with running(Starlette(routes=[Route("/.well-known/agent-card.json", answer)])) as url:
-        yield url
-
-
-@asynccontextmanager
-async def grpc_agent(
-    target=None, *, version="1.0", address="127.0.0.1:{}", auth=None, remote=ONCE, **options
-):
-    """Serve a target over gRPC; yield it as a remote agent, known by its address."""
-    app = build_app(target or Agent(), options=ServerOptions(grpc_port=0, **options))
-    async with running(app):
-        card = card_of(address.format(grpc_port(app)), version)
-        async with offering(card) as url, RemoteAgent(url, auth=auth, options=remote) as agent:
-            yield agent
-
-
 @VERSIONS
 @pytest.mark.parametrize("address", ["127.0.0.1:{}", "http://127.0.0.1:{}", "dns:///127.0.0.1:{}"])
-async def test_it_answers(version, address):
+async def test_send_returns_the_answer(version, address):
     async with grpc_agent(version=version, address=address) as agent:
         reply = await agent.send("hello")
         assert (reply.text, reply.state) == ("hello ", "completed")
@@ -92,7 +56,7 @@ async def test_it_answers(version, address):
 
 
 @VERSIONS
-async def test_it_streams(version):
+async def test_stream_yields_deltas_then_the_reply(version):
     target = Agent()
     async with grpc_agent(target, version=version) as agent:
         text = ""
@@ -106,7 +70,7 @@ async def test_it_streams(version):
 
 
 @VERSIONS
-async def test_questions_come_back(version):
+async def test_a_question_is_returned_and_can_be_answered(version):
     async with grpc_agent(version=version) as agent:
         conversation = agent.conversation()
         question = await conversation.send("ask")
@@ -137,7 +101,7 @@ async def test_leaving_cancels_the_task(version):
 
 
 @VERSIONS
-async def test_errors_are_told_apart(version):
+async def test_errors_map_to_their_classes_and_codes(version):
     async with grpc_agent(version=version) as agent:
         with pytest.raises(RemoteRefusedError, match="say something else") as refused:
             await agent.send("refuse")
@@ -155,7 +119,7 @@ async def test_errors_are_told_apart(version):
 
 
 @VERSIONS
-async def test_credentials_are_sent_and_wanted(version):
+async def test_credentials_are_sent_and_required(version):
     tokens = BearerTokens({"right": "ann"})
     for token in ("right", "wrong", ""):
         auth = BearerAuth(lambda token=token: token) if token else None
@@ -171,7 +135,7 @@ async def test_credentials_are_sent_and_wanted(version):
 
 @pytest.fixture
 def certificate(monkeypatch, tmp_path):
-    """Let agents over gRPC speak TLS as localhost; return the file with their certificate."""
+    """Serve gRPC with TLS as localhost; return the path of the certificate."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "agent")])
     begun = datetime.now(UTC) - timedelta(hours=1)
@@ -206,7 +170,7 @@ async def test_tls_sends_credentials_to_the_host_of_the_certificate(monkeypatch,
 
 
 @pytest.mark.usefixtures("certificate")
-async def test_tls_with_a_certificate_of_nobody_known():
+async def test_tls_with_an_unknown_certificate_fails():
     app = build_app(Agent(), options=ServerOptions(grpc_port=0))
     async with running(app):
         card = card_of(f"https://localhost:{grpc_port(app)}")
@@ -216,7 +180,7 @@ async def test_tls_with_a_certificate_of_nobody_known():
 
 
 @pytest.mark.parametrize("host", ["localhost", "agents.invalid"])
-async def test_tls_to_a_checked_address_is_of_the_hosts_name(monkeypatch, certificate, host):
+async def test_tls_to_a_checked_address_verifies_the_host_name(monkeypatch, certificate, host):
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     policy = OutboundPolicy(https_only=True, allow_private=True, resolver=elsewhere)
     remote = RemoteOptions(retries=0, outbound=policy)
@@ -250,8 +214,8 @@ async def test_credentials_go_to_trusted_hosts_only(is_trusted):
                 await agent.send("hello")
 
 
-async def test_a_name_goes_where_the_policy_has_looked():
-    """The name means nothing to the system: only what was checked is connected to."""
+async def test_only_the_addresses_that_the_policy_checked_are_used():
+    """The system's resolver does not know the name, so only the policy's can have resolved it."""
     policy = OutboundPolicy(allow_private=True, resolver=elsewhere)
     remote = RemoteOptions(retries=0, outbound=policy)
     async with grpc_agent(address="agents.invalid:{}", remote=remote) as agent:
@@ -261,21 +225,21 @@ async def test_a_name_goes_where_the_policy_has_looked():
 @pytest.mark.parametrize(
     "address", ["localhost:{}", "http://localhost:{}", "169.254.169.254:80", "[::1]:{}"]
 )
-async def test_a_card_cannot_send_us_where_it_likes(address):
+async def test_forbidden_addresses_in_a_card_are_refused(address):
     async with grpc_agent(address=address) as agent:
         with pytest.raises(RemoteConnectionError, match="forbidden"):
             await agent.send("hello")
 
 
 @pytest.mark.parametrize("address", ["", "ftp://127.0.0.1:1", "http://", "127.0.0.1:port"])
-async def test_what_is_no_address(address):
+async def test_invalid_addresses_in_a_card_are_refused(address):
     async with grpc_agent(address=address) as agent:
         with pytest.raises(RemoteAnswerError, match="card"):
             await agent.send("hello")
 
 
 @VERSIONS
-async def test_answers_are_bounded(version):
+async def test_answer_size_is_limited(version):
     remote = RemoteOptions(retries=0, answer_bytes=5_000)
     async with grpc_agent(version=version, remote=remote) as agent:
         assert (await agent.send("x" * 500)).text
@@ -289,20 +253,20 @@ async def drip(_text):
         yield "x" * 100
 
 
-async def test_a_stream_is_bounded_as_a_whole():
+async def test_total_size_of_a_stream_is_limited():
     remote = RemoteOptions(retries=0, answer_bytes=50_000)
     async with grpc_agent(drip, remote=remote) as agent:
         with pytest.raises(RemoteAnswerError, match="over 50,000 bytes"):
             await agent.send("go")
 
 
-async def test_an_agent_that_takes_too_long():
+async def test_a_slow_answer_times_out():
     async with grpc_agent(remote=RemoteOptions(retries=0, timeout=0.5)) as agent:
         with pytest.raises(RemoteTimeoutError):
             await agent.send("wait")
 
 
-async def test_a_silent_stream_is_taken_up_again():
+async def test_a_silent_stream_is_resumed():
     target = Agent()
     async with grpc_agent(target, remote=RemoteOptions(idle_timeout=0.5)) as agent:
         events = agent.stream("wait")
@@ -314,7 +278,7 @@ async def test_a_silent_stream_is_taken_up_again():
         assert (await anext(events)).text == "begun done"
 
 
-async def test_a_busy_agent_is_asked_again():
+async def test_a_busy_agent_is_retried():
     target = Agent()
     limits = Limits(runs=1, queued_runs=0)
     async with grpc_agent(target, remote=RemoteOptions(retries=8), limits=limits) as agent:
@@ -327,7 +291,7 @@ async def test_a_busy_agent_is_asked_again():
         assert (await waiting).text == "hello "
 
 
-async def test_nobody_there():
+async def test_an_unreachable_agent():
     async with (
         offering(card_of("127.0.0.1:1")) as url,
         RemoteAgent(url, options=RemoteOptions(retries=1)) as agent,
@@ -337,7 +301,7 @@ async def test_nobody_there():
 
 
 @VERSIONS
-async def test_progress_is_asked_for(version):
+async def test_progress_is_requested_only_if_enabled(version):
     async def work(_text):
         """Work."""
         yield Progress("step")
@@ -359,7 +323,7 @@ async def test_a_given_card_is_trusted():
             assert (await agent.send("hello")).text == "hello "
 
 
-async def test_blocking_code_may_call_it():
+async def test_send_sync_and_other_event_loops():
     app = build_app(Agent(), options=ServerOptions(grpc_port=0))
     async with running(app):
         card = card_of(f"127.0.0.1:{grpc_port(app)}")
@@ -371,16 +335,23 @@ async def test_blocking_code_may_call_it():
 
 
 async def test_http_is_preferred(monkeypatch):
-    monkeypatch.setitem(sys.modules, "a2a_adapters.calling.grpc", None)
+    monkeypatch.setitem(sys.modules, "a2a_adapters_grpc.calling.transport", None)
     app = build_app(Agent(), options=ServerOptions(grpc_port=0))
     async with running(app) as url, RemoteAgent(url) as agent:
         assert (await agent.send("hello")).text == "hello "
 
 
 async def test_without_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "a2a_adapters.calling.grpc", None)
+    monkeypatch.setitem(sys.modules, "a2a_adapters_grpc.calling.transport", None)
     async with offering(card_of("127.0.0.1:1")) as url, RemoteAgent(url) as agent:
         with pytest.raises(MissingExtraError, match=r"a2a-adapters\[grpc\]"):
+            await agent.send("hello")
+
+
+async def test_without_the_plugin(monkeypatch):
+    monkeypatch.setattr("a2a_adapters.calling.connection.installed_plugins", Plugins)
+    async with RemoteAgent(card_of("127.0.0.1:1")) as agent:
+        with pytest.raises(ConfigurationError, match="no plugin calls agents over 'GRPC'"):
             await agent.send("hello")
 
 

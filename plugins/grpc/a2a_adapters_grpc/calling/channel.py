@@ -1,4 +1,4 @@
-"""Channels of gRPC: opened as carefully as connections of HTTP, with limits for answers."""
+"""gRPC channels under the same outbound policy and answer limits as HTTP connections."""
 
 from __future__ import annotations
 
@@ -27,22 +27,21 @@ _HTTPS_PORT = 443
 
 
 def grpc_url(address: str, origin: httpx.URL | None) -> httpx.URL:
-    """Return an address of a card as a URL: `https` stands for TLS.
+    """Return an address from a card as a URL; the scheme `https` stands for TLS.
 
-    The specification has `host:port`, up to 1.0.1 it had a URL. Without a scheme TLS is used as
-    for the agent itself, and always at port 443.
+    The specification wants `host:port`; up to version 1.0.1 it wanted a URL. Without a scheme, TLS
+    is used at port 443, and wherever the agent's own address uses it.
 
     Raises:
-        RemoteAnswerError: It is no address.
+        RemoteAnswerError: The address is invalid.
     """
     text = address.removeprefix("dns:///").strip()
     try:
         url = httpx.URL(text if "://" in text else f"grpc://{text}")
-        is_address = bool(url.host) and url.scheme in {"http", "https", "grpc"}
     except (httpx.InvalidURL, UnicodeError) as error:
-        raise RemoteAnswerError("the card names an address for gRPC that is none") from error
-    if not is_address:
-        raise RemoteAnswerError("the card names an address for gRPC that is none")
+        raise RemoteAnswerError("the card has an invalid address for gRPC") from error
+    if not url.host or url.scheme not in {"http", "https", "grpc"}:
+        raise RemoteAnswerError("the card has an invalid address for gRPC")
     if url.scheme == "grpc":
         is_safe = url.port == _HTTPS_PORT or (origin is not None and origin.scheme == "https")
         url = url.copy_with(scheme="https" if is_safe else "http", port=url.port)
@@ -52,17 +51,17 @@ def grpc_url(address: str, origin: httpx.URL | None) -> httpx.URL:
 async def open_channel(
     url: httpx.URL, origin: httpx.URL | None, options: RemoteOptions
 ) -> grpc.aio.Channel:
-    """Return a channel to the agent's own host, or to another as the outbound policy says.
+    """Return a channel to the agent's own host, or to another that the outbound policy allows.
 
     Raises:
-        RemoteConnectionError: The policy refuses the address, or its name is not known.
+        RemoteConnectionError: The policy refuses the address, or its name cannot be resolved.
     """
     host, port = url.raw_host.decode("ascii"), url.port or (443 if url.scheme == "https" else 80)
     authority = f"[{host}]" if ":" in host else host
     target = f"dns:///{authority}:{port}"
     arguments: list[tuple[str, str | int]] = [
         ("grpc.max_receive_message_length", options.answer_bytes),
-        ("grpc.enable_http_proxy", 0),  # as over HTTP: it would resolve the name by itself
+        ("grpc.enable_http_proxy", 0),  # a proxy would resolve the name itself, as over HTTP
         ("grpc.use_local_subchannel_pool", 1),
     ]
     if not Trust(origin, options.trusted_hosts).knows(url):
@@ -89,13 +88,13 @@ async def _checked(url: httpx.URL, host: str, port: int, options: RemoteOptions)
 
 
 def _root_certificates() -> bytes | None:
-    """Return whom to trust as the client of HTTP does; None trusts whom gRPC knows."""
+    """Return the root certificates that the HTTP client uses; None means gRPC's own."""
     path = os.environ.get("SSL_CERT_FILE")
     return Path(path).read_bytes() if path else None
 
 
 def _pinned(addresses: Sequence[str], port: int) -> str:
-    """Return a target that names nothing but the addresses that were checked."""
+    """Return a gRPC target that consists of the checked addresses only."""
     is_v6 = ":" in addresses[0]
     same = [address for address in addresses if (":" in address) == is_v6]
     hosts = ",".join(f"[{address}]:{port}" if is_v6 else f"{address}:{port}" for address in same)
@@ -106,7 +105,7 @@ async def connect(channel: grpc.aio.Channel, seconds: float) -> None:
     """Wait until a channel is connected.
 
     Raises:
-        NotBegunError: It cannot be.
+        NotBegunError: The connection failed or took longer than `seconds`.
     """
     try:
         async with asyncio.timeout(seconds):
@@ -121,15 +120,15 @@ async def connect(channel: grpc.aio.Channel, seconds: float) -> None:
 
 
 _FIELDS_PER_VALUE = 4
-"""A value of JSON has so many fields in protobuf at most: its key, its entry, itself, its kind."""
+"""The most protobuf fields that one JSON value takes: its key, its entry, itself, its kind."""
 
 
 class CountedChannel:
-    """Makes what the stubs of gRPC call.
+    """A channel for gRPC's stubs that limits the number of JSON values in an answer.
 
     Args:
-        channel: What the calls go through.
-        values: How many values of JSON an answer, or one of a stream, may hold.
+        channel: Carries the calls.
+        values: The most JSON values that an answer, or one answer of a stream, may hold.
     """
 
     def __init__(self, channel: grpc.aio.Channel, values: int) -> None:
@@ -143,7 +142,7 @@ class CountedChannel:
         response_deserializer: Callable[[bytes], Any],
         _registered_method: bool | None = None,
     ) -> Callable[..., Any]:
-        """Return what calls a method that has one answer."""
+        """Return a callable for a method with a single answer."""
         send: Any = self._channel.unary_unary(method, request_serializer, None)
         reading = _Reading(response_deserializer, self._values)
 
@@ -159,7 +158,7 @@ class CountedChannel:
         response_deserializer: Callable[[bytes], Any],
         _registered_method: bool | None = None,
     ) -> Callable[..., Any]:
-        """Return what calls a method that has a stream of answers."""
+        """Return a callable for a method with a stream of answers."""
         send: Any = self._channel.unary_stream(method, request_serializer, None)
         reading = _Reading(response_deserializer, self._values)
 
@@ -174,7 +173,7 @@ class CountedChannel:
 
 
 class _Reading:
-    """How the answers to one method are read."""
+    """Parses the answers of one method."""
 
     def __init__(self, parse: Any, values: int) -> None:
         self._parse = parse

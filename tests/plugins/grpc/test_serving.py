@@ -1,4 +1,4 @@
-"""gRPC of both versions, beside HTTP, on the same tasks."""
+"""gRPC of both protocol versions next to HTTP, on the same tasks."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ async def test_the_card_has_its_address_for_both_versions():
         assert ("GRPC", address) in old_interfaces
 
 
-async def test_the_address_in_the_card_can_be_chosen():
+async def test_grpc_url_is_the_address_in_the_card():
     options = ServerOptions(grpc_port=0, grpc_url="agents.example.org:443")
     async with (
         running(build_app(Agent(), options=options)) as url,
@@ -135,7 +135,7 @@ async def test_the_official_client(served, version):
     assert answer_of(task) == "hello "
 
 
-async def test_a_task_is_the_same_by_every_binding(served):
+async def test_all_bindings_return_the_same_task(served):
     sent = await served.stub.SendMessage(message("ask"), metadata=VERSION)
     task_id = sent.task.id
     over_http = (await call(served.http, "GetTask", {"id": task_id}))["result"]
@@ -222,7 +222,7 @@ async def test_errors_have_the_status_of_the_specification(served):
     assert failed[0] == grpc.StatusCode.INVALID_ARGUMENT
 
 
-async def test_wrong_fields_are_named(served):
+async def test_invalid_fields_are_named(served):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await served.stub.SendMessage(SendMessageRequest(), metadata=VERSION)
     violations = BadRequest()
@@ -231,14 +231,14 @@ async def test_wrong_fields_are_named(served):
 
 
 @pytest.mark.parametrize("service", ["lf.a2a.v1.A2AService", "a2a.v1.A2AService"])
-async def test_bytes_that_are_no_message(served, service):
+async def test_malformed_messages_are_refused(served, service):
     invoke = served.channel.unary_unary(f"/{service}/SendMessage")
     metadata = VERSION if service.startswith("lf") else None
     failed = await fails(invoke(b"\xff\xff\xff", metadata=metadata))
     assert failed[:2] == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_PARAMS")
 
 
-async def test_no_exception_and_no_long_text_reaches_the_wire(served):
+async def test_exceptions_are_hidden_and_long_texts_cut(served):
     task = (await served.stub.SendMessage(message("fail"), metadata=VERSION)).task
     assert "SECRET" not in str(task)
     unknown = GetTaskRequest(id="n" * 100_000)
@@ -247,7 +247,7 @@ async def test_no_exception_and_no_long_text_reaches_the_wire(served):
     assert len(details) <= 500
 
 
-async def test_what_cannot_be_sent_is_an_internal_error(served, monkeypatch):
+async def test_an_unsendable_result_is_an_internal_error(served, monkeypatch):
     def fail(_task):
         raise ValueError("SECRET")
 
@@ -268,7 +268,7 @@ async def test_extensions_are_activated_by_metadata():
         assert (await served.old.SendMessage(old_message("a"), metadata=old_header)).task.id
 
 
-async def test_clients_are_told_which_extensions_are_active(served):
+async def test_initial_metadata_lists_the_active_extensions(served):
     asked = f"https://example.org/unknown, {PROGRESS_EXTENSION}"
     new = (*VERSION, ("a2a-extensions", asked))
     old_header = (("x-a2a-extensions", asked),)
@@ -299,7 +299,7 @@ async def test_clients_are_told_which_extensions_are_active(served):
     }
 
 
-async def test_a_reader_that_leaves_is_forgotten(served):
+async def test_a_subscription_ends_when_its_reader_disconnects(served):
     stream = served.stub.SendStreamingMessage(message("wait"), metadata=VERSION)
     assert (await stream.read()).task.id
     task_id = (await call(served.http, "ListTasks", {}))["result"]["tasks"][0]["id"]
@@ -331,7 +331,7 @@ async def test_stopping_ends_streams_with_their_tasks():
             await stub.SendMessage(message("a"), metadata=VERSION)
 
 
-async def test_a_port_that_is_taken(served):
+async def test_a_port_in_use(served):
     port = int(served.http.base_url.port)
     app = build_app(Agent(), options=ServerOptions(grpc_port=port))
     with pytest.raises(ListenError, match=f"port {port} of 127.0.0.1 is taken"):
@@ -339,6 +339,6 @@ async def test_a_port_that_is_taken(served):
 
 
 def test_without_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "a2a_adapters.bindings.grpc", None)
+    monkeypatch.setitem(sys.modules, "a2a_adapters_grpc.serving.server", None)
     with pytest.raises(MissingExtraError, match=r"a2a-adapters\[grpc\]"):
         build_app(Agent(), options=ServerOptions(grpc_port=0))

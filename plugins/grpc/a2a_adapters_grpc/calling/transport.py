@@ -1,7 +1,7 @@
-"""gRPC to an agent of A2A 1.0 or 0.3, bounded and careful as the other bindings are.
+"""The client transport for agents of A2A 1.0 or 0.3 over gRPC.
 
-a2a-sdk's transports make and read the messages. What they leave out is here: credentials,
-limits of time and size, another try where nothing was begun, and typed errors.
+a2a-sdk's transports write and read the messages. This module adds what they lack: credentials,
+limits of time and size, retries of calls that the agent has not started, and typed errors.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from a2a_adapters.calling.failures import (
     has_not_begun,
     retried,
 )
-from a2a_adapters.calling.grpc_channel import CountedChannel, connect, open_channel
 from a2a_adapters.protocol.shown import quote
+from a2a_adapters_grpc.calling.channel import CountedChannel, connect, open_channel
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
-    from contextlib import AsyncExitStack
 
-    from a2a.types import AgentCard, StreamResponse
+    from a2a.types import StreamResponse
 
     from a2a_adapters.calling.options import RemoteOptions
+    from a2a_adapters.contract.bindings import RemoteInterface
 
 _CODES = {
     grpc.StatusCode.NOT_FOUND: -32001,
@@ -54,7 +54,7 @@ _CODES = {
     grpc.StatusCode.INVALID_ARGUMENT: -32602,
     grpc.StatusCode.INTERNAL: -32603,
 }
-"""The codes of JSON-RPC for errors that tell no reason of A2A's."""
+"""The JSON-RPC codes of errors without an A2A reason."""
 
 _LOST = frozenset(
     {
@@ -66,14 +66,14 @@ _LOST = frozenset(
 )
 
 _BROKEN = frozenset({grpc.StatusCode.UNKNOWN, grpc.StatusCode.INTERNAL})
-"""The statuses of calls that a proxy cut, and of errors of the agent's."""
+"""The statuses of calls that a proxy cut off, and of internal errors of the agent."""
 
 _CUT = re.compile("RST_STREAM|GOAWAY|stream removed", re.IGNORECASE)
-"""Matches gRPC's details of a call that a proxy cut."""
+"""Matches gRPC's details of a call that a proxy cut off."""
 
 
 def _call(name: str) -> Any:
-    """Return the method of `GrpcTransport` that makes a call, retried where it has not begun."""
+    """Return a method of `GrpcTransport` that makes a call and retries it unless it has started."""
 
     async def call(
         self: GrpcTransport, request: Any, *, context: ClientCallContext | None = None
@@ -86,7 +86,7 @@ def _call(name: str) -> Any:
 
 
 def _stream(name: str) -> Any:
-    """Return the method of `GrpcTransport` that makes a call with a stream of answers."""
+    """Return a method of `GrpcTransport` that streams answers, retried as in `_call`."""
 
     async def stream(
         self: GrpcTransport, request: Any, *, context: ClientCallContext | None = None
@@ -110,34 +110,19 @@ class GrpcTransport(ClientTransport):
     """Calls an agent's gRPC interface.
 
     Args:
-        card: The agent's card.
-        url: The interface's address, with the scheme that says whether TLS is used.
-        http: The client of HTTP whose credentials are sent.
-        origin: The agent's own address; None if its card was given.
-        options: Limits and choices.
-        closing: Closes the channel.
-        is_old: Whether the interface is of A2A 0.3.
+        interface: The interface and the resources for calling it.
+        url: Its address; the scheme `https` stands for TLS.
     """
 
-    def __init__(
-        self,
-        card: AgentCard,
-        url: httpx.URL,
-        http: httpx.AsyncClient,
-        origin: httpx.URL | None,
-        options: RemoteOptions,
-        closing: AsyncExitStack,
-        *,
-        is_old: bool,
-    ) -> None:
-        self._card = card
+    def __init__(self, interface: RemoteInterface, url: httpx.URL) -> None:
+        self._card = interface.card
         self._url = url
-        self._http = http
-        self._origin = origin
-        self._options = options
-        self.retries = options.retries
-        self._closing = closing
-        self._kind = CompatGrpcTransport if is_old else SdkTransport
+        self._http = interface.http
+        self._origin = interface.origin
+        self._options: RemoteOptions = interface.options
+        self.retries = self._options.retries
+        self._closing = interface.closing
+        self._kind = CompatGrpcTransport if interface.is_old else SdkTransport
         self._opening = asyncio.Lock()
         self._inner: SdkTransport | CompatGrpcTransport | None = None
         self._channel: grpc.aio.Channel
@@ -196,7 +181,7 @@ class GrpcTransport(ClientTransport):
     async def _ready(
         self, context: ClientCallContext | None
     ) -> tuple[SdkTransport | CompatGrpcTransport, ClientCallContext]:
-        """Return what a call is made by, once it is connected, and what is sent with it."""
+        """Connect if necessary; return a2a-sdk's transport and a context with the credentials."""
         async with self._opening:
             if self._inner is None:
                 channel = await open_channel(self._url, self._origin, self._options)
@@ -224,28 +209,26 @@ class GrpcTransport(ClientTransport):
                 prepared = await flow.asend(response)
         headers = {name: v for name, v in prepared.headers.items() if before.get(name) != v}
         if not all(value.isascii() for value in headers.values()):
-            raise RemoteAuthError("credentials for gRPC have to be ASCII")
+            raise RemoteAuthError("credentials for gRPC must be ASCII")
         return headers
 
 
 def _failure(error: A2AClientError) -> Exception:
-    """Return what a call ended with as one of this package's errors."""
+    """Translate an error of a2a-sdk's client into one of this package's errors."""
     cause = error.__cause__
     if not isinstance(cause, grpc.aio.AioRpcError):
         return error
-    code, text = cause.code(), quote(cause.details() or "it said no more")
+    code, text = cause.code(), quote(cause.details() or "no details")
     reason = _reason(cause)
     if reason == "SERVER_BUSY":
         return NotBegunError(f"the agent is busy: {text}")
     if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
-        return UnauthorizedError(
-            f"the agent wants credentials, or other ones ({code.name}): {text}"
-        )
+        return UnauthorizedError(f"the agent requires other credentials ({code.name}): {text}")
     is_cut = code in _BROKEN and not reason and _CUT.search(text)
     if code in _LOST or is_cut or reason == "READER_BEHIND":
         return RemoteConnectionError(f"the connection failed ({code.name}): {text}")
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
-        return RemoteAnswerError(f"something is too large, or there is too much of it: {text}")
+        return RemoteAnswerError(f"a limit was exceeded: {text}")
     known = A2A_REASON_TO_ERROR.get(reason)
     number = JSON_RPC_ERROR_CODE_MAP.get(known, 0) if known else _CODES.get(code, 0)
     return RemoteRefusedError(f"the agent refused: {text}", code=number)

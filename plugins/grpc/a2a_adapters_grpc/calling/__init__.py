@@ -1,0 +1,1 @@
+"""The client side: `RemoteAgent` calls agents over gRPC."""
