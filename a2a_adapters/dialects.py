@@ -23,16 +23,16 @@ from a2a_adapters.contract.dialects import (
     as_response,
 )
 from a2a_adapters.contract.hooks import lazy_names
+from a2a_adapters.contract.text import quote
 from a2a_adapters.protocol.conversion import message_parts, struct_to_dict, to_protocol, to_struct
 from a2a_adapters.protocol.errors import is_busy
-from a2a_adapters.protocol.ids import new_id
 from a2a_adapters.protocol.messages import (
     agent_message,
     artifact_response,
+    new_id,
     status_response,
     user_message,
 )
-from a2a_adapters.protocol.shown import quote
 from a2a_adapters.protocol.wire import one_line
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from starlette.requests import ClientDisconnect
 from a2a_adapters.bindings.answers import Answers
 from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
 from a2a_adapters.net.addresses import SHARE
-from a2a_adapters.net.headers import HEADERS
-from a2a_adapters.protocol.versions import V03, VERSION_STATE
+from a2a_adapters.protocol.headers import HEADERS, V03, VERSION_STATE
 from a2a_adapters.security.body import BODY
 from a2a_adapters.security.shares import share_of_caller
 

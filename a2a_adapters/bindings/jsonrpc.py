@@ -26,7 +26,7 @@ from a2a_adapters.bindings.http import JSON, caller_of, check_content_type, pars
 from a2a_adapters.bindings.methods import parsed
 from a2a_adapters.bindings.sse import EventStream, Frame
 from a2a_adapters.protocol import errors as failures
-from a2a_adapters.protocol.versions import (
+from a2a_adapters.protocol.headers import (
     V03,
     V1,
     VERSION_STATE,

@@ -29,16 +29,16 @@ from a2a_adapters.bindings.http import (
 )
 from a2a_adapters.bindings.methods import METHODS, Method, Params, parsed
 from a2a_adapters.bindings.sse import EventStream, Frame
-from a2a_adapters.net.headers import HEADERS
 from a2a_adapters.protocol import errors as failures
-from a2a_adapters.protocol.reading import check_bytes
-from a2a_adapters.protocol.versions import (
+from a2a_adapters.protocol.headers import (
+    HEADERS,
     V03,
     V1,
     VERSION_STATE,
     requested_version,
     unsupported,
 )
+from a2a_adapters.protocol.reading import check_bytes
 from a2a_adapters.protocol.wire import one_line, to_dict
 from a2a_adapters.runtime.guard import hidden
 

@@ -16,7 +16,7 @@ import httpx
 
 from a2a_adapters.calling.errors import RemoteAuthError
 from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
-from a2a_adapters.protocol.shown import quote
+from a2a_adapters.contract.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping

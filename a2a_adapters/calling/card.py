@@ -24,8 +24,8 @@ from a2a_adapters.calling.http import MAX_BYTES
 from a2a_adapters.contract.adapter import AgentDescription, Skill
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.plugins import installed_plugins
+from a2a_adapters.contract.text import quote
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
-from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,8 +24,8 @@ from a2a_adapters.calling.errors import (
 )
 from a2a_adapters.calling.http import MAX_BYTES, make_client
 from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
+from a2a_adapters.contract.text import quote
 from a2a_adapters.protocol.card import CARD_TYPE, CATALOG_PATH, CATALOG_TYPE
-from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -36,9 +36,9 @@ from a2a_adapters.concurrency import in_background, within
 from a2a_adapters.concurrency.threads import computed_if_large
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.contract.parts import join_text
+from a2a_adapters.contract.text import quote
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION
-from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Mapping

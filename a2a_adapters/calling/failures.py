@@ -19,7 +19,7 @@ from a2a_adapters.calling.errors import (
     RemoteRefusedError,
 )
 from a2a_adapters.contract.errors import ForbiddenUrlError
-from a2a_adapters.protocol.shown import quote
+from a2a_adapters.contract.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -16,8 +16,8 @@ from a2a.types import SendMessageRequest
 
 from a2a_adapters.calling.errors import RemoteAnswerError, RemoteRefusedError
 from a2a_adapters.calling.json_http import JsonTransport
-from a2a_adapters.protocol.ids import new_id
-from a2a_adapters.protocol.shown import quote
+from a2a_adapters.contract.text import quote
+from a2a_adapters.protocol.messages import new_id
 from a2a_adapters.protocol.wire import send_to_dict, to_dict
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from a2a.types import SendMessageResponse, StreamResponse, Task
 from google.protobuf.json_format import ParseDict, ParseError
 
 from a2a_adapters.calling.errors import RemoteAnswerError
+from a2a_adapters.contract.text import quote
 from a2a_adapters.protocol.reading import parse_event
-from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable

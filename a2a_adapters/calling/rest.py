@@ -11,7 +11,7 @@ from a2a.utils.errors import A2A_REASON_TO_ERROR, JSON_RPC_ERROR_CODE_MAP
 
 from a2a_adapters.calling.errors import RemoteRefusedError
 from a2a_adapters.calling.json_http import JsonTransport
-from a2a_adapters.protocol.shown import quote
+from a2a_adapters.contract.text import quote
 from a2a_adapters.protocol.wire import send_to_dict, to_dict
 
 if TYPE_CHECKING:

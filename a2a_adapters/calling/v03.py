@@ -18,8 +18,8 @@ from a2a_adapters.calling.jsonrpc import JsonRpc
 from a2a_adapters.calling.parsing import Parsers, log_unknown, parsed, with_zones
 from a2a_adapters.calling.rest import Rest
 from a2a_adapters.contract.errors import violations
+from a2a_adapters.contract.text import quote
 from a2a_adapters.protocol.conversion import whole_numbers
-from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable

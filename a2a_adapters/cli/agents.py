@@ -12,8 +12,8 @@ from a2a_adapters.calling.card import agent_url
 from a2a_adapters.calling.catalog import named_agent, read_catalog
 from a2a_adapters.calling.errors import NoCardError
 from a2a_adapters.contract.errors import A2AAdaptersError
+from a2a_adapters.contract.text import quote
 from a2a_adapters.protocol.card import WELL_KNOWN_PATHS
-from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -25,6 +25,9 @@ __all__ = [
     "without_reasoning",
 ]
 
+_CLIPPED_LENGTH = 200
+_QUOTE_LENGTH = 500
+
 _YES = re.compile(
     r"accept(ed)?|approved?|confirm|continue|go|lgtm|ok(ay)?|true|y(es)?", re.IGNORECASE
 )
@@ -277,3 +280,19 @@ class Speech(Generic[Speaker]):
         if self._current:
             self._said.append("".join(self._current).strip())
         self._floor, self._current, self._filter = None, [], self._new_filter()
+
+
+def clipped(text: str) -> str:
+    """Return a text cut to a length that suits a log line or an error message."""
+    return text if len(text) <= _CLIPPED_LENGTH else f"{text[: _CLIPPED_LENGTH - 1]}…"
+
+
+def quote(text: str, length: int = _QUOTE_LENGTH) -> str:
+    """Return untrusted text as one line of at most `length` printable characters.
+
+    Invisible characters can hide instructions from the person who reads a card or a log.
+    """
+    # The rest would be cut off anyway, and may be megabytes.
+    seen = (c if c.isprintable() else " " for c in text[: 4 * length])
+    line = " ".join("".join(seen).split())
+    return line if len(line) <= length else f"{line[: length - 1]}…"

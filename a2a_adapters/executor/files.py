@@ -12,7 +12,7 @@ import httpx
 
 from a2a_adapters.contract.errors import ForbiddenUrlError, InvalidInputError
 from a2a_adapters.contract.parts import File
-from a2a_adapters.protocol.shown import clipped
+from a2a_adapters.contract.text import clipped
 
 if TYPE_CHECKING:
     import ssl

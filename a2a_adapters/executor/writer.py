@@ -40,8 +40,7 @@ from a2a_adapters.protocol.conversion import (
     agent_struct,
     whole_characters,
 )
-from a2a_adapters.protocol.ids import new_id
-from a2a_adapters.protocol.messages import ANSWER, agent_message, status
+from a2a_adapters.protocol.messages import ANSWER, agent_message, new_id, status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from a2a_adapters.contract.errors import AgentFailedError
-from a2a_adapters.protocol.ids import new_id
+from a2a_adapters.protocol.messages import new_id
 
 _SUMMARY_LENGTH = 300
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from a2a_adapters.protocol.shown import clipped
+from a2a_adapters.contract.text import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

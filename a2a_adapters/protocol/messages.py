@@ -1,7 +1,9 @@
-"""Messages, and the events of an agent."""
+"""Messages, their ids, and the events of an agent."""
 
 from __future__ import annotations
 
+import os
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -18,7 +20,6 @@ from a2a.types import (
 
 from a2a_adapters.contract.parts import JSON, Part, Text
 from a2a_adapters.protocol.conversion import agent_parts, to_protocol, to_struct
-from a2a_adapters.protocol.ids import new_id, new_uuid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +28,40 @@ if TYPE_CHECKING:
 
 ANSWER = "answer"
 """Name of the artifact that holds the answer's text."""
+
+_RANDOM = re.compile("[0-9a-fA-F]{32}")
+_DISTINCT_DIGITS = 8
+_LONGEST_SEARCHED = 256
+
+
+def new_id() -> str:
+    """Return a random id for a message or an artifact; faster than `uuid.uuid4`."""
+    return os.urandom(16).hex()
+
+
+def new_uuid() -> str:
+    """Return a UUID (version 7, RFC 9562) for a task or a context.
+
+    It begins with the time, so that rows inserted together are neighbours in a database's indexes.
+    74 bits are random, so that it cannot be guessed.
+    """
+    made = f"{time.time_ns() // 1_000_000:012x}"
+    digits = os.urandom(10).hex()
+    variant = "89ab"[int(digits[3], 16) & 3]
+    return f"{made[:8]}-{made[8:]}-7{digits[:3]}-{variant}{digits[4:7]}-{digits[7:19]}"
+
+
+def is_guessable(text: str) -> bool:
+    """Return whether another caller might choose the same id.
+
+    An id cannot be guessed if it holds 32 hexadecimal digits in a row, as a UUID does (hyphens
+    between them do not count), at least eight of them different and one of them a letter.
+    """
+    found = _RANDOM.search(text[:_LONGEST_SEARCHED].replace("-", ""))
+    if found is None:
+        return True
+    digits = set(found[0].lower())
+    return len(digits) < _DISTINCT_DIGITS or digits.isdisjoint("abcdef")
 
 
 def agent_message(parts: Sequence[Part], context_id: str = "", task_id: str = "") -> Message:

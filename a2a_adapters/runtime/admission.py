@@ -18,8 +18,8 @@ from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import validate_history_length
 
 from a2a_adapters.protocol.card import ANY, DEDUPLICATION_EXTENSION, overlap
-from a2a_adapters.protocol.ids import is_guessable
-from a2a_adapters.protocol.versions import V03, VERSION_STATE
+from a2a_adapters.protocol.headers import V03, VERSION_STATE
+from a2a_adapters.protocol.messages import is_guessable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

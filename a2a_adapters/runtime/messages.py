@@ -13,11 +13,11 @@ from a2a.types import Message, Role
 from a2a.utils.errors import A2AError, InvalidParamsError, UnsupportedOperationError
 
 from a2a_adapters.concurrency import shielded
+from a2a_adapters.contract.text import clipped, quote
 from a2a_adapters.executor.executor import AdapterExecutor
 from a2a_adapters.net.addresses import SHARE
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError, ServerBusyError
-from a2a_adapters.protocol.shown import clipped, quote
 from a2a_adapters.runtime.admission import UNRECOGNIZABLE, check_digest, is_in_history
 from a2a_adapters.runtime.context import MessageContext, SentRequests
 from a2a_adapters.runtime.room import Room, weight

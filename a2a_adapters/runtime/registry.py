@@ -18,8 +18,7 @@ from a2a_adapters.executor.writer import AnswersTooLargeError
 from a2a_adapters.observability.requests import CURRENT
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError
-from a2a_adapters.protocol.ids import new_uuid
-from a2a_adapters.protocol.messages import status
+from a2a_adapters.protocol.messages import new_uuid, status
 from a2a_adapters.runtime.journal import Caller
 from a2a_adapters.runtime.live import LiveTask
 from a2a_adapters.runtime.room import Room, weight

@@ -8,8 +8,8 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from a2a_adapters.contract.text import clipped
 from a2a_adapters.net.addresses import is_loopback
-from a2a_adapters.protocol.shown import clipped
 from a2a_adapters.security.refusals import Refusal
 
 if TYPE_CHECKING:

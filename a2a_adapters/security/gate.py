@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from starlette.authentication import AuthCredentials, SimpleUser
 
 from a2a_adapters.contract.errors import AccessDeniedError, ForbiddenError
-from a2a_adapters.net.headers import HEADERS
+from a2a_adapters.contract.text import clipped
 from a2a_adapters.observability.failures import log_failure
-from a2a_adapters.protocol.shown import clipped
+from a2a_adapters.protocol.headers import HEADERS
 from a2a_adapters.security.refusals import Refusal, refuse
 
 if TYPE_CHECKING:

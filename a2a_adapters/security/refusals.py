@@ -9,7 +9,7 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from a2a_adapters.protocol.errors import DOMAIN, SERVER_ERROR
-from a2a_adapters.protocol.versions import V1, VERSION_HEADER
+from a2a_adapters.protocol.headers import V1, VERSION_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.websockets import WebSocketClose
 
-from a2a_adapters.net.headers import HEADERS, head_bytes, read_headers
 from a2a_adapters.observability.requests import Observer
+from a2a_adapters.protocol.headers import HEADERS, head_bytes, read_headers
 from a2a_adapters.security.body import Bodies, BodyLimit
 from a2a_adapters.security.gate import AuthenticationGate
 from a2a_adapters.security.refusals import Refusal, refuse

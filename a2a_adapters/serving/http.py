@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from a2a_adapters.net.addresses import share_of
-from a2a_adapters.net.headers import FIELD_BYTES
+from a2a_adapters.protocol.headers import FIELD_BYTES
 
 if TYPE_CHECKING:
     from contextvars import Context
@@ -181,7 +181,7 @@ class BoundedHttp(HttpToolsProtocol):
     """At how many looks in turn the server was waiting for the rest of a request."""
     _is_refused = False
     _counted = 0
-    """What the address and the headers have, counted as in `net.headers`."""
+    """What the address and the headers have, counted as in `protocol.headers`."""
     _unfinished = 0
     """What came since anything was whole: a header without an end, for instance."""
     _context: Context

@@ -14,7 +14,7 @@ from a2a_adapters import Limits, as_executor
 from a2a_adapters.bindings.http import HttpAgent
 from a2a_adapters.bindings.jsonrpc import JsonRpcEndpoint
 from a2a_adapters.bindings.rest import rest_routes
-from a2a_adapters.protocol.versions import VERSION_STATE
+from a2a_adapters.protocol.headers import VERSION_STATE
 from a2a_adapters.runtime import Runtime
 from a2a_adapters.security.body import Bodies, BodyLimit
 from a2a_adapters.serving.entrance import Entrance

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from uuid import UUID
 
-from a2a_adapters.protocol.ids import new_uuid
+from a2a_adapters.protocol.messages import new_uuid
 
 MILLISECONDS = 1_000_000
 

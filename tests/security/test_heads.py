@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from a2a_adapters import BearerTokens, Limits, ServerOptions, build_app
-from a2a_adapters.net.headers import read_headers
+from a2a_adapters.protocol.headers import read_headers
 from a2a_adapters.testing import running
 from tests.support.requests import V1, grpc_port, rpc, say
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from a2a_adapters.protocol.shown import quote
+from a2a_adapters.contract.text import quote
 from a2a_adapters_check.report import Finding, Severity
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ def discover(
 
 
 def _print(found: Sequence[ListedAgent]) -> None:
-    from a2a_adapters.protocol.shown import quote
+    from a2a_adapters.contract.text import quote
 
     rows = [(quote(each.name), quote(each.address), each.description) for each in found]
     print_table(("agent", "address", "description"), rows)

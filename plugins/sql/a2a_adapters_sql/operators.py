@@ -13,7 +13,7 @@ from sqlalchemy import or_, select
 
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.protocol import states
-from a2a_adapters.protocol.ids import new_id
+from a2a_adapters.protocol.messages import new_id
 from a2a_adapters_sql.lease import is_alive
 from a2a_adapters_sql.records import ATTEMPT
 from a2a_adapters_sql.schema import processes, tasks

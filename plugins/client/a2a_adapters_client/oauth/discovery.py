@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
 from a2a_adapters import RemoteAnswerError, RemoteConnectionError
 from a2a_adapters.calling.http import MAX_BYTES
+from a2a_adapters.contract.text import quote
 from a2a_adapters.net.addresses import is_loopback
-from a2a_adapters.protocol.shown import quote
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -16,7 +16,7 @@ from a2a_adapters import (
     RemoteTimeoutError,
 )
 from a2a_adapters.calling.http import MAX_BYTES
-from a2a_adapters.protocol.shown import quote
+from a2a_adapters.contract.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

@@ -37,7 +37,7 @@ from a2a_adapters.calling.failures import (
     has_not_begun,
     retried,
 )
-from a2a_adapters.protocol.shown import quote
+from a2a_adapters.contract.text import quote
 from a2a_adapters_grpc.calling.channel import CountedChannel, connect, open_channel
 
 if TYPE_CHECKING:

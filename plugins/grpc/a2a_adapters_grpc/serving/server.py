@@ -29,18 +29,18 @@ from a2a_adapters.bindings.methods import parsed
 from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
 from a2a_adapters.contract.errors import ListenError
 from a2a_adapters.net.addresses import SHARE, listen, share_of
-from a2a_adapters.net.headers import joined
 from a2a_adapters.observability.requests import Observer
 from a2a_adapters.protocol import errors as failures
 from a2a_adapters.protocol.errors import DOMAIN
-from a2a_adapters.protocol.values import has_more_fields
-from a2a_adapters.protocol.versions import (
+from a2a_adapters.protocol.headers import (
     V03,
     VERSION_HEADER,
     VERSION_STATE,
+    joined,
     supported,
     unsupported,
 )
+from a2a_adapters.protocol.values import has_more_fields
 from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 from a2a_adapters.security.gate import admit
 from a2a_adapters.security.refusals import Refusal

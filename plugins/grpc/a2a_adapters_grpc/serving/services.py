@@ -15,7 +15,7 @@ from a2a.utils.errors import InvalidParamsError
 from google.protobuf.empty_pb2 import Empty
 
 from a2a_adapters.bindings import operations, v03
-from a2a_adapters.protocol.versions import V03, V1
+from a2a_adapters.protocol.headers import V03, V1
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,7 @@ from a2a.utils import errors as a2a_errors
 from a2a.utils.errors import A2AError, InternalError
 
 from a2a_adapters.protocol import errors as our_errors
-from a2a_adapters.protocol.versions import V03, VERSION_STATE
+from a2a_adapters.protocol.headers import V03, VERSION_STATE
 from a2a_adapters.runtime.admission import speaks_v03
 from a2a_adapters.runtime.journal import Caller
 from a2a_adapters_sql.replicas.window import TAKEN_BYTES

@@ -13,7 +13,7 @@ from a2a_adapters_sql.task_rows import SaveTask
 from starlette.responses import Response
 
 from a2a_adapters import Limits, PushOptions
-from a2a_adapters.protocol.ids import new_uuid
+from a2a_adapters.protocol.messages import new_uuid
 from tests.plugins.sql.replicas.test_losses import INPUT_REQUIRED
 from tests.plugins.sql.replicas.test_shared import ANN, COMPLETED, Replica, heard, text_of, until
 from tests.plugins.sql.test_database import end_lease
