@@ -50,7 +50,7 @@ ONE_OF_EACH := (not ($(ON_DATABASES)) or AsyncFunctionsOn or GraphsOnSqlite or P
 export PYTHONDONTWRITEBYTECODE :=
 INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types tests coverage lowest test-crewai test-openai fuzz attack crash chaos blackbox outages replicas kit javascript gateway bench structure screenshots load docs format clean
+.PHONY: demo test lint types tests coverage lowest test-crewai test-openai fuzz attack crash chaos blackbox outages replicas kit javascript gateway bench structure screenshots load compatibility docs docs-version format clean
 
 demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py
@@ -79,7 +79,7 @@ lowest: $(LOWEST)/.test ## the floors of pyproject.toml hold
 
 test-crewai: $(CREWAI)/.test ## crewai is large and has an environment of its own
 	$(CREWAI)/bin/mypy --cache-dir $(CREWAI)/.mypy_cache plugins/crewai plugins/omniroute/a2a_adapters_omniroute/crewai.py
-	$(CREWAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/crewai tests/test_docs.py -k crewai
+	$(CREWAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/crewai tests/test_docs.py -k "crewai or index"
 
 test-openai: $(OPENAI)/.test ## the newest openai-agents needs openai 3, which crewai cannot have
 	$(OPENAI)/bin/mypy --cache-dir $(OPENAI)/.mypy_cache plugins/openai_agents
@@ -132,6 +132,13 @@ screenshots: $(VENV)/.test ## take the pictures of the docs anew; needs Chromium
 
 load: $(VENV)/.test ## hold 500 streams open at once; writes docs/load.md
 	$(VENV)/bin/python benchmarks/streams.py --write docs/load.md
+
+compatibility: $(VENV)/.venv ## list the tested versions of Python and the frameworks; writes docs/compatibility.md
+	$(VENV)/bin/python benchmarks/compatibility.py --write docs/compatibility.md
+
+docs-version: $(VENV)/.docs ## commit the site of a VERSION to the local branch `gh-pages`; SITE_URL is its address
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mike deploy --update-aliases $(VERSION) latest
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mike set-default latest
 
 docs: $(VENV)/.docs ## the documentation as a site, in .demo/site
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet --strict --site-dir .demo/site

@@ -1,13 +1,17 @@
-"""Every snippet of the README and the docs is run.
+"""Runs every snippet of the README and the docs.
 
-`python` blocks of a page run one after the other in one namespace; what they `serve` is
-really served and asked something. A block with a title is a file that later commands use.
-In `console` blocks, lines after `$ ` are run, and the lines below them must be printed.
+`python` blocks of a page run one after the other in one namespace; their `serve` calls start a real
+server, which is sent a message. A block with a title is a file that later commands use.
+In `console` blocks, lines after `$ ` are run, and must print the lines below them. In `sh` blocks,
+every line is run; the `text` block that follows holds what the last of them prints. Its lines that
+begin with `> ` are typed into the command.
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib
+import os
 import re
 import shlex
 import subprocess
@@ -29,18 +33,22 @@ from tests.support.warm import warm
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+API = (ROOT / "docs" / "api.md").read_text()
 pytestmark = pytest.mark.timeout(5 * 60)
 RUNNABLE = [page for page in PAGES if "crewai" not in page.name or find_spec("crewai")]
 FENCE = re.compile(
-    r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$',
+    r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$'
+    r"(?:\n\n```text\n(?P<output>.*?)^```$)?",
     re.MULTILINE | re.DOTALL,
 )
 # What the machine of a reader gets installed, the machine of a test has already.
-INSTALLING = ("pip", "git", "cd", "make", "python benchmarks/")
+INSTALLING = ("pip", "git", "make", "python benchmarks/")
 # Pages that need no LangChain are also run where there is none.
 WARNING = "langchain_core._api.LangChainDeprecationWarning"
 TOLERATED = f"ignore::{WARNING}" if find_spec("langchain_core") else "error"
-LANGUAGES = {"python", "console"}
+LANGUAGES = {"python", "console", "sh"}
+# The home page has a tab for each framework, and runs those whose framework is installed.
+FRAMEWORKS = re.compile(r"(?m)^from (agents|autogen_agentchat|crewai|langchain_core|langgraph)\b")
 ANSWERED = {TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_INPUT_REQUIRED}
 
 
@@ -53,6 +61,7 @@ class Page:
         self.served = []
         self.address = "http://127.0.0.1:8000"
         self._stack = stack
+        self._files = set()
 
     def serve(self, target, *, host=None, port=None, allow_unauthenticated=False, **options):
         self.served.append(build_app(target, **options))
@@ -64,9 +73,22 @@ class Page:
             await ask(app)
         self.served.clear()
 
-    def run_console(self, body):
-        for written, expected in commands(body):
+    def write(self, name, body):
+        """Write a file, unless a command of the page has: then compare what it wrote."""
+        file = Path(name)
+        text = body.replace("http://127.0.0.1:8000", self.address)
+        if file.exists() and name not in self._files:
+            assert file.read_text() == text
+        else:
+            file.write_text(text)
+        self._files.add(name)
+
+    def run_console(self, commands):
+        for written, expected in commands:
             if written.startswith(INSTALLING):
+                continue
+            if written.startswith("cd "):
+                os.chdir(written.removeprefix("cd "))
                 continue
             command = written.replace("http://127.0.0.1:8000", self.address)
             words = shlex.split(command)
@@ -78,37 +100,50 @@ class Page:
                 agent = self._stack.enter_context(started([*words, "--port", "0"]))
                 self.address = agent.partition("/agents/")[0]  # the server's, if it has several
                 continue
-            output = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-            for line in (line.replace("http://127.0.0.1:8000", self.address) for line in expected):
+            typed = "".join(f"{line[2:]}\n" for line in expected if line.startswith("> "))
+            output = subprocess.run(
+                words, capture_output=True, text=True, check=True, input=typed or None
+            ).stdout
+            printed = [line for line in expected if not line.startswith("> ")]
+            for line in (line.replace("http://127.0.0.1:8000", self.address) for line in printed):
                 assert line in output, f"`{command}` does not print {line!r} but:\n{output}"
 
 
-def commands(body):
-    """Yield every command with the lines it is said to print."""
+def commands(block):
+    """Return the commands of a block, each with the lines that it has to print."""
     found = []
-    for line in body.splitlines():
+    if block["language"] == "sh":
+        found = [(line, []) for line in block["body"].splitlines()]
+        found[-1][1].extend(shown(block["output"] or ""))
+        return found
+    for line in block["body"].splitlines():
         if line.startswith("$ "):
             found.append((line[2:], []))
-        elif found and line.strip() and "..." not in line:
-            found[-1][1].append(line.strip())
+        elif found:
+            found[-1][1].extend(shown(line))
     return found
 
 
+def shown(output):
+    """Return the lines of an output, without those that are shortened."""
+    return [line.strip() for line in output.splitlines() if line.strip() and "..." not in line]
+
+
 def installs(path):
-    """Return what the first command of a page installs, None if nothing is run there."""
+    """Return the requirements of a page's first command, None for a page without Python."""
     blocks = [block for block in FENCE.finditer(path.read_text()) if block["language"] in LANGUAGES]
     if not any(block["language"] == "python" for block in blocks):
         return None
-    first = next(block["body"] for block in blocks if block["language"] == "console")
-    assert first.startswith("$ pip install "), f"{path.name} does not begin with its installation"
-    return tuple(shlex.split(first.splitlines()[0])[3:])
+    first = next(commands(block)[0][0] for block in blocks if block["language"] != "python")
+    assert first.startswith("pip install "), f"{path.name} does not begin with its installation"
+    return tuple(shlex.split(first)[2:])
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_the_first_command_installs_all(path):
-    commands = re.findall(r"^\$ (.*)$", path.read_text(), re.MULTILINE)
-    if installs(path):
-        assert not [command for command in commands[1:] if command.startswith("pip install")]
+    written = re.findall(r"^(?:\$ )?(pip install .*)$", path.read_text(), re.MULTILINE)
+    if installs(path):  # `.` is a clone
+        assert not [command for command in written[1:] if not command.startswith("pip install '.")]
 
 
 async def ask(app):
@@ -136,7 +171,7 @@ async def test_snippets(path, folder, monkeypatch):
         monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", None)  # a page sets one
     async with AsyncExitStack() as stack:
         page = Page(stack)
-        if "openai-agents" in path.name:
+        if "openai-agents" in path.name or path.name == "index.md":
             api = await stack.enter_async_context(running(endpoint()))
             monkeypatch.setenv("OPENAI_BASE_URL", f"{api}/v1")
             monkeypatch.setenv("OPENAI_API_KEY", "none")
@@ -146,13 +181,17 @@ async def test_snippets(path, folder, monkeypatch):
             monkeypatch.setattr("a2a_adapters_crewai.serving.adapt.serve_crew", page.serve)
         for block in FENCE.finditer(path.read_text()):
             if block["title"]:
-                file = folder / block["title"]
-                file.write_text(block["body"])
-                monkeypatch.delitem(sys.modules, file.stem, raising=False)  # a library's
-            elif block["language"] == "python":
+                page.write(block["title"], block["body"])
+                module = Path(block["title"]).stem
+                monkeypatch.delitem(sys.modules, module, raising=False)  # a library's
+            elif block["language"] == "python" and is_installed(block["body"]):
                 await page.run_python(block["body"])
-            elif block["language"] == "console":
-                page.run_console(block["body"])
+            elif block["language"] in {"console", "sh"}:
+                page.run_console(commands(block))
+
+
+def is_installed(body):
+    return all(find_spec(module) for module in FRAMEWORKS.findall(body))
 
 
 def test_every_hook_and_public_name_is_documented():
@@ -164,19 +203,59 @@ def test_every_hook_and_public_name_is_documented():
     assert undocumented == []
 
 
+@pytest.mark.parametrize(
+    ("package", "text"),
+    re.findall(r"^## (a2a_\S+)$(.*?)^<!-- api: \1 -->$", API, re.MULTILINE | re.DOTALL),
+    ids=lambda value: value.split("\n")[0],
+)
+def test_the_api_page_lists_the_public_names(package, text):
+    public = set(importlib.import_module(package).__all__)
+    names = set(a2a_adapters.__all__) if package == "a2a_adapters" else set()
+    assert names | set(re.findall(r"`(\w+)`", text)) == public
+
+
 def test_links_lead_somewhere():
     for path in PAGES:
         for link in re.findall(r"\]\(([^)#\s]+)", path.read_text()):
             assert link.startswith("http") or (path.parent / link).exists(), f"{path.name}: {link}"
 
 
-@pytest.mark.parametrize(("index", "folder"), [("README.md", "docs/"), ("docs/index.md", "")])
-def test_every_page_is_listed_by_its_title_in_the_order_of_the_site(index, folder):
-    nav = re.findall(r"^ +- (.+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
-    listed = re.findall(r"^- \[(.+)\]\((.+)\)$", (ROOT / index).read_text(), re.MULTILINE)
-    assert {"README.md", *nav} == {page.name for page in PAGES}
-    assert listed == [(title(page), folder + page) for page in nav if page != "index.md"]
+def test_the_readme_lists_every_page_as_the_site_does():
+    nav = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+    groups = {}
+    for group, name, page in re.findall(r"^  - (.+):$|^ {6}- (.+): (.+)$", nav, re.MULTILINE):
+        if group:
+            groups[group] = links = []
+        else:
+            links.append((name, f"docs/{page}"))
+    readme = (ROOT / "README.md").read_text().partition("## Documentation\n")[2]
+    listed = {
+        group: re.findall(r"\[([^]]+)\]\((docs/[^)]+)\)", text)
+        for group, text in re.findall(r"^- (\w+): ((?:.+\n)(?:  .+\n)*)", readme, re.MULTILINE)
+    }
+    assert listed == groups
+    pages = {page for group in groups.values() for _, page in group}
+    assert pages == {f"docs/{page.name}" for page in PAGES[1:]}
 
 
-def title(page):
-    return (ROOT / "docs" / page).read_text().partition("\n")[0].removeprefix("# ")
+def test_the_readme_shows_figures_of_the_benchmarks():
+    def rows(text):
+        cells = (re.split(r" *\| *", line) for line in re.findall(r"(?m)^\| (.+) \|$", text))
+        return {name.rstrip(" ¹²"): figures for name, *figures in cells}
+
+    measured = rows((ROOT / "docs" / "benchmarks.md").read_text().partition("## Agents")[0])
+    why = (ROOT / "README.md").read_text().partition("## Why this one")[2].partition("## Serve")[0]
+    for row, (messages, events, first) in list(rows(why).items())[1:]:
+        figures = measured[row.partition(" (")[0]]
+        assert [messages, events, first] == [figures[0], figures[4], figures[7]]
+    messages, events = (round(float(measured["**a2a-adapters**"][column])) for column in (1, 5))
+    assert f"{messages} times as many messages and {events} times as many stream events" in why
+
+
+def test_the_compatibility_page_is_up_to_date(tmp_path):
+    written = tmp_path / "compatibility.md"
+    script = ROOT / "benchmarks" / "compatibility.py"
+    subprocess.run([sys.executable, script, "--write", written], check=True)
+    assert written.read_text() == (ROOT / "docs" / "compatibility.md").read_text(), (
+        "run `make compatibility`"
+    )

@@ -1,0 +1,155 @@
+"""Writes docs/compatibility.md: the allowed versions, and those tested in each environment.
+
+    python benchmarks/compatibility.py --write docs/compatibility.md
+
+Reads pyproject.toml (allowed versions, Pythons), constraints.txt (versions of most environments)
+and the Makefile (environments with their extras, own pins and resolution).
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+ENVIRONMENTS = {"main": "VENV", "lowest": "LOWEST", "crewai": "CREWAI", "openai 3": "OPENAI"}
+TARGETS = {
+    "main": "`make tests`",
+    "lowest": "`make lowest`",
+    "crewai": "`make test-crewai`",
+    "openai 3": "`make test-openai`",
+}
+LIBRARIES = [
+    "langchain-core",
+    "langgraph",
+    "crewai",
+    "autogen-agentchat",
+    "openai-agents",
+    "openai",
+    "mcp",
+    "a2a-sdk",
+    "grpcio",
+    "pydantic",
+    "starlette",
+    "uvicorn",
+    "httpx",
+    "protobuf",
+    "sqlalchemy",
+    "psycopg",
+    "aiosqlite",
+    "redis",
+]
+WITH = {"grpcio": "a2a-sdk[grpc]", "openai": "openai-agents"}  # come with another requirement
+NAME = re.compile(r"[a-z0-9-]+")
+INTRODUCTION = """\
+# Compatibility
+
+Which versions of Python and of the frameworks are allowed, and which ones the tests run with.
+`make compatibility` writes this page from the settings of the package and of its test environments.
+
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--write", type=Path, required=True)
+    parser.parse_args().write.write_text(page())
+
+
+def page() -> str:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    pythons = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    allowed = {extra: requirements(project, extra) for extra in project["optional-dependencies"]}
+    core = parsed(project["dependencies"])
+    environments = {name: environment(name, project) for name in ENVIRONMENTS}
+    text = INTRODUCTION
+    text += f"**Python**: {project['requires-python'].replace('>=', '')} or newer; tested with "
+    text += f"{', '.join(pythons)}.\n\n## Libraries\n\n"
+    text += "A dash: not in that environment. Empty: whatever version other libraries need.\n\n"
+    text += f"| library | allowed | {' | '.join(environments)} |\n"
+    text += f"|---|---|{'---|' * len(environments)}\n"
+    everything = core | {name: spec for each in allowed.values() for name, spec in each.items()}
+    for library in LIBRARIES:
+        spec = everything.get(library, "")
+        versions = [tested(library, spec, each, core, allowed) for each in environments.values()]
+        shown = f"`{spec}`" if spec else f"as `{WITH[library]}` needs"
+        text += f"| {library} | {shown} | {' | '.join(versions)} |\n"
+    text += (
+        "\n## Environments\n\n| environment | command | versions | extras |\n|---|---|---|---|\n"
+    )
+    for name, (extras, pins, lowest) in environments.items():
+        versions = "the lowest that are allowed" if lowest else "`constraints.txt`"
+        if pins:
+            versions += ", but " + ", ".join(f"{each} {pin}" for each, pin in pins.items())
+        text += f"| {name} | {TARGETS[name]} | {versions} | {', '.join(sorted(extras))} |\n"
+    return text + "\n## Combinations\n\n" + COMBINATIONS
+
+
+COMBINATIONS = """\
+- **CrewAI** needs version 2 of `openai`. `openai-agents` 0.20 is the last version for it, and pip
+  chooses that one beside CrewAI. Agents in environments of their own can use any versions and call
+  each other over A2A.
+- **AutoGen** needs version 5 of `protobuf`, and so 1.71 of `grpcio-tools` and `grpcio-reflection`.
+- **Version 2 of `mcp`** is not allowed by the extra `mcp`: CrewAI, `autogen-ext` and
+  `langchain-mcp-adapters` do not work with it yet. MCP clients and servers in other processes can
+  use any version, because each connection negotiates the protocol's.
+"""
+
+
+def parsed(listed: list[str]) -> dict[str, str]:
+    """Return the version ranges of requirements by the names of the libraries."""
+    found = {}
+    for each in listed:
+        name = NAME.match(each)[0]
+        found[name] = re.sub(r"\[[^]]*\]", "", each.partition(";")[0]).removeprefix(name).strip()
+    return found
+
+
+def requirements(project: dict, extra: str) -> dict[str, str]:
+    """Return the requirements of an extra, with those of the extras that it includes."""
+    listed = project["optional-dependencies"][extra]
+    found = parsed([each for each in listed if not each.startswith("a2a-")])
+    for included in re.findall(r"a2a-adapters\[([^]]+)\]", "\n".join(listed)):
+        for each in included.split(","):
+            found |= requirements(project, each)
+    if "a2a-sdk[grpc]" in listed or extra == "all":
+        found["grpcio"] = ""
+    return found
+
+
+def environment(name: str, project: dict) -> tuple[set[str], dict[str, str], bool]:
+    """Return the extras, own pins and resolution of an environment, from the Makefile."""
+    makefile = (ROOT / "Makefile").read_text()
+    recipe = re.search(
+        rf"^\$\({ENVIRONMENTS[name]}\)/\.test:.*?(?:\n\n|\Z)", makefile, re.MULTILINE | re.DOTALL
+    )[0]
+    variable = re.search(r"^EXTRAS := (.+)$", makefile, re.MULTILINE)[1]
+    extras = set(re.search(r"'\.\[(.+?)\]'", recipe)[1].replace("$(EXTRAS)", variable).split(","))
+    if extras == {"all"}:
+        extras = {
+            each for each in project["optional-dependencies"] if each not in {"all", "examples"}
+        }
+    return extras, dict(re.findall(r"'([\w-]+)==([\w.]+)'", recipe)), "lowest-direct" in recipe
+
+
+def tested(library, spec, environment, core, allowed) -> str:
+    """Return the version of a library in an environment."""
+    extras, pins, lowest = environment
+    needed = {"protobuf"} | set(core).union(*(allowed[extra] for extra in extras))
+    if "openai-agents" in needed or "crewai" in needed:
+        needed.add("openai")
+    if library not in needed:
+        return "-"
+    if library in pins:
+        return pins[library]
+    if lowest:
+        floor = re.search(r">=([\w.]+)", spec)
+        return floor[1] if floor else ""
+    constraints = (ROOT / "constraints.txt").read_text()
+    return re.search(rf"^{library}==([\w.]+)", constraints, re.MULTILINE)[1]
+
+
+if __name__ == "__main__":
+    main()
