@@ -8,8 +8,13 @@ import pytest
 from a2a_adapters_autogen import adapt
 from autogen_agentchat.agents import AssistantAgent, UserProxyAgent
 from autogen_agentchat.conditions import HandoffTermination
-from autogen_agentchat.messages import HandoffMessage
+from autogen_agentchat.messages import (
+    HandoffMessage,
+    ToolCallExecutionEvent,
+    ToolCallRequestEvent,
+)
 from autogen_agentchat.teams import RoundRobinGroupChat, Swarm
+from autogen_core.models import FunctionExecutionResult
 
 from a2a_adapters.testing import (
     AdapterContract,
@@ -114,6 +119,18 @@ class Proxies(InputRequiredContract):
         return make
 
 
+class RunningItsTools(Custom):
+    """Calls its tools itself. `breaks` ends the run, as in AutoGen's workbenches no tool does."""
+
+    async def on_messages_stream(self, messages, cancellation_token):
+        look = calling("look").content
+        yield ToolCallRequestEvent(content=look, source=self.name)
+        seen = FunctionExecutionResult(content="rain", name="look", call_id="c1", is_error=False)
+        yield ToolCallExecutionEvent(content=[seen], source=self.name)
+        yield ToolCallRequestEvent(content=calling("breaks", "c2").content, source=self.name)
+        yield await self.on_messages(messages, cancellation_token)
+
+
 class TestWithTools(ToolContract):
     def using_tools(self):
         def look() -> str:
@@ -129,6 +146,12 @@ class TestWithTools(ToolContract):
             return agent(*lines, tools=[look, breaks], max_tool_iterations=3)
 
         return make
+
+    def ended_by_a_tool(self):
+        def breaks(_):
+            raise RuntimeError(self.secret)
+
+        return lambda: RunningItsTools(breaks)
 
 
 class TestAgents(Agents):
