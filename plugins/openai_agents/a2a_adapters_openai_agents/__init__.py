@@ -13,7 +13,7 @@ objects.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from a2a_adapters import hookimpl, lazy_names
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from a2a_adapters_openai_agents.calling.handoff import a2a_handoff
     from a2a_adapters_openai_agents.calling.model import A2AModel
     from a2a_adapters_openai_agents.calling.tool import a2a_tool
-    from a2a_adapters_openai_agents.serving.adapt import adapt
-    from a2a_adapters_openai_agents.serving.adapter import OpenAIAgentsAdapter
+    from a2a_adapters_openai_agents.serving.adapter import OpenAIAgentsAdapter, adapt
 
 __all__ = ["A2AModel", "OpenAIAgentsAdapter", "a2a_handoff", "a2a_tool", "adapt"]
 
@@ -36,7 +35,7 @@ __getattr__ = lazy_names(
         "A2AModel": "calling.model",
         "a2a_handoff": "calling.handoff",
         "a2a_tool": "calling.tool",
-        "adapt": "serving.adapt",
+        "adapt": "serving.adapter",
         "OpenAIAgentsAdapter": "serving.adapter",
     },
     frameworks=("agents",),
@@ -48,22 +47,22 @@ __getattr__ = lazy_names(
 def a2a_adapt(target: object) -> Adapter | None:
     """Wrap an agent."""
     # An agent can only exist if the SDK is imported already; others call a module `agents`, too.
-    if not hasattr(sys.modules.get("agents"), "RunState"):
+    agents = sys.modules.get("agents")
+    if agents is None or not hasattr(agents, "RunState") or not isinstance(target, agents.Agent):
         return None
-    from a2a_adapters_openai_agents.serving.adapt import adapt_if_ours  # noqa: PLC0415
-
-    return adapt_if_ours(target)
+    # One agent serves all runs: it has no state.
+    return cast("Adapter", __getattr__("adapt")(target))
 
 
 @hookimpl
 def a2a_accepts() -> str:
-    """Return what is served."""
+    """Return the kinds of targets that can be served."""
     return "an agent, or a function that makes one"
 
 
 @hookimpl
 def a2a_frameworks() -> list[str]:
-    """Name what this is made for."""
+    """Return the frameworks that this plugin supports."""
     return [_FRAMEWORK]
 
 

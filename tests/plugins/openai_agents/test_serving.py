@@ -321,13 +321,13 @@ async def test_a_model_that_refuses_rejects():
     assert events == [why, Rejected("I do not help with that.")]
 
 
-async def test_a_run_that_comes_to_no_end_says_so():
+async def test_a_run_over_the_turn_limit_fails_with_the_limit():
     made = Agent(
         name="helper",
         model=Fake(lambda items: calling("look_up", call_id=f"c{len(items)}", city="Rome")),
         tools=[look_up],
     )
-    with pytest.raises(AgentFailedError, match="no end within 3 calls of its model"):
+    with pytest.raises(AgentFailedError, match="did not finish within 3 calls of its model"):
         await ask(adapt(made, max_turns=3), "hi")
 
 

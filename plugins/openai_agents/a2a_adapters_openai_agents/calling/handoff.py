@@ -1,4 +1,4 @@
-"""A remote agent to hand over to."""
+"""Handoffs to remote agents."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def a2a_handoff(
     about: AgentDescription | None = None,
     **options: Unpack[AgentOptions],
 ) -> Handoff[Any, Agent[Any]]:
-    """Return any A2A agent to hand over to: `Agent(handoffs=[a2a_handoff(url)])`.
+    """Return a handoff to any A2A agent: `Agent(handoffs=[a2a_handoff(url)])`.
 
-    The remote agent gets the conversation, without calls of tools, and goes on with it as an agent
-    whose model is `A2AModel`. A question of it is the run's output, and a run that goes on with
-    its `last_agent` answers it.
+    The remote agent receives the conversation without its tool calls and continues it as an agent
+    whose model is `A2AModel`. Its question becomes the run's output; a further run with that
+    run's `last_agent` answers it.
 
     Args:
         agent: The agent, or its URL.
-        about: What the model is told of: the agent's description. Without it the agent's card is
+        about: The description that the model sees. Without it the agent's card is
             read now, by a blocking call; in async code give `await RemoteAgent(...).describe()`.
         **options: Options for an agent given by its URL; see `AgentOptions`.
 
     Raises:
-        ConfigurationError: The URL is none.
-        RemoteAgentError: The card cannot be had.
+        ConfigurationError: The URL is invalid.
+        RemoteAgentError: The card cannot be read.
     """
     remote = RemoteAgent.of(agent, **options)
     about = about or remote.describe_sync()

@@ -1,4 +1,4 @@
-"""The SDK's items to what a remote agent is sent."""
+"""Converts the SDK's items to message parts for a remote agent."""
 
 from __future__ import annotations
 
@@ -6,39 +6,24 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import File, InvalidInputError, Part, Text
+from a2a_adapters import File, InvalidInputError, Part, Text, dialogue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 _ROLES = {"user": "User", "assistant": "Assistant", "system": "System", "developer": "System"}
 
 
 def as_parts(items: Sequence[Mapping[str, Any]], instructions: str | None) -> list[Part]:
-    """Return what a model is told as the parts of one message.
-
-    A2A has no roles within a message: in a dialogue each message's text begins with who said it.
-    """
-    said = [*_instructions(instructions), *(each for item in items if (each := _said(item)))]
-    if all(speaker == "User" for speaker, _ in said):
-        return [part for _, parts in said for part in parts]
-    return list(_dialogue(said))
-
-
-def _instructions(instructions: str | None) -> Iterator[tuple[str, list[Part]]]:
+    """Convert a model's input to the parts of one message."""
+    turns = [turn for item in items if (turn := _turn(item))]
     if instructions:
-        yield "System", [Text(instructions)]
+        turns.insert(0, ("System", [Text(instructions)]))
+    return dialogue(turns)
 
 
-def _dialogue(said: Iterable[tuple[str, Sequence[Part]]]) -> Iterator[Part]:
-    for speaker, parts in said:
-        text = "\n".join(part.text for part in parts if isinstance(part, Text))
-        yield Text(f"{speaker}: {text}")
-        yield from (part for part in parts if not isinstance(part, Text))
-
-
-def _said(item: Mapping[str, Any]) -> tuple[str, list[Part]] | None:
-    """Return who says what with an item; None of one that says nothing, a thought for instance."""
+def _turn(item: Mapping[str, Any]) -> tuple[str, list[Part]] | None:
+    """Return the speaker and parts of an item; None if it has no text, as a reasoning item."""
     match item:
         case {"role": str(role), "content": content}:
             return _ROLES.get(role, role), _parts(content)

@@ -19,7 +19,6 @@ from a2a_adapters_openai_agents.calling.items import as_parts
 from a2a_adapters_openai_agents.calling.place import new_to
 from a2a_adapters_openai_agents.calling.response import ResponseEvents, message, usage_of
 from a2a_adapters_openai_agents.calling.spans import call_span
-from a2a_adapters_openai_agents.calling.text import rest_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -55,10 +54,10 @@ _SAMPLING = (
 class A2AModel(Model):
     """Any A2A agent as a model: `Agent(name="desk", model=A2AModel("http://localhost:8000"))`.
 
-    The agent keeps the conversation: each answer names it in its message's `provider_data`, so that
-    a run whose input, or session, goes on with such an answer sends only what is new. One model
-    serves any number of agents and conversations. A question of the agent is its answer, and the
-    next message answers it.
+    The remote agent keeps the conversation, and each answer has its id in the message's
+    `provider_data`: a run whose input or session contains such an answer sends only the items
+    after it. One model serves any number of agents and conversations. A question is returned as
+    the answer, and the next message answers it.
 
     The agent has its own tools and takes none. For an agent with an `output_type` its data is the
     answer, as JSON. Otherwise data and the names of files are given as text.
@@ -208,12 +207,12 @@ def _refuse_kept_by_openai(*given: object) -> None:
 
 
 def _whole(reply: AgentReply, *, is_text: bool) -> str:
-    return text_of(reply) if is_text or not reply.data else reply.data_text
+    return reply.whole_text if is_text or not reply.data else reply.data_text
 
 
 def _rest(reply: AgentReply, said: str, *, is_text: bool) -> str:
     """Return what of an answer was not sent as text yet."""
     if not is_text:
         return _whole(reply, is_text=False)
-    rest = rest_of(reply)
+    rest = reply.rest_text
     return f"\n{rest}" if said and rest else rest

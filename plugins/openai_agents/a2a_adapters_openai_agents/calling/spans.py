@@ -34,11 +34,11 @@ class CallSpan:
 
 @contextmanager
 def call_span(agent: RemoteAgent, *, disabled: bool = False) -> Iterator[CallSpan]:
-    """Trace a call as a child of what runs now.
+    """Trace a call as a child of the current span.
 
     Args:
-        agent: Who is called.
-        disabled: Whether nothing is to be traced.
+        agent: The remote agent.
+        disabled: Whether tracing is off.
     """
     span = custom_span("a2a", {"agent": agent.name}, disabled=disabled)
     span.start()  # not as the current one: a stream may be closed in another context

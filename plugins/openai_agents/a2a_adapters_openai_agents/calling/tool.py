@@ -16,7 +16,6 @@ from a2a_adapters import (
     ToolDescription,
 )
 from a2a_adapters_openai_agents.calling.spans import call_span
-from a2a_adapters_openai_agents.calling.text import text_of
 
 if TYPE_CHECKING:
     from agents.tool_context import ToolContext
@@ -29,7 +28,7 @@ _FAILED = "The agent could not be asked: {}"
 
 
 class A2AToolArgs(BaseModel):
-    """What a model gives to the tool."""
+    """The tool's arguments."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -51,23 +50,22 @@ def a2a_tool(
 ) -> FunctionTool:
     """Return any A2A agent as a tool: `Agent(tools=[a2a_tool("http://localhost:8000")])`.
 
-    A result names its conversation, and the task that waits if the agent asks back; a model that
-    goes on with them gives these names. So nothing is kept here: one tool serves any number of
-    runs, and conversations go on for as long as the model knows of them. What goes wrong is told
-    to the model as the result of the call.
+    A result contains its context id, and its task id if the agent asks a question. To continue
+    the conversation, the model passes these ids to the next call. The tool is stateless: it
+    serves any number of runs. Errors are returned to the model as the result of the call.
 
     Args:
         agent: The agent, or its URL.
-        about: What the model is told of: the agent's description, or that of one of its skills,
-            which is sent along as metadata `skill_id`. Without it the agent's card is read now, by
+        about: The description that the model sees: of the agent, or of one of its skills, whose
+            id is then sent as metadata `skill_id`. Without it the agent's card is read now, by
             a blocking call; in async code give `await RemoteAgent(...).describe()`.
         approve_answers: Whether a run is interrupted before the model answers a question of the
             agent, for a human to approve the answer or to reject it with a better one.
         **options: Options for an agent given by its URL; see `AgentOptions`.
 
     Raises:
-        ConfigurationError: The URL is none.
-        RemoteAgentError: The card cannot be had.
+        ConfigurationError: The URL is invalid.
+        RemoteAgentError: The card cannot be read.
     """
     remote = RemoteAgent.of(agent, **options)
     about = about or remote.describe_sync()
@@ -108,16 +106,16 @@ async def _answers(_: RunContextWrapper[Any], arguments: dict[str, Any], __: str
 
 
 def _result(reply: AgentReply) -> str:
-    """Return an answer as the model reads it, with the names to go on with."""
+    """Format an answer for the model, with the ids that continue the conversation."""
     names = {"context_id": reply.context_id, "task_id": reply.task_id if reply.is_question else ""}
-    told = ", ".join(f"{name}: {value}" for name, value in names.items() if value)
+    named = ", ".join(f"{name}: {value}" for name, value in names.items() if value)
     return "\n".join(
         filter(
             None,
             (
-                text_of(reply) or _SILENT,
+                reply.whole_text or _SILENT,
                 _ASKS if reply.is_question else "",
-                f"({told})" if told else "",
+                f"({named})" if named else "",
             ),
         )
     )

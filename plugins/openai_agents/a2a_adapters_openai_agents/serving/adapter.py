@@ -22,6 +22,8 @@ from agents import (
 )
 
 from a2a_adapters import (
+    ANOTHER_TASK_WAITS,
+    QUESTION_CLOSED,
     Adapter,
     AgentDescription,
     AgentEvent,
@@ -67,19 +69,14 @@ if TYPE_CHECKING:
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
 _MAX_TURNS = 10
-_STILL_WAITING = Rejected(
-    "Another task of this conversation waits for an answer. Answer or cancel that one, or "
-    "use another conversation."
-)
-_NO_LONGER_OPEN = Rejected("This question is no longer open; please start a new task.")
 _CHANGED = Rejected("The agent has changed since it asked; please start a new task.")
 
 
 @dataclass(frozen=True, slots=True)
 class _Begin:
-    """Where a run begins, its conversation, and what it has said before.
+    """The start of a run, its conversation, and the texts it has sent before.
 
-    `begins` is how many items of the conversation are from before the message.
+    `begins` is the number of items before the message.
     """
 
     start: list[TResponseInputItem] | RunState[Any]
@@ -93,28 +90,26 @@ class _Begin:
 class OpenAIAgentsAdapter(Adapter):
     """Serves an agent of the OpenAI Agents SDK.
 
-    One agent answers all callers, in parallel. What was said is kept per caller and conversation;
-    a run that failed or was cancelled leaves it as it was.
+    One agent answers all callers in parallel. Conversations are kept per caller; a failed or
+    cancelled run leaves its conversation unchanged.
 
     Args:
         agent: The agent.
-        context: Makes the context object of a run, which tools and guardrails get.
-        max_turns: How often a model is called for one message until the task fails; None for any
-            number.
-        run_config: How runs are made. Its `tracing_disabled` does not count, but `tracing` does.
+        context: Makes the context object that a run passes to tools and guardrails.
+        max_turns: The number of model calls for one message after which the task fails; None for
+            no limit.
+        run_config: The configuration of runs. `tracing` overrides its `tracing_disabled`.
         tracing: Whether the SDK traces runs. Unless you have set its trace processors, it sends
             them to OpenAI.
-        durable: Whether a run whose process is gone goes on after its last finished turn, on a
-            server with a storage. Tools of the turn that was cut off may then run twice.
+        durable: Whether runs of a dead process are resumed after their last finished turn. Needs
+            a server with durable storage. Tools of the interrupted turn may run twice.
         follow_handoffs: Whether the next message of a conversation goes to the agent that answered
-            the last one, rather than to the agent that is served, whose input guardrails then do
-            not see it.
-        limits: Bounds of the memory that is used where the server has no storage.
-        fetch: From where files that callers name by their addresses are fetched; without it such
-            files are refused.
+            the last one. The input guardrails of the served agent then do not see the message.
+        limits: Bounds the in-memory conversations of a server without durable storage.
+        fetch: The policy for fetching files that callers send as URLs; by default they are refused.
 
     Raises:
-        TargetError: It is no agent.
+        TargetError: The target is not an agent.
     """
 
     def __init__(  # noqa: PLR0913 - a choice each
@@ -131,7 +126,7 @@ class OpenAIAgentsAdapter(Adapter):
         fetch: OutboundPolicy | None = None,
     ) -> None:
         if not isinstance(agent, Agent):
-            raise TargetError(f"{type(agent).__name__} is no Agent")
+            raise TargetError(f"{type(agent).__name__} is not an Agent")
         self.fetch = fetch
         self.resumes = durable
         self._follows = follow_handoffs
@@ -151,7 +146,7 @@ class OpenAIAgentsAdapter(Adapter):
             self._memory = Memory(storage)
 
     def stream(self, request: AgentRequest) -> _Events:
-        """Run the agent, or go on where it asked its caller.
+        """Run the agent, or continue after its question.
 
         Raises:
             InvalidInputError: The message is empty, or names a file by its address.
@@ -160,20 +155,20 @@ class OpenAIAgentsAdapter(Adapter):
         return self._answering(request, lambda: self._begin(request, message))
 
     def resume(self, request: AgentRequest) -> _Events:
-        """Go on after the last turn that was finished.
+        """Resume after the last finished turn.
 
         Raises:
-            ResumeError: It is not known what came of tools that were approved.
+            ResumeError: The outcome of approved tools is unknown.
         """
         return self._answering(request, lambda: self._begin_again(request))
 
     async def abandon(self, request: AgentRequest) -> None:
-        """Go back to what was known before the task that asked."""
+        """Restore the conversation from before the task of the question."""
         key = ConversationKey(request.owner, request.context_id)
         conversation = await self._memory.recall(key)
         asked = conversation.known.question
         if asked and asked.task_id == request.task_id:
-            with suppress(ResumeError):  # then it has been given up already
+            with suppress(ResumeError):  # it was abandoned already
                 await conversation.keep(conversation.known.settled())
 
     async def _answering(
@@ -192,8 +187,8 @@ class OpenAIAgentsAdapter(Adapter):
                     yield event
         except MaxTurnsExceeded as error:
             turns = f"{self._max_turns} calls of its model"
-            told = f"The agent came to no end within {turns}."
-            raise AgentFailedError("limit", told) from error
+            reason = f"The agent did not finish within {turns}."
+            raise AgentFailedError("limit", reason) from error
         except Exception as error:
             if failure := failed(error):
                 raise failure from error
@@ -206,7 +201,7 @@ class OpenAIAgentsAdapter(Adapter):
     async def _begin(
         self, request: AgentRequest, message: TResponseInputItem
     ) -> _Begin | Sequence[AgentEvent]:
-        """Return where a run begins, or the events that are the answer because it cannot."""
+        """Return the start of a run, or the events of the answer if there is nothing to run."""
         key = ConversationKey(request.owner, request.context_id)
         conversation = await self._memory.recall(key)
         if request.resuming:
@@ -215,8 +210,8 @@ class OpenAIAgentsAdapter(Adapter):
         if known.question is None:
             await conversation.claim()
         elif await request.others_wait():
-            return [_STILL_WAITING]
-        else:  # the task that asked is gone, nobody can answer
+            return [ANOTHER_TASK_WAITS]
+        else:  # the task of the question no longer exists, so that it cannot be answered
             await conversation.keep(known.settled())
         agent, begins = agent_named(self._agent, known.agent), len(known.items)
         session = self._session(request, conversation, agent, known.items, begins)
@@ -227,7 +222,7 @@ class OpenAIAgentsAdapter(Adapter):
     ) -> _Begin | Sequence[AgentEvent]:
         settled, asked = conversation.known.settled(), conversation.known.question
         if asked is None or asked.task_id != request.task_id:
-            return [_NO_LONGER_OPEN]
+            return [QUESTION_CLOSED]
         try:
             state = await self._state(asked)
         except UserError:
@@ -237,7 +232,7 @@ class OpenAIAgentsAdapter(Adapter):
             decide(state, request.parts)
         except InvalidInputError as complaint:
             return [question(state.get_interruptions(), str(complaint))]
-        await conversation.keep(settled)  # it is answered now, even if this run fails
+        await conversation.keep(settled)  # the question is closed, even if this run fails
         begins = len(asked.items)
         session = self._session(request, conversation, self._agent, asked.items, begins)
         return _Begin(state, conversation, session, self._agent, begins)
@@ -260,12 +255,12 @@ class OpenAIAgentsAdapter(Adapter):
         if begun is None or begun.task_id != request.task_id:
             if request.resuming and asked is None:
                 raise ResumeError("The server was stopped; please start a new task.")
-            return await self._begin(request, as_message(request))  # nothing was done yet
+            return await self._begin(request, as_message(request))  # no turn has finished yet
         agent, items = agent_named(self._agent, begun.agent), finished(begun.items)
         await conversation.claim()
         session = self._session(request, conversation, agent, items, begun.begins)
-        told = self._texts(items[begun.begins :])
-        return _Begin([], conversation, session, agent, begun.begins, told)
+        texts = self._texts(items[begun.begins :])
+        return _Begin([], conversation, session, agent, begun.begins, texts)
 
     async def _asked_again(self, asked: Question) -> Sequence[AgentEvent]:
         try:
@@ -276,12 +271,12 @@ class OpenAIAgentsAdapter(Adapter):
         return [*said, question(state.get_interruptions())]
 
     def _said(self, agent: str, items: Sequence[TResponseInputItem]) -> Iterator[AgentEvent]:
-        """Yield what was said, as a run of this agent tells it."""
+        """Yield the texts of items as a run of this agent sends them."""
         telling = Telling(agent_named(self._agent, agent), guarded=False, wants_progress=False)
         return telling.again(self._texts(items))
 
     def _texts(self, items: Sequence[TResponseInputItem]) -> Iterable[str]:
-        """Return what agents have said; nothing if it may be that of one with guardrails."""
+        """Return the texts of agents; none if any agent has output guardrails."""
         guarded = self._run_config.output_guardrails or any(
             agent.output_guardrails for agent in reachable(self._agent)
         )
@@ -333,7 +328,7 @@ class OpenAIAgentsAdapter(Adapter):
     async def _ending(
         self, request: AgentRequest, begin: _Begin, result: RunResultStreaming, telling: Telling
     ) -> _Events:
-        """Yield the rest of the answer and keep the conversation, or ask what the run asks."""
+        """Yield the rest of the answer and keep the conversation, or yield the run's question."""
         conversation, items = begin.conversation, begin.session.items
         agent, begins = result.last_agent.name, begin.begins
         if not result.interruptions:
@@ -346,7 +341,7 @@ class OpenAIAgentsAdapter(Adapter):
             following = agent if self._follows else ""
             await conversation.keep(Remembered(items, following, ended=ended))
             return
-        # The context is made anew for every run, and what it holds is nothing to store.
+        # Every run makes a new context: it is not stored.
         state = result.to_state().to_string(context_serializer=lambda _: {})
         message_id = request.message.message_id
         asked = Question(request.task_id, message_id, agent, state, items, begins)
@@ -356,7 +351,7 @@ class OpenAIAgentsAdapter(Adapter):
 
 
 def _is_asked_upon(asked: Question, request: AgentRequest) -> bool:
-    """Tell whether a question was the answer to a message, rather than what that answers."""
+    """Whether a message led to the question, rather than answers it."""
     upon = asked.task_id, asked.message_id
     return upon == (request.task_id, request.message.message_id)
 
@@ -364,3 +359,7 @@ def _is_asked_upon(asked: Question, request: AgentRequest) -> bool:
 async def _note_turn(session: RunSession, agent: Agent[Any]) -> None:
     if isinstance(session, StoredSession):
         await session.turn_of(agent)
+
+
+adapt = OpenAIAgentsAdapter
+"""Wraps an agent, with options."""

@@ -1,8 +1,8 @@
-"""Questions whether tools may run, and the replies to them.
+"""Asks the caller to approve tool calls, and reads the replies.
 
-Every call that waits is a data part of the question. Text answers all of them; a data part that
-maps ids of calls to decisions answers those it names, and the others are asked about again. What
-is neither a plain yes nor a no approves nothing: the model reads it, and may call again.
+Each pending call is a data part of the question. A text reply answers all of them; a data part
+that maps call ids to decisions answers only those, and the rest are asked again. Any text other
+than a plain yes or no rejects the call and goes to the model, which may call again.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _SAYS = "The user did not approve this call, and says: {}"
 
 
 def question(calls: Sequence[ToolApprovalItem], hint: str = "") -> InputRequired:
-    """Return what the caller is asked.
+    """Return the question for the caller.
 
     Args:
-        calls: The calls that wait.
-        hint: What was wrong with a reply.
+        calls: The pending calls.
+        hint: The fault of the last reply, if any.
     """
     lines = [f"{call.agent.name} wants to call {call.name}({call.arguments})." for call in calls]
     prompt = "\n\n".join(filter(None, (hint, "\n".join(lines), _CHOICES)))
@@ -42,10 +42,10 @@ def question(calls: Sequence[ToolApprovalItem], hint: str = "") -> InputRequired
 
 
 def decide(state: RunState[Any, Any], parts: Sequence[Part]) -> None:
-    """Note in a run what the caller has decided.
+    """Apply the caller's decisions to a run.
 
     Raises:
-        InvalidInputError: That is not clear; nothing is noted.
+        InvalidInputError: The reply is unclear; no decision is applied.
     """
     calls = state.get_interruptions()
     decisions = _decisions(parts, {_id(call) for call in calls})
@@ -73,7 +73,7 @@ def _decisions(parts: Sequence[Part], call_ids: set[str]) -> Mapping[str, bool |
 
 
 def _decision(given: object) -> bool | str:
-    """Return True for a yes, False for a no, or what the model is to be told instead."""
+    """Return True for a yes, False for a no, otherwise the text for the model."""
     if isinstance(given, bool):
         return given
     text = given.strip() if isinstance(given, str) else ""

@@ -1,4 +1,4 @@
-"""What the agent card says of an agent, never its instructions."""
+"""Describes an agent for its card, without its instructions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MODES = ("text/plain", "application/json", "*/*")
 
 
 def describe_agent(agent: Agent[Any]) -> AgentDescription:
-    """Describe an agent by its tools and by whom it hands over to."""
+    """Describe an agent by its tools and handoffs."""
     tools = [_tool_skill(tool) for tool in agent.tools]
     return AgentDescription(
         name=agent.name,

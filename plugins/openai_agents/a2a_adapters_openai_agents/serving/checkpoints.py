@@ -1,4 +1,4 @@
-"""Runs that go on, after their last finished turn, when their process is gone."""
+"""Checkpoints: resumes runs of dead processes after their last finished turn."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class StoredSession(RunSession):
-    """A session that is stored after every turn, beside what was said before its task.
+    """A session that is stored after every turn, beside the items from before its task.
 
     Args:
-        request: What is answered.
-        conversation: Where it is stored, and what was said before the task.
-        agent: Whose turn it is.
-        items: What was said before the run.
-        begins: How many of these are from before the message that is answered.
+        request: The request that is being answered.
+        conversation: Stores the session.
+        agent: The agent that has the turn.
+        items: The items before the run.
+        begins: The number of items before the message that is being answered.
     """
 
     def __init__(
@@ -45,25 +45,25 @@ class StoredSession(RunSession):
         self._begins = begins
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Add to it, and store it."""
+        """Add items and store the session."""
         await super().add_items(items)
         await self._store()
 
     async def turn_of(self, agent: Agent[Any]) -> None:
-        """Note whose turn it is."""
+        """Record which agent has the turn."""
         if agent.name != self._agent:
             self._agent = agent.name
             await self._store()
 
     async def _store(self) -> None:
-        if self._request.cancelled.left_behind:  # the conversation is another run's now
+        if self._request.cancelled.left_behind:  # another run owns the conversation now
             return
         begun = Begun(self._request.task_id, self._agent, self.items, self._begins)
         await self._conversation.keep(replace(self._before, begun=begun))
 
 
 def finished(items: Sequence[TResponseInputItem]) -> Sequence[TResponseInputItem]:
-    """Return the items up to where a model is called next: after a user, or after tools."""
+    """Return the items up to the next model call: after a user message or a tool result."""
     end = len(items)
     while end and not _calls_for_a_model(items[end - 1]):
         end -= 1
@@ -71,19 +71,19 @@ def finished(items: Sequence[TResponseInputItem]) -> Sequence[TResponseInputItem
 
 
 def said(items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the texts that agents have said."""
+    """Yield the texts of agents."""
     for item in items:
         if item.get("role") == "assistant":
             yield "".join(each.get("text", "") for each in item["content"])
 
 
 def agent_named(root: Agent[Any], name: str) -> Agent[Any]:
-    """Return the agent of this name among those that are handed over to, or where all begins."""
+    """Return the reachable agent of this name, by default the root."""
     return next((agent for agent in reachable(root) if agent.name == name), root)
 
 
 def reachable(root: Agent[Any]) -> Sequence[Agent[Any]]:
-    """Return an agent and all that are handed over to from there."""
+    """Return an agent and all agents that its handoffs lead to."""
     known = [root]
     for agent in known:  # which grows
         for target in map(_target, agent.handoffs):
@@ -93,10 +93,10 @@ def reachable(root: Agent[Any]) -> Sequence[Agent[Any]]:
 
 
 def _target(handoff: Agent[Any] | Handoff[Any, Any]) -> Agent[Any] | None:
-    """Return who is handed over to; None if only the handoff's own function knows."""
+    """Return a handoff's target; None if only its function can make it."""
     if isinstance(handoff, Agent):
         return handoff
-    reference = handoff._agent_ref  # noqa: SLF001 - nothing public tells, and `RunState` reads it
+    reference = handoff._agent_ref  # noqa: SLF001 - there is no public name, and `RunState` reads it
     target = reference() if reference else None
     return target if isinstance(target, Agent) else None
 

@@ -1,4 +1,4 @@
-"""What a run ends with, as it is stored."""
+"""Stores the last events of a run as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def stored(event: AgentEvent) -> Mapping[str, JSON]:
     """Return an event in JSON.
 
     Raises:
-        TypeError: It is none that a run ends with.
+        TypeError: No run ends with such an event.
     """
     match event:
         case TextDelta(text):

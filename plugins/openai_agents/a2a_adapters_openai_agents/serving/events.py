@@ -1,4 +1,4 @@
-"""From the events of a run to those of an adapter."""
+"""Converts the events of a run to adapter events."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 
 
 class Telling:
-    """Tells one run.
+    """Converts the events of one run.
 
-    Everything that agents say is the answer, token by token. Of an agent with an output type it is
-    only the data it ends with. Of one with output guardrails it is the final message, which is all
-    they see, and the images beside it, when they have passed.
+    All text of agents is the answer, streamed token by token. Exceptions: an agent with an output
+    type answers with its final data only. An agent with output guardrails answers with its final
+    message, which is all they check, and its images, once they have passed.
 
     Args:
-        agent: Where the run begins.
-        guarded: Whether output guardrails guard all agents.
-        wants_progress: Whether anybody follows the run.
+        agent: The first agent of the run.
+        guarded: Whether output guardrails apply to all agents.
+        wants_progress: Whether the client follows the progress.
         items: The conversation before the run.
     """
 
@@ -64,13 +64,13 @@ class Telling:
         self._turn_of(agent)
 
     def again(self, texts: Iterable[str]) -> Iterator[AgentEvent]:
-        """Yield what was said before the run was cut off."""
+        """Yield the texts from before the run was interrupted."""
         for text in texts:
             if self._is_said:
                 yield from _delta(self._speech.message(text))
 
     def take(self, event: StreamEvent) -> Iterator[AgentEvent]:
-        """Yield what an event tells."""
+        """Yield the adapter events for an event of the SDK."""
         match event:
             case RawResponsesStreamEvent(data=ResponseTextDeltaEvent() as piece):
                 if self._is_said:
@@ -82,11 +82,11 @@ class Telling:
                 self._turn_of(agent)
 
     def pause(self, result: RunResultStreaming) -> TaskMetadata:
-        """Return what is known of a run that waits now."""
+        """Return the metadata of a run that waits or has ended."""
         return about(result.context_wrapper.usage, result.last_agent)
 
     def end(self, result: RunResultStreaming) -> Iterator[AgentEvent]:
-        """Yield the rest of the answer of a run that has ended, and what is known of it."""
+        """Yield the rest of the answer and the run's metadata."""
         final, agent = result.final_output, result.last_agent
         yield from self._unchecked
         if not self._ends_with_message and str(final) in self._failures:
@@ -102,7 +102,7 @@ class Telling:
         self._is_text = speaks_text(agent)
         self._is_guarded = self._all_guarded or bool(agent.output_guardrails)
         self._is_said = self._is_text and not self._is_guarded
-        self._unchecked: list[Output] = []  # those of who handed over will never be checked
+        self._unchecked: list[Output] = []  # the guardrails of an agent that hands over never run
 
     def _item(self, item: RunItem) -> Iterator[AgentEvent]:
         self._ends_with_message = isinstance(item, MessageOutputItem)

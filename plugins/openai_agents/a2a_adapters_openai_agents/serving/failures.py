@@ -1,4 +1,4 @@
-"""Runs that were ended by what guards them, as the caller is told of it."""
+"""Maps the errors that end a run to the rejection or failure that the caller receives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agents import (
 
 from a2a_adapters import AgentFailedError, Rejected, model_failure
 
-# What guardrails say of a message is for the agent's owner: their code may put anything into it.
+# A guardrail's own output may contain anything, so that it is only for the agent's owner.
 _TRIPWIRES: dict[type[Exception], Rejected] = {
     InputGuardrailTripwireTriggered: Rejected("A guardrail of this agent declined the message."),
     OutputGuardrailTripwireTriggered: Rejected("A guardrail of this agent withheld its answer."),
@@ -24,16 +24,16 @@ _TRIPWIRES: dict[type[Exception], Rejected] = {
 
 
 def rejection(error: Exception) -> Rejected | None:
-    """Return why an agent declines, if it is a guardrail or its model that does."""
+    """Return the rejection if a guardrail or the model declined."""
     if isinstance(error, ModelRefusalError):
         return Rejected(error.refusal)
     return _TRIPWIRES.get(type(error))
 
 
 def failed(error: Exception) -> AgentFailedError | None:
-    """Return why a run failed, if it is its model or one of its tools."""
+    """Return the failure if the model or a tool caused it."""
     if failure := model_failure(error):
         return failure
-    # The SDK raises nothing else `from` what a tool raised.
+    # The SDK chains a `UserError` to a cause only for exceptions of tools.
     is_tools = isinstance(error, UserError) and error.__cause__ is not None
     return AgentFailedError("tool") if is_tools or isinstance(error, ToolTimeoutError) else None

@@ -1,4 +1,4 @@
-"""From a request to what an agent is asked."""
+"""Converts a request to the agent's input."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def as_message(request: AgentRequest) -> EasyInputMessageParam:
-    """Return what the caller sends as one message of a user; data is given as JSON text.
+    """Return the request as a user message; data parts become JSON text.
 
     Raises:
-        InvalidInputError: It is empty, or names a file by its address.
+        InvalidInputError: The message is empty, or has a file given by URL.
     """
     if not as_text(request.parts).strip():
         raise InvalidInputError("the message is empty")

@@ -1,4 +1,4 @@
-"""What is known of conversations: their items, and the questions that wait for an answer."""
+"""Stores conversations: their items and open questions."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Question:
 
     Attributes:
         task_id: The task that waits.
-        message_id: The message that it was asked upon.
+        message_id: The message that led to the question.
         agent: The name of the agent whose turn it is.
         state: The run, as `RunState.to_string` writes it.
-        items: The conversation as far as the run has come.
-        begins: How many of them are from before the message.
+        items: The conversation, up to the current point of the run.
+        begins: The number of items before the message.
     """
 
     task_id: str
@@ -56,13 +56,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A run that goes on if its process is gone.
+    """A run that can be resumed after its process has died.
 
     Attributes:
         task_id: Its task.
         agent: The name of the agent whose turn it is.
-        items: The conversation as far as the run has come.
-        begins: How many of them are from before the message that is answered.
+        items: The conversation, up to the current point of the run.
+        begins: The number of items before the message that is being answered.
     """
 
     task_id: str
@@ -73,13 +73,13 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A run that has ended, whose task may not know it yet.
+    """A run that has ended, but whose task may not be complete yet.
 
     Attributes:
         task_id: Its task.
-        agent: The name of the agent whose turn was the last.
-        begins: How many items of the conversation are from before the message.
-        rest: What was told beside what agents have said.
+        agent: The name of the agent that had the last turn.
+        begins: The number of items before the message.
+        rest: The events of the answer other than the agents' messages.
     """
 
     task_id: str
@@ -90,13 +90,13 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What is known of a conversation.
+    """The stored data of a conversation.
 
     Attributes:
-        items: What was said.
-        agent: The name of the agent that the next message is for, "" for the one that is served.
+        items: The completed items.
+        agent: The name of the agent that gets the next message; "" is the served agent.
         question: The run that waits for an approval.
-        begun: The run that can be gone on with.
+        begun: The run that can be resumed.
         ended: The run that has ended.
     """
 
@@ -107,17 +107,17 @@ class Remembered:
     ended: Ended | None = None
 
     def settled(self) -> Remembered:
-        """Return it without what waits for its end."""
+        """Return a copy without its runs."""
         return Remembered(self.items, self.agent)
 
 
 class Conversation:
-    """One conversation, as it was read; what another process has changed since is never replaced.
+    """One conversation. A write fails if another process has changed it since it was read.
 
     Args:
-        storage: Where it is kept.
-        key: Whose it is.
-        body: What was read there.
+        storage: Holds the conversation.
+        key: The owner and the context id.
+        body: The stored bytes; None if there are none.
     """
 
     def __init__(self, storage: StateStorage, key: ConversationKey, body: bytes | None) -> None:
@@ -128,7 +128,7 @@ class Conversation:
         self.known = _parsed(body[_STAMP:]) if body else Remembered()
 
     async def claim(self) -> None:
-        """Let nobody who has read it before change it any more.
+        """Invalidate all earlier reads, so that their writes fail.
 
         Raises:
             ResumeError: Another process has changed it.
@@ -137,10 +137,10 @@ class Conversation:
         await self._swap(body)
 
     async def keep(self, known: Remembered) -> None:
-        """Replace what is known of it.
+        """Store new data.
 
         Raises:
-            InvalidInputError: It is over 32 MiB; the text is told to the caller.
+            InvalidInputError: The data is over 32 MiB. The caller receives the text.
             ResumeError: Another process has changed it.
         """
         body = _serialized(known)
@@ -153,15 +153,15 @@ class Conversation:
         stamped = uuid4().bytes + body
         async with self._writing:
             if not await self._storage.swap_state(*self._key, _KIND, self._body, stamped):
-                raise ResumeError("Another process has gone on with this conversation.")
+                raise ResumeError("Another process has continued this conversation.")
             self._body = stamped
 
 
 class Memory:
     """All conversations, in a storage.
 
-    A question is kept beside the items from before its task, so that giving it up, like a run
-    that fails or is cancelled, leaves the conversation as it was.
+    A question is stored beside the items from before its task. Abandoning it, like a failed or
+    cancelled run, leaves the conversation unchanged.
     """
 
     def __init__(self, storage: StateStorage) -> None:
@@ -190,10 +190,10 @@ def _parsed(body: bytes) -> Remembered:
 
 
 class ProcessStates(StateStorage):
-    """Keeps conversations in this process, and forgets those used least recently.
+    """Keeps conversations in this process, and evicts the least recently used.
 
     Args:
-        limits: `conversations` and `history_seconds` bound how many are kept, and how long.
+        limits: `conversations` and `history_seconds` bound their number and age.
     """
 
     url = "memory:"
@@ -207,11 +207,11 @@ class ProcessStates(StateStorage):
         )
 
     async def read_state(self, owner: str, context_id: str, kind: str) -> bytes | None:
-        """Return what was last kept for a conversation under this name."""
+        """Return the state of this kind; None if there is none."""
         return self._states.get((owner, context_id, kind))
 
     async def write_state(self, owner: str, context_id: str, kind: str, body: bytes | None) -> None:
-        """Keep something for a conversation; None forgets it."""
+        """Store a state; None deletes it."""
         if body is None:
             self._states.pop((owner, context_id, kind))
         else:
@@ -220,7 +220,7 @@ class ProcessStates(StateStorage):
     async def swap_state(
         self, owner: str, context_id: str, kind: str, expected: bytes | None, body: bytes
     ) -> bool:
-        """Keep something in the place of what was read, unless that has changed meanwhile."""
+        """Replace a state, unless it is no longer `expected`."""
         if self._states.get((owner, context_id, kind)) not in (expected, body):
             return False
         self._states[owner, context_id, kind] = body

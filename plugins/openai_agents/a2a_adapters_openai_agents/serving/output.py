@@ -1,4 +1,4 @@
-"""What a run ends with: text, data with its schema, files, and the tokens it took."""
+"""Converts the final output of a run: data, images and token usage."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def speaks_text(agent: Agent[Any]) -> bool:
-    """Whether an agent's answer is text, rather than JSON of which no part is to be read."""
+    """Whether an agent's answer is text rather than JSON."""
     kind = agent.output_type
     if isinstance(kind, AgentOutputSchemaBase):
         return kind.is_plain_text()
@@ -29,16 +29,16 @@ def speaks_text(agent: Agent[Any]) -> bool:
 
 
 def final_data(output: object, agent: Agent[Any], *, is_tools: bool) -> Output:
-    """Return a run's final output that is not text, with the schema of the agent's output type.
+    """Return final data with the schema of the agent's output type.
 
-    What a tool has returned need not be of that type.
+    A tool's result gets no schema: it need not be of that type.
     """
     schema = None if is_tools else _schema(agent.output_type)
     return Output([Data(output, schema=schema)], metadata={"source": agent.name})
 
 
 def image_of(item: ToolCallItem) -> Output | None:
-    """Return the image that a hosted tool has made; None for any other call."""
+    """Return the image of a hosted tool; None for any other call."""
     call = item.raw_item
     if not isinstance(call, ImageGenerationCall) or not call.result:
         return None
@@ -48,7 +48,7 @@ def image_of(item: ToolCallItem) -> Output | None:
 
 
 def about(usage: Usage, agent: Agent[Any]) -> TaskMetadata:
-    """Return the tokens that a task took so far, and whose words are the last."""
+    """Return the token usage so far and the agent that spoke last."""
     values: dict[str, JSON] = {"source": agent.name}
     if usage.total_tokens:
         values["usage"] = {

@@ -1,4 +1,4 @@
-"""News of a run, for clients that follow it."""
+"""Reports the progress of a run."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class News:
-    """Tells what happens in one run.
+    """Converts the items of one run to progress events.
 
     Args:
-        items: The conversation before the run, which names the calls that waited for approval.
+        items: The conversation before the run; it has the names of calls that waited for approval.
     """
 
     def __init__(self, items: Iterable[TResponseInputItem] = ()) -> None:
@@ -32,7 +32,7 @@ class News:
         }
 
     def of(self, item: RunItem) -> ProgressEvent | None:
-        """Return what an item tells: a tool's call or result, a handoff, a thought."""
+        """Return the event for a tool call, a result, a handoff or a thought."""
         match item:
             case ToolCallItem():
                 return self._call(item)

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class RunSession:
-    """A conversation while a run adds to it: what a run that fails has added is dropped.
+    """The conversation of one run. The items of a failed run are dropped.
 
     Args:
         key: The conversation. The SDK names it to model providers, by a digest.
-        items: What was said before.
+        items: The items before the run.
     """
 
     session_settings: SessionSettings | None = None
@@ -29,17 +29,17 @@ class RunSession:
         self.items = list(items)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """Return what was said, or so much of its end."""
+        """Return all items, or the last `limit`."""
         return list(self.items) if limit is None else self.items[max(len(self.items) - limit, 0) :]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Add to it."""
+        """Append items."""
         self.items += items
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take the last item back; None if there is none."""
+        """Remove and return the last item, if any."""
         return self.items.pop() if self.items else None
 
     async def clear_session(self) -> None:
-        """Forget everything."""
+        """Remove all items."""
         self.items.clear()

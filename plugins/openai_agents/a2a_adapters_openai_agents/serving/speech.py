@@ -1,4 +1,4 @@
-"""The text of messages, as far as it is sent while they are made."""
+"""Streams the text of messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BETWEEN = "\n\n"
 
 
 class MessageName(NamedTuple):
-    """Which message of a model's response a piece of text belongs to."""
+    """Identifies a message in a model's response."""
 
     item_id: str
     position: int
@@ -19,7 +19,7 @@ class MessageName(NamedTuple):
 
 @dataclass(slots=True)
 class _Utterance:
-    """One message while it is being made."""
+    """A message that is being streamed."""
 
     name: MessageName
     said: str = ""
@@ -27,34 +27,29 @@ class _Utterance:
 
 
 class Speech:
-    """What is said, message by message, each apart from the next by a blank line.
-
-    Attributes:
-        last: The text of the last message that is whole.
-    """
+    """The text of a run's messages, separated by blank lines."""
 
     def __init__(self) -> None:
-        self.last = ""
-        self._begun: list[_Utterance] = []
+        self._open: list[_Utterance] = []
         self._has_said = False
 
     def chunk(self, name: MessageName, text: str) -> str:
-        """Take a piece of a message and return what is to be sent now."""
-        if not self._begun or self._begun[-1].name != name:
-            self._begun.append(_Utterance(name))
-        utterance = self._begun[-1]
+        """Add a chunk of a message and return the text to send now."""
+        if not self._open or self._open[-1].name != name:
+            self._open.append(_Utterance(name))
+        utterance = self._open[-1]
         new = utterance.reasoning.add(text)
         begins = not utterance.said
         utterance.said += new
         return self._apart(new) if begins else new
 
     def message(self, text: str) -> str:
-        """Take the text of a whole message and return what of it was not sent yet."""
-        self.last = without_reasoning(text)
-        said = self._begun.pop(0).said if self._begun else ""
+        """End a message, given its whole text, and return the text that was not sent yet."""
+        whole = without_reasoning(text)
+        said = self._open.pop(0).said if self._open else ""
         if not said:
-            return self._apart(self.last)
-        return self.last[len(said) :] if self.last.startswith(said) else ""
+            return self._apart(whole)
+        return whole[len(said) :] if whole.startswith(said) else ""
 
     def _apart(self, text: str) -> str:
         if not text:

@@ -1,4 +1,4 @@
-"""Failures of tools: how they are recognised, and what is told of them."""
+"""Recognises failed tool calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TOOL_FAILED = "The tool failed."
 _FAILURE = default_tool_error_function(RunContextWrapper(None), Exception(""))
-"""What the SDK tells a model about a tool's exception, up to the exception's own text."""
+"""The beginning of the SDK's message to the model about a tool's exception, before its text."""
 _MCP_FAILED = "a2a_adapters_mcp_tool_failed"
 
 
@@ -31,8 +31,8 @@ def has_failed(item: ToolCallOutputItem) -> bool:
 def mark_failures(agents: Iterable[Agent[Any]]) -> None:
     """Have the agents' MCP servers mark the outputs of failed calls.
 
-    The SDK drops MCP's `isError`: only a server's `custom_data_extractor` sees it. What one
-    returns is neither shown to models nor callers.
+    The SDK drops MCP's `isError`: only a server's `custom_data_extractor` sees it. Neither
+    models nor callers see the data that it returns.
     """
     for agent in agents:
         for server in agent.mcp_servers:
@@ -42,7 +42,7 @@ def mark_failures(agents: Iterable[Agent[Any]]) -> None:
 
 
 class _Marking:
-    """Adds the mark of a failure to what a server's own extractor returns."""
+    """Adds the failure mark to the data of a server's own extractor."""
 
     def __init__(self, own: MCPToolCustomDataExtractor | None) -> None:
         self._own = own
