@@ -74,13 +74,13 @@ def a2a_adapt(target: object) -> Adapter | None:
 
 @hookimpl
 def a2a_accepts() -> str:
-    """Return what is served."""
+    """Return the kinds of targets that can be served."""
     return "an agent, a team, or a function that makes one"
 
 
 @hookimpl
 def a2a_frameworks() -> list[str]:
-    """Name what this is made for."""
+    """Return the frameworks that this plugin supports."""
     return ["autogen-agentchat"]
 
 

@@ -49,7 +49,7 @@ def agent(*lines: str | CreateResult, name: str = "helper", **options: Any) -> A
 
 
 class Custom(BaseChatAgent):
-    """Answers with what a function makes of the messages; remembers all it was told."""
+    """Answers with the result of a function of all messages so far."""
 
     def __init__(
         self,

@@ -6,8 +6,13 @@ import asyncio
 
 import pytest
 from a2a_adapters_autogen import adapt
-from autogen_agentchat.agents import AssistantAgent, MessageFilterAgent, SocietyOfMindAgent
-from autogen_agentchat.agents._message_filter_agent import MessageFilterConfig, PerSourceFilter
+from autogen_agentchat.agents import (
+    AssistantAgent,
+    MessageFilterAgent,
+    MessageFilterConfig,
+    PerSourceFilter,
+    SocietyOfMindAgent,
+)
 from autogen_agentchat.conditions import HandoffTermination, MaxMessageTermination
 from autogen_agentchat.teams import (
     DiGraphBuilder,
@@ -118,7 +123,7 @@ async def talk(url, caller):
 
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("is_shared", [False, True], ids=["factory", "shared"])
-async def test_nobody_hears_anybody_else(make, is_shared, any_storage):
+async def test_conversations_are_isolated(make, is_shared, any_storage):
     def factory():
         return make()
 

@@ -74,12 +74,13 @@ async def test_every_run_has_an_mcp_server_of_its_own_that_ends_with_it(tmp_path
 
 
 async def test_one_agent_keeps_its_mcp_server(tmp_path):
-    member = AssistantAgent("clock", model(*[calling("now")] * 3), workbench=clock(tmp_path))
+    bench = clock(tmp_path)
+    member = AssistantAgent("clock", model(*[calling("now")] * 3), workbench=bench)
     adapter = adapt(member)
     for _ in range(3):
         assert answer(await ask(adapter, "What time is it?")) == "noon"
     assert alive(tmp_path) == started(tmp_path) != []
-    await member._workbench[0].stop()
+    await bench.stop()
 
 
 async def test_a_workbench_that_runs_share_is_left_open(tmp_path):

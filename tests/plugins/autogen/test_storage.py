@@ -29,7 +29,17 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import answer_of, connect, running, send, user_message
-from tests.plugins.autogen.support import Custom, agent, answer, ask, calling, deltas, only, request
+from tests.plugins.autogen.support import (
+    Custom,
+    agent,
+    answer,
+    ask,
+    calling,
+    deltas,
+    model,
+    only,
+    request,
+)
 from tests.plugins.restarts import Process
 
 
@@ -42,7 +52,7 @@ def all_of(heard):
 
 
 def reviewed(kind=RoundRobinGroupChat, **options):
-    """Return a team whose writer is told by the user what to change."""
+    """Return a team whose writer follows the instructions of the user."""
     ends = TextMentionTermination("APPROVE", sources=["human"])
     writer = Custom(lambda heard: f"draft {len(heard)} after {heard[-1]}", "writer")
     return kind([writer, UserProxyAgent("human")], termination_condition=ends, **options)
@@ -54,8 +64,7 @@ def selected():
     def next_speaker(thread):
         return "human" if thread[-1].source == "writer" else "writer"
 
-    model = agent("unused")._model_client
-    return reviewed(SelectorGroupChat, model_client=model, selector_func=next_speaker)
+    return reviewed(SelectorGroupChat, model_client=model("unused"), selector_func=next_speaker)
 
 
 def handing():
@@ -93,8 +102,8 @@ async def test_owners_contexts_and_agents_keep_apart(url):
                 yield [answer(events) for events in await asyncio.gather(*calls)]
 
     assert len([answers async for answers in say("hi")]) == 2
-    told = [answers async for answers in say("ho")]
-    assert told == [
+    answers_again = [answers async for answers in say("ho")]
+    assert answers_again == [
         [f"hi {name} {owner} {c} ho {name} {owner} {c}" for owner, c in places]
         for name in ("first", "second")
     ]

@@ -94,7 +94,7 @@ async def test_text_before_a_tool_call_is_part_of_the_answer():
 async def test_text_and_a_tool_call_are_set_apart_from_the_rest():
     call = calling("lookup")
 
-    client = model("unused", "the answer is 42")
+    client = model("the answer is 42")
     replay = client.create_stream
     calls = []
 
@@ -104,7 +104,6 @@ async def test_text_and_a_tool_call_are_set_apart_from_the_rest():
             yield "let me see "
             yield call
             return
-        client._current_index = 1
         async for chunk in replay(messages, **options):
             yield chunk
 

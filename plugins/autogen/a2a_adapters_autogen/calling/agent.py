@@ -50,7 +50,7 @@ _GO_ON = Text("Please go on.")
 
 
 class A2AAgentConfig(RemoteConfig):
-    """What of the agent can be written down."""
+    """The agent's serializable configuration."""
 
     name: str
     description: str
@@ -60,16 +60,16 @@ class A2AAgentConfig(RemoteConfig):
 class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
     """Any A2A agent in a team: `A2AAgent("weather", "http://localhost:8000")`.
 
-    It has one conversation with the remote agent, whose name is part of its state, and sends what
-    was said since its last turn. Text comes as it is made; images make a `MultiModalMessage`,
-    data and the names of other files are given as text. A question of the remote agent is a
-    `HandoffMessage` to the user, and the next message answers it.
+    It has one conversation with the remote agent, whose id is part of its state, and sends the
+    messages since its last turn. Text is streamed; an answer with images is a
+    `MultiModalMessage`; data and the names of other files become text. A question of the remote
+    agent is a `HandoffMessage` to the user, and the next message answers it.
 
     Args:
         name: Its name in the team, a Python identifier.
         agent: The agent, or its URL.
         description: What it does; teams choose by it.
-        user: To whom questions are handed.
+        user: The target of handoffs with questions.
         **options: Options for an agent given by its URL; see `AgentOptions`. What has `headers`
             cannot be dumped, for they may be credentials.
     """
@@ -99,7 +99,7 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
         """Return an agent that is named and described by its card.
 
         Raises:
-            RemoteAgentError: The card cannot be had.
+            RemoteAgentError: The card cannot be read.
         """
         about = await RemoteAgent.of(agent, **options).describe()
         name, description = _identifier(about.name), _description(about)
@@ -116,7 +116,7 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
         """Return the agent's answer.
 
         Raises:
-            RemoteAgentError: There is none.
+            RemoteAgentError: The agent does not answer.
         """
         stream = self.on_messages_stream(messages, cancellation_token)
         return [event async for event in stream if isinstance(event, Response)][-1]
@@ -127,7 +127,7 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
         """Yield the agent's answer as it comes, and last the whole of it.
 
         Raises:
-            RemoteAgentError: There is none.
+            RemoteAgentError: The agent does not answer.
         """
         message_id = str(uuid4())
         parts = chat_parts(messages) or [_GO_ON]
@@ -148,12 +148,12 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
         self._conversation = self._agent.conversation()
 
     async def save_state(self) -> Mapping[str, Any]:
-        """Return the remote names of the conversation, and of the task that waits, if one does."""
+        """Return the context id, and the id of the task that waits, if any."""
         conversation = self._conversation
         return {"context_id": conversation.context_id, "task_id": conversation.task_id}
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Go on with the conversation of a saved state."""
+        """Continue the conversation of a saved state."""
         self._conversation = self._agent.conversation()
         self._conversation.context_id = state["context_id"]
         self._conversation.task_id = state["task_id"]
@@ -221,7 +221,7 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
 
 
 def _without_question(batch: Sequence[RemoteEvent]) -> Sequence[RemoteEvent]:
-    """Leave out the text of a question: it is the handoff, and no answer that is being made."""
+    """Drop the text of a question: the handoff contains it."""
     *before, last = batch
     if isinstance(last, AgentReply) and last.is_question and before:
         question = "\n".join(p.text for p in last.status_parts if isinstance(p, Text))

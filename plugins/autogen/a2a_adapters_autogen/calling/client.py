@@ -38,15 +38,15 @@ _LIMIT = 10_000
 
 
 class Dialogues:
-    """The conversations of one model client, by what was said in them.
+    """The conversations of one model client, by their messages.
 
-    AutoGen gives a model all messages every time, and no name of the conversation. If they begin
-    with those of an earlier call and its answer, they belong to its conversation, and the agent is
-    sent the new ones only.
+    AutoGen passes all messages to each call of a model, without an id of the conversation. Messages
+    that begin with those of an earlier call and its answer belong to its conversation: the agent
+    is sent the new ones only.
 
-    Each is gone on with once: a second call with the same messages is another conversation. Two
-    in which word for word the same was said cannot be told apart; neither is gone on with, and
-    the agent is sent all messages anew.
+    A conversation is continued once: a second call with the same messages starts another one. Two
+    conversations with identical messages are indistinguishable: neither is continued, and the
+    agent is sent all messages again.
     """
 
     def __init__(self, agent: RemoteAgent) -> None:
@@ -54,7 +54,7 @@ class Dialogues:
         self._by_words: BoundedMap[str, Conversation | None] = BoundedMap(_LIMIT)
 
     def take(self, messages: Sequence[LLMMessage]) -> tuple[Conversation, Sequence[LLMMessage]]:
-        """Return the conversation, and the messages that its agent does not know yet."""
+        """Return the conversation, and the messages that its agent has not received yet."""
         digests = _digests(messages)
         for position in range(len(messages) - 1, 0, -1):
             if not isinstance(messages[position - 1], AssistantMessage):
@@ -65,7 +65,7 @@ class Dialogues:
         return self._agent.conversation(), messages
 
     def keep(self, conversation: Conversation, messages: Sequence[LLMMessage], answer: str) -> None:
-        """Remember what was said in a conversation, if the agent keeps one."""
+        """Remember a conversation by its messages, if the agent keeps it."""
         if not conversation.context_id:
             return
         said = [*messages, AssistantMessage(content=answer, source="")]
@@ -75,11 +75,11 @@ class Dialogues:
 
 
 def _digests(messages: Sequence[LLMMessage]) -> list[str]:
-    """Return a name for the messages up to each."""
+    """Return a digest for each prefix of the messages."""
     digest = hashlib.sha256()
     names = []
     for message in messages:
-        # The agent's own words have whatever source and thought the local agent gives them.
+        # The local agent sets the source and thought of the remote agent's messages.
         own = isinstance(message, AssistantMessage)
         words = message.content if own else message.model_dump(mode="json")
         digest.update(to_json([message.type, words]))
@@ -98,21 +98,21 @@ _INFO = ModelInfo(
 
 
 class RemoteConfig(BaseModel):
-    """What of a remote agent can be written down: its URL, never its credentials."""
+    """The serializable configuration of a remote agent: its URL, never its credentials."""
 
     url: str
     timeout: float | None = None
     max_retries: int | None = None
 
     def options(self) -> AgentOptions:
-        """Return the options of the agent."""
+        """Return the configuration as options of an agent."""
         return AgentOptions(timeout=self.timeout, max_retries=self.max_retries)
 
 
 class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
     """Any A2A agent as a model: `A2AChatCompletionClient("http://localhost:8000")`.
 
-    The agent keeps the conversation: when the messages go on with those of an earlier call to
+    The agent keeps the conversation: when the messages continue those of an earlier call to
     this client, only the new ones are sent. One client may serve many agents and conversations.
     A question of the agent is its answer, and the next message answers it.
 
@@ -141,7 +141,7 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
         """Return the agent's answer; for the options see `create_stream`.
 
         Raises:
-            ValueError: Something was asked that A2A has no way to ask.
+            ValueError: The call has tools, or asks for JSON.
             RemoteAgentError: The agent does not answer.
         """
         chunks = self.create_stream(messages, **options)
@@ -160,7 +160,7 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
         """Yield the agent's answer as it comes, and last the whole of it.
 
         Raises:
-            ValueError: Something was asked that A2A has no way to ask.
+            ValueError: The call has tools, or asks for JSON.
             RemoteAgentError: The agent does not answer.
         """
         _refuse(tools, json_output)
@@ -188,16 +188,16 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
         await self._agent.aclose()
 
     def actual_usage(self) -> RequestUsage:
-        """Return the tokens of the last call, as far as the agent tells."""
+        """Return the tokens of the last call, as far as the agent reports them."""
         return self._last
 
     def total_usage(self) -> RequestUsage:
-        """Return the tokens of all calls, as far as the agent tells."""
+        """Return the tokens of all calls, as far as the agent reports them."""
         return self._total
 
     @override
     def count_tokens(self, *_: Any, **__: Any) -> int:
-        return 0  # how an agent counts is not known
+        return 0  # the agent's tokenizer is unknown
 
     @override
     def remaining_tokens(self, *_: Any, **__: Any) -> int:
@@ -210,14 +210,14 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
 
     @property
     def model_info(self) -> ModelInfo:
-        """What the agent can do as a model; images are sent to it, which it may refuse."""
+        """The capabilities of the model. The agent receives images, but may refuse them."""
         return _INFO
 
     def _options(self, extra: Mapping[str, Any]) -> SendOptions:
         """Return the options of a call's message.
 
         Raises:
-            ValueError: There are others, which an agent has no use for.
+            ValueError: An option is not supported.
         """
         if unknown := extra.keys() - {"message_metadata", "timeout", "headers"}:
             raise ValueError(f"an A2A agent has no options: {', '.join(sorted(unknown))}")
@@ -228,7 +228,7 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
         )
 
     def _parts(self, messages: Sequence[LLMMessage]) -> list[Part]:
-        """Return messages as the agent is sent them."""
+        """Convert messages to parts for the agent."""
         return model_parts(messages)
 
     def _result(self, reply: AgentReply, text: str) -> CreateResult:
@@ -248,10 +248,10 @@ class A2AChatCompletionClient(ChatCompletionClient, Component[RemoteConfig]):
 
 
 def remote_config(agent: RemoteAgent | str, options: AgentOptions) -> RemoteConfig:
-    """Return what stands for an agent in a dump.
+    """Return the configuration that represents an agent in a dump.
 
     Raises:
-        ValueError: It was made of a `RemoteAgent` or with headers, which would be lost.
+        ValueError: A `RemoteAgent` or headers were given, which a dump would lose.
     """
     if not isinstance(agent, str):
         raise ValueError("only what was made of a URL can be dumped, not a RemoteAgent")  # noqa: TRY004 - AutoGen's

@@ -21,13 +21,13 @@ async def batches(
     token: CancellationToken | None,
     **options: Unpack[SendOptions],
 ) -> AsyncGenerator[Sequence[RemoteEvent]]:
-    """Send a message and yield the events of its answer, those at once that are there already.
+    """Send a message and yield the events of its answer, in batches of those that are ready.
 
-    The last is the whole `AgentReply`. They are read in a task of their own, for that is what a
-    token can cancel. Leaving early cancels the remote task.
+    The last event is the whole `AgentReply`. A separate task reads them, because a token can
+    only cancel a future. Closing the generator early cancels the remote task.
 
     Raises:
-        RemoteAgentError: There is no answer.
+        RemoteAgentError: The agent does not answer.
         asyncio.CancelledError: The token was cancelled.
     """
     ready: list[RemoteEvent] = []
@@ -65,7 +65,7 @@ async def reply_to(
     """Send a message and return the whole answer.
 
     Raises:
-        RemoteAgentError: There is no answer.
+        RemoteAgentError: The agent does not answer.
         asyncio.CancelledError: The token was cancelled.
     """
     sending = asyncio.ensure_future(conversation.send(parts, **options))

@@ -1,4 +1,4 @@
-"""AutoGen's messages to what a remote agent is sent, and its answers to AutoGen's."""
+"""Converts between AutoGen's messages and those of a remote agent."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ USER = "user"
 
 
 def model_parts(messages: Sequence[LLMMessage]) -> list[Part]:
-    """Return what a model is told as the parts of one message."""
+    """Convert a model's input to the parts of one message."""
     if all(isinstance(message, UserMessage) for message in messages):
         return [part for message in messages for part in _model_parts(message)]
     return dialogue((_speaker(message), _model_parts(message)) for message in messages)
 
 
 def chat_parts(messages: Sequence[BaseChatMessage]) -> list[Part]:
-    """Return what was said in a team as the parts of one message, likewise."""
+    """Convert the messages of a team to the parts of one message."""
     if all(message.source == USER for message in messages):
         return [part for message in messages for part in _chat_parts(message)]
     return dialogue((message.source, _chat_parts(message)) for message in messages)
@@ -84,19 +84,19 @@ def _part(item: str | Image | FunctionCall) -> Part:
 
 
 def images_of(reply: AgentReply) -> list[Image]:
-    """Return the images of an answer; what cannot be read is left out."""
+    """Return the images of an answer, without those that cannot be read."""
     images = []
     for file in reply.files:
         if file.content and file.media_type.startswith("image/"):
             try:
                 images.append(Image(Picture.open(BytesIO(file.content))))
-            except Exception:  # noqa: S112 - its name is told all the same
+            except Exception:  # noqa: S112 - the text has its name all the same
                 continue
     return images
 
 
 def usage_of(reply: AgentReply) -> RequestUsage:
-    """Return the tokens an answer took, as far as the agent tells."""
+    """Return the token usage of an answer, as far as the agent reports it."""
     usage = reply.usage
     return RequestUsage(
         prompt_tokens=usage.input_tokens if usage else 0,
@@ -105,5 +105,5 @@ def usage_of(reply: AgentReply) -> RequestUsage:
 
 
 def json_text(value: object) -> str:
-    """Return a tool's arguments, or what it made, as AutoGen keeps them."""
+    """Return a tool's arguments or result as the text that AutoGen stores."""
     return value if isinstance(value, str) else json.dumps(value)

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 class A2AToolArgs(BaseModel):
-    """What a model gives to the tool."""
+    """The tool's arguments."""
 
     message: str = Field(description="What to ask the agent or tell it, in full sentences.")
 
 
 class A2AToolResult(BaseModel):
-    """What the agent answered; `text` has data and the names of files, too."""
+    """The agent's answer; `text` includes data and the names of files."""
 
     text: str
     data: list[Any] = Field(default_factory=list)
@@ -40,7 +40,7 @@ class A2AToolResult(BaseModel):
 
 
 class A2AToolConfig(RemoteConfig):
-    """What of the tool can be written down."""
+    """The tool's serializable configuration."""
 
     name: str
     description: str
@@ -50,14 +50,15 @@ class A2AToolConfig(RemoteConfig):
 class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
     """Any A2A agent as a tool: `await A2ATool.afrom_agent("http://localhost:8000")`.
 
-    All calls are one conversation with the agent, and when it asks back, the next call is the
-    answer. So give every agent, or every run, a tool of its own; they can share a `RemoteAgent`.
-    What goes wrong is told to the model as the result of the call.
+    All calls are one conversation with the agent, and when it asks a question, the next
+    call answers it. So give every agent, or every run, its own tool; they can share a
+    `RemoteAgent`.
+    Errors are returned to the model as the result of the call.
 
     Args:
         agent: The agent, or its URL.
         name: The tool's name.
-        description: What a model is told about it.
+        description: The description that the model sees.
         skill_id: Sent along as metadata `skill_id`, if the tool stands for one skill.
         **options: Options for an agent given by its URL; see `AgentOptions`. What has `headers`
             cannot be dumped, for they may be credentials.
@@ -86,7 +87,7 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
         """Return a tool for an agent, named and described by its card.
 
         Raises:
-            RemoteAgentError: The card cannot be had.
+            RemoteAgentError: The card cannot be read.
         """
         about = RemoteAgent.of(agent, **options).describe_sync()
         return cls._of(agent, ToolDescription.of_agent(about), options)
@@ -102,7 +103,7 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
         """Return a tool for each skill of an agent's card.
 
         Raises:
-            RemoteAgentError: The card cannot be had.
+            RemoteAgentError: The card cannot be read.
         """
         skills = RemoteAgent.of(agent, **options).describe_sync().skills
         return [cls._of(agent, ToolDescription.of_skill(skill), options) for skill in skills]
@@ -119,7 +120,7 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
         """Ask the agent.
 
         Raises:
-            RemoteAgentError: It does not answer.
+            RemoteAgentError: The agent does not answer.
         """
         metadata = {"skill_id": self._skill_id} if self._skill_id else None
         parts = [Text(args.message)]
@@ -133,18 +134,18 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
         )
 
     def return_value_as_string(self, value: Any) -> str:
-        """Return an answer as the model reads it."""
+        """Format an answer for the model."""
         result = A2AToolResult.model_validate(value)
         asks = result.state in {"input-required", "auth-required"}
         return tool_answer(result.text, asks=asks)
 
     async def save_state_json(self) -> Mapping[str, Any]:
-        """Return the remote names of the conversation, and of the task that waits, if one does."""
+        """Return the context id, and the id of the task that waits, if any."""
         conversation = self._conversation
         return {"context_id": conversation.context_id, "task_id": conversation.task_id}
 
     async def load_state_json(self, state: Mapping[str, Any]) -> None:
-        """Go on with the conversation of a saved state."""
+        """Continue the conversation of a saved state."""
         self._conversation = self._agent.conversation()
         self._conversation.context_id = state["context_id"]
         self._conversation.task_id = state["task_id"]

@@ -53,12 +53,12 @@ if TYPE_CHECKING:
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
 _MAX_MESSAGES = 50
-_TELL_NOTHING = (None, Any, object)
+_UNSPECIFIC = (None, Any, object)
 _BUSY = Rejected("This agent waits for the answer of another caller; please try again later.")
 
 
 class _Begin(NamedTuple):
-    """Where a run begins, and with what."""
+    """The start of a run and its messages."""
 
     known: Remembered
     messages: Sequence[BaseChatMessage]
@@ -69,7 +69,7 @@ class AutoGenAdapter(Adapter):
 
     A function that makes them is called for every run. A single object answers one request at
     a time, with its state replaced before each. Either way the state is kept per caller and
-    conversation; a run that failed or was cancelled leaves it as it was.
+    conversation; a failed or cancelled run leaves it unchanged.
 
     Args:
         target: An agent, a team, or a function without arguments, sync or async, that returns
@@ -77,17 +77,15 @@ class AutoGenAdapter(Adapter):
         final: Which messages of a team are the answer: its `"last"` one, `"all"` of them, or those
             of the agents with these names. Of several agents, each message begins with the name.
         strip_terminate: Whether a trailing TERMINATE is left out of the answer.
-        input_type: What data parts must be, to be given as `StructuredMessage[input_type]`.
-            Without it they are given as JSON text.
-        max_messages: Where a team ends that has neither a termination condition nor
-            `max_turns`.
-        store: Where states are kept; by default in the server's storage, in memory if it has none.
-        limits: Bounds of the memory that is used by default.
-        fetch: From where files that callers name by their addresses are fetched; without it such
-            files are refused.
+        input_type: The type of data parts, which become a `StructuredMessage[input_type]`.
+            Without it they become JSON text.
+        max_messages: The message limit of a team without a termination condition and `max_turns`.
+        store: Holds the states; by default the server's storage, or memory if it has none.
+        limits: Bounds the in-memory states.
+        fetch: The policy for fetching files that callers send as URLs; by default they are refused.
 
     Raises:
-        TargetError: The target cannot be served as it is.
+        TargetError: The target cannot be served.
     """
 
     def __init__(
@@ -133,10 +131,10 @@ class AutoGenAdapter(Adapter):
             self._suspends = True
 
     def stream(self, request: AgentRequest) -> _Events:
-        """Run the agent or team, or go on where it asked its caller.
+        """Run the agent or team, or continue after its question.
 
         Raises:
-            InvalidInputError: The message is not what the agent takes.
+            InvalidInputError: The agent does not accept the message.
         """
         messages = self._read(request)
         if self._source.example is not None:
@@ -144,14 +142,14 @@ class AutoGenAdapter(Adapter):
         return self._answer(request, messages)
 
     async def abandon(self, request: AgentRequest) -> None:
-        """Go back to the state before the task that asked."""
+        """Restore the state from before the task of the question."""
         key = _key(request)
         known = await self._memory.recall(key)
         if known.question and known.question.task_id == request.task_id:
             await self._memory.keep(key, known.state)
 
     async def aclose(self) -> None:
-        """Wait until what the runs used is closed."""
+        """Wait until the resources of all runs are closed."""
         await self._source.aclose()
 
     async def _answer(self, request: AgentRequest, messages: Sequence[BaseChatMessage]) -> _Events:
@@ -185,11 +183,11 @@ class AutoGenAdapter(Adapter):
     async def _begin(
         self, request: AgentRequest, messages: Sequence[BaseChatMessage]
     ) -> _Begin | Rejected | InputRequired:
-        """Return where a run begins, or the event that is the answer because it cannot."""
+        """Return the start of a run, or the event of the answer if there is nothing to run."""
         key = _key(request)
         known = await self._memory.recall(key)
         if known.question and not request.resuming and not await request.others_wait():
-            known = Remembered(known.state)  # the task that asked is gone, nobody can answer
+            known = Remembered(known.state)  # the task of the question no longer exists
         if refusal := self._refusal(request, known):
             return refusal
         if (question := known.question) is None:
@@ -199,11 +197,11 @@ class AutoGenAdapter(Adapter):
                 messages = [proxy_says(question, answer_text(request.parts))]
             except InvalidInputError as complaint:
                 return InputRequired(f"{complaint}\n\n{question.prompt}", durable=True)
-        await self._memory.keep(key, known.state)  # it is answered now, even if this run fails
+        await self._memory.keep(key, known.state)  # the question is closed, even if this run fails
         return _Begin(known, messages)
 
     async def _ending(self, run: Run, telling: Telling, request: AgentRequest) -> _Events:
-        """Yield the rest of the answer and keep the state, or ask what the run ended with."""
+        """Yield the rest of the answer and keep the state, or yield the run's question."""
         if question := telling.handoff_to_user():
             for news in telling.about():
                 yield news
@@ -235,7 +233,7 @@ class AutoGenAdapter(Adapter):
 
     def _telling(self, run: Run, request: AgentRequest, begin: _Begin) -> Telling:
         (known, messages), question, runner = begin, begin.known.question, run.runner
-        assert runner is not None  # noqa: S101 - it has told an event
+        assert runner is not None  # noqa: S101 - it has yielded an event
         said = _said_before(runner, known)
         ending = None
         if self._final == "last" and isinstance(runner, Team):
@@ -255,7 +253,7 @@ class AutoGenAdapter(Adapter):
     async def _ask(
         self, request: AgentRequest, handoff: HandoffMessage, run: Run, telling: Telling
     ) -> InputRequired:
-        """Store the run where it ended, and return what it asks."""
+        """Store the ended run, and return its question."""
         asker, addressee = handoff.source, handoff.target
         question = Question(request.task_id, asker, addressee, run.state or {}, telling.usage)
         await self._memory.ask(_key(request), question)
@@ -265,7 +263,7 @@ class AutoGenAdapter(Adapter):
     async def _suspend(
         self, run: Run, asked: Asked, request: AgentRequest, telling: Telling
     ) -> InputRequired | None:
-        """Store a run that waits for a user proxy; return its question, None if it has to stay."""
+        """Store a run that waits for a user proxy, and return its question; None if it cannot."""
         assert run.runner is not None  # noqa: S101 - it asks
         found = await suspended(run.runner, asked.asker) if self._suspends else None
         if found is None:
@@ -280,7 +278,7 @@ class AutoGenAdapter(Adapter):
 
     @contextmanager
     def _parking(self, key: StateKey) -> Iterator[None]:
-        """Note that a run waits here for its caller."""
+        """Mark the conversation as waiting for its caller in this process."""
         self._parked.add(key)
         try:
             with self._source.waiting():
@@ -294,7 +292,7 @@ def _key(request: AgentRequest) -> StateKey:
 
 
 def _said_before(runner: Runner, known: Remembered) -> Sequence[BaseAgentEvent | BaseChatMessage]:
-    """Return what a team said in this run before it was suspended for a user proxy."""
+    """Return a team's messages in this run from before it was suspended for a user proxy."""
     question = known.question
     if question is None or not question.prompt:
         return ()
@@ -323,14 +321,14 @@ def adapt_if_ours(target: object) -> Adapter | None:
 
 
 def _makes_them_later(target: object) -> TypeGuard[Callable[[], Any]]:
-    """Whether an async function says that it makes agents or teams, or does not say what."""
+    """Whether an async function returns agents or teams, or has no specific annotation."""
     if not inspect.iscoroutinefunction(target) or inspect.signature(target).parameters:
         return False
     try:
         hint = get_type_hints(target).get("return")
-    except Exception:  # annotations only a type checker can resolve say nothing here
+    except Exception:  # only a type checker can resolve the annotation
         return True
-    return hint in _TELL_NOTHING or any(
+    return hint in _UNSPECIFIC or any(
         inspect.isclass(kind) and issubclass(kind, ChatAgent | Team)
         for kind in (hint, *get_args(hint))
     )

@@ -1,4 +1,4 @@
-"""What the agent card says of an agent or team, never a system message or a model's settings."""
+"""Describes an agent or team for its card, without system messages and model settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the events of a run to those of an adapter."""
+"""Converts the events of a run to adapter events."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ _NO_NEWS = (ModelClientStreamingChunkEvent, UserInputRequestedEvent)
 
 
 def news(event: BaseAgentEvent) -> Iterator[ProgressEvent]:
-    """Yield what an event tells: tool calls, their results, and steps of any other kind."""
+    """Yield the progress events for tool calls, their results and other steps."""
     match event:
         case ToolCallRequestEvent(content=calls):
             for call in calls:
                 yield ToolCall(call.id, call.name, tool_arguments(call.arguments))
         case ToolCallExecutionEvent(content=results):
             for result in results:
-                # The text of an error is an exception's.
+                # The content of an error is the text of an exception.
                 content = None if result.is_error else result.content
                 yield ToolResult(result.call_id, result.name, content, bool(result.is_error))
         case SelectSpeakerEvent(content=speakers):
@@ -75,7 +75,7 @@ def news(event: BaseAgentEvent) -> Iterator[ProgressEvent]:
 
 
 def message_news(message: BaseChatMessage) -> Progress:
-    """Return a message that is not the answer."""
+    """Return the progress event for a message that is not the answer."""
     if isinstance(message, HandoffMessage):
         data: JSON = {**_about("handoff", message), "target": message.target}
         return Progress(message.content, data)
@@ -94,7 +94,7 @@ Final: TypeAlias = Literal["last", "all"] | Collection[str]
 
 
 class Telling:
-    """Tells one run.
+    """Converts the events of one run.
 
     The last message of an agent is the answer, sent token by token. The last message of a team is
     its answer, sent token by token if it is certain to be the last (see `Ending`) and otherwise
@@ -102,10 +102,10 @@ class Telling:
     answer and sent as they are made. Everything else is progress.
 
     Args:
-        runner: What runs.
+        runner: The agent or team.
         final: Which messages of a team are the answer.
         strip_terminate: Whether a trailing TERMINATE is left out.
-        wants_progress: Whether anybody follows the run.
+        wants_progress: Whether the client follows the progress.
         ending: Predicts the last message of a team, if that is the answer.
         usage: The tokens used by the task so far, input and output.
     """
@@ -144,7 +144,7 @@ class Telling:
         self._stop_reason = ""
 
     def take(self, event: RunEvent | Asked) -> Iterator[AgentEvent]:
-        """Yield what an event tells."""
+        """Yield the adapter events for an event of AutoGen."""
         if isinstance(event, Asked):
             yield from self.asking(event)
             return
@@ -161,7 +161,7 @@ class Telling:
             yield from self._event(event)
 
     def catch_up(self, said: Iterable[BaseAgentEvent | BaseChatMessage]) -> None:
-        """Take what the run said before it was suspended, which the caller knows already."""
+        """Process the messages from before the run was suspended, without sending them again."""
         usage, ending = self.usage, self._ending
         self._ending = None  # it has counted them
         for event in said:
@@ -172,7 +172,7 @@ class Telling:
         self._speech.begin_anew()
 
     def asking(self, asked: Asked) -> Iterator[InputRequired]:
-        """Yield an agent's question, with what was said before it, until it is answered."""
+        """Yield an agent's question, with the message before it, until it is answered."""
         said = text_of(self._last) if self._last else ""
         output = output_of(self._last) if self._last else None
         question = "\n\n".join(filter(None, (said, asked.prompt.strip())))
@@ -182,13 +182,13 @@ class Telling:
         self._speech.begin_anew()
 
     def handoff_to_user(self) -> HandoffMessage | None:
-        """Return the handoff with which the run ended, if it went to nobody in it."""
+        """Return the handoff that ended the run, if its target is outside the team."""
         if self.handoff is None or self.handoff.target in self._members:
             return None
         return self.handoff
 
     def end(self) -> Iterator[AgentEvent]:
-        """Yield the rest of the answer, and what is known of the run."""
+        """Yield the rest of the answer and the run's metadata."""
         last = self._last or (None if self._source else self.handoff)
         if last is not None:
             is_answer = not (self._named and self._source)
@@ -196,7 +196,7 @@ class Telling:
         yield from self.about()
 
     def about(self) -> Iterator[AgentEvent]:
-        """Yield the tokens used, why the run ended and whose words were the last."""
+        """Yield the token usage, the stop reason and the last speaker."""
         given, made = self.usage
         values: dict[str, JSON] = {
             **({"usage": _usage(given, made)} if given or made else {}),
@@ -218,7 +218,7 @@ class Telling:
 
     def _message(self, message: BaseChatMessage) -> Iterator[AgentEvent]:
         self.handoff = None
-        if message.source in self._users:  # the caller knows what the caller said
+        if message.source in self._users:  # the caller's own message
             return
         if isinstance(message, HandoffMessage):
             if message.target in self._members:

@@ -1,4 +1,4 @@
-"""From a request to the messages of a task."""
+"""Converts requests to the messages of a task."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from a2a_adapters_autogen.serving.memory import Question
 
 USER = "user"
-"""The source of what the caller says."""
+"""The source of the caller's messages."""
 
 _MAX_PIXELS = 50_000_000
 
 
 class TaskReader:
-    """Makes messages of what a caller sends.
+    """Converts a request to messages.
 
     Args:
-        input_type: What a data part must be, to become a `StructuredMessage`; without it
-            data is given as JSON text.
+        input_type: The type of data parts, which become a `StructuredMessage`. Without it they
+            become JSON text.
     """
 
     def __init__(self, input_type: type[BaseModel] | None) -> None:
@@ -45,7 +45,7 @@ class TaskReader:
         """Return the messages.
 
         Raises:
-            InvalidInputError: The message is empty, or holds what no agent can take.
+            InvalidInputError: The message is empty, or has a part that no agent accepts.
         """
         messages: list[BaseChatMessage] = []
         said: list[str | Image] = []
@@ -63,10 +63,10 @@ class TaskReader:
 
 
 def check_sight(messages: Sequence[BaseChatMessage], runner: Runner) -> None:
-    """Refuse images that no model in a runner would see.
+    """Refuse images if no model of a runner accepts them.
 
     Raises:
-        InvalidInputError: There is one.
+        InvalidInputError: A message has an image.
     """
     has_images = any(isinstance(message, MultiModalMessage) for message in messages)
     if has_images and not sees_images(runner):
@@ -76,7 +76,7 @@ def check_sight(messages: Sequence[BaseChatMessage], runner: Runner) -> None:
 def handed_back(
     messages: Sequence[BaseChatMessage], question: Question
 ) -> Sequence[BaseChatMessage]:
-    """Return the answer to a handoff as a `Swarm` wants it: handed back to the one who asked."""
+    """Return the answer to a handoff for a `Swarm`: handed back to the asking agent."""
     *others, last = messages
     is_text = isinstance(last, TextMessage)
     back = HandoffMessage(
@@ -91,7 +91,7 @@ def answer_text(parts: Sequence[Part]) -> str:
     """Return text and data as text, one per line.
 
     Raises:
-        InvalidInputError: There is a file, or nothing at all.
+        InvalidInputError: The parts are empty, or have a file.
     """
     if any(isinstance(part, File) for part in parts):
         raise InvalidInputError("please answer with text, without files")

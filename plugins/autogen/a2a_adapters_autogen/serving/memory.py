@@ -1,4 +1,4 @@
-"""What is known of a conversation: its state, and the question that waits for an answer."""
+"""Stores conversations: their states and open questions."""
 
 from __future__ import annotations
 
@@ -35,28 +35,28 @@ class StateStore(ABC):
 
     @abstractmethod
     async def load(self, key: StateKey) -> Mapping[str, JSON] | None:
-        """Return what was saved last; None if there is nothing."""
+        """Return the value saved last; None if there is none."""
 
     @abstractmethod
     async def save(self, key: StateKey, value: Mapping[str, Any]) -> None:
-        """Replace what is kept under a key.
+        """Replace the value of a key.
 
         Raises:
-            InvalidInputError: The conversation cannot go on; the text is told to the caller.
+            InvalidInputError: The conversation cannot continue. The caller receives the text.
             ValueError: `value` cannot be expressed as JSON.
         """
 
     @abstractmethod
     async def delete(self, key: StateKey) -> None:
-        """Forget a conversation; not an error if there is none."""
+        """Delete a conversation, if it exists."""
 
 
 class MemoryStateStore(StateStore):
-    """Keeps states in this process, as JSON, and forgets those used least recently.
+    """Keeps states in this process as JSON, and evicts the least recently used.
 
     Args:
-        limits: `conversations` and `history_seconds` bound how many are kept, and how long.
-        max_bytes: How large all states together may become; one that is larger is refused.
+        limits: `conversations` and `history_seconds` bound their number and age.
+        max_bytes: The maximum size of all states together; a larger state is refused.
     """
 
     def __init__(self, limits: Limits | None = None, max_bytes: int = _MAX_BYTES) -> None:
@@ -85,7 +85,7 @@ class MemoryStateStore(StateStore):
 
 
 class ServerStateStore(StateStore):
-    """Keeps states of up to 32 MiB, as JSON, where the server keeps everything else."""
+    """Keeps states of up to 32 MiB as JSON in the server's storage."""
 
     def __init__(self, storage: StateStorage) -> None:
         self._storage = storage
@@ -108,20 +108,20 @@ class ServerStateStore(StateStore):
 
 
 State = Mapping[str, Any]
-"""What `save_state` returns, as JSON."""
+"""A state of `save_state` as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A handoff to the user that ended a run, or the turn of a user proxy that was left.
+    """A handoff to the user that ended a run, or the suspended turn of a user proxy.
 
     Attributes:
         task_id: The task that waits.
         asker: The agent that gets the answer.
-        addressee: Whom the agent asked.
-        state: Where the run goes on.
+        addressee: The target of the question.
+        state: The state from which the run continues.
         usage: The tokens used so far, input and output.
-        prompt: What the caller was asked in the turn of a user proxy; "" for a handoff.
+        prompt: The question of a user proxy; "" for a handoff.
     """
 
     task_id: str
@@ -143,15 +143,15 @@ class Remembered:
 class Memory:
     """All conversations, in a store.
 
-    A question is kept beside the state from before its task, so that giving it up, like a run
-    that fails or is cancelled, leaves the conversation as it was.
+    A question is stored beside the state from before its task. Abandoning it, like a failed or
+    cancelled run, leaves the conversation unchanged.
     """
 
     def __init__(self, store: StateStore) -> None:
         self._store = store
 
     async def recall(self, key: StateKey) -> Remembered:
-        """Return what is known of a conversation."""
+        """Return the stored state and question of a conversation."""
         value: Mapping[str, Any] = await self._store.load(key) or {}
         question = value.get("question")
         return Remembered(value.get("state"), Question(**question) if question else None)
@@ -164,6 +164,6 @@ class Memory:
             await self._store.save(key, {"state": state})
 
     async def ask(self, key: StateKey, question: Question) -> None:
-        """Keep a question beside the state."""
+        """Store a question beside the state."""
         before = await self.recall(key)
         await self._store.save(key, {"state": before.state, "question": asdict(question)})

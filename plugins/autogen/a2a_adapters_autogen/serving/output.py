@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from a2a_adapters import Data, File, Output, Part, ReasoningFilter, without_reasoning
 
-# What may become a trailing TERMINATE, and what is one.
+# The possible beginning of a trailing TERMINATE, and a complete one.
 _BEGINNING = re.compile(
     r"\s*(?:(?<!\S)T(?:E(?:R(?:M(?:I(?:N(?:A(?:T(?:E[.!]?\s*)?)?)?)?)?)?)?)?)?$"
 )
@@ -25,7 +25,7 @@ _TOOL_FAILED = "The tool {} failed."
 
 
 def text_of(message: BaseChatMessage) -> str:
-    """Return a message's text, without reasoning and what a tool's exception said."""
+    """Return a message's text, without reasoning and the texts of tools' exceptions."""
     if isinstance(message, StructuredMessage):
         return ""
     if isinstance(message, MultiModalMessage):
@@ -40,7 +40,7 @@ def text_of(message: BaseChatMessage) -> str:
 
 
 def output_of(message: BaseChatMessage) -> Output | None:
-    """Return what of a message is not text: structured content, with its schema, or images."""
+    """Return the structured content of a message, with its schema, or its images."""
     parts: list[Part] = []
     if isinstance(message, StructuredMessage) and isinstance(message.content, BaseModel):
         content = message.content
@@ -63,7 +63,7 @@ class TerminateFilter:
         self._last = self._held = ""
 
     def add(self, chunk: str) -> str:
-        """Take a chunk and return what of the text is sure to stay."""
+        """Add a chunk and return the text that is certain to be part of the answer."""
         text = self._last + self._held + self._reasoning.add(chunk)
         found = _BEGINNING.search(text, len(self._last))
         cut = found.start() if found else len(text)

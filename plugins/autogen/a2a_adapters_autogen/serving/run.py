@@ -1,4 +1,4 @@
-"""One run of an agent or team, in an asyncio task of its own.
+"""One run of an agent or team, in its own asyncio task.
 
 A team works in tasks that a cancelled `run_stream` waits for instead of ending them, so the run
 must be stopped from outside. And an agent that asks the caller blocks its run, while the
@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Asked:
-    """An agent asks the caller and waits; `complaint` tells what was wrong with a reply."""
+    """An agent's pending question; `complaint` is the fault of the last reply."""
 
     asker: str
     prompt: str
@@ -55,7 +55,7 @@ class Asked:
     complaint: str = ""
 
     def take(self, reply: AgentRequest | None) -> None:
-        """Give the caller's reply to the agent, if it is one."""
+        """Pass the caller's reply to the agent, if it is valid."""
         try:
             self.answer.set_result(answer_text(reply.parts if reply else ()))
         except InvalidInputError as error:
@@ -76,12 +76,12 @@ class Run:
     """Runs a task and gives its events one by one.
 
     Args:
-        source: Where the agent or team comes from.
-        state: The state to start from; None for that of a new one.
-        task: Makes the task, once it is known who runs it.
+        source: Provides the agent or team.
+        state: The initial state; None for that of a new agent or team.
+        task: Makes the task for the runner.
 
     Attributes:
-        runner: What runs, as soon as it does.
+        runner: The agent or team; None until it runs.
         state: The state after a run that has ended.
     """
 
@@ -101,7 +101,7 @@ class Run:
         """Return the next event; None when the run has ended.
 
         Raises:
-            Exception: Whatever the agent or team has raised.
+            Exception: The exception of the agent or team.
         """
         event = await self._queue.get()
         if event is None:
@@ -114,13 +114,13 @@ class Run:
         try:
             self._work.result()
         except RuntimeError as error:
-            # A team raises the text of what was raised, which begins with its class.
+            # A team raises only the text of the original exception, which begins with its class.
             if failure := model_failure(str(error).partition(":")[0]):
                 raise failure from error
             raise
 
     async def stop(self) -> None:
-        """End the run now if it has not ended."""
+        """Stop the run if it has not ended."""
         if not self._work.done():
             self._token.cancel()
         for _ in range(round(_STOP_SECONDS / _STOP_STEP)):
@@ -131,7 +131,7 @@ class Run:
         else:
             logger.warning("a run goes on after it was cancelled: its code does not end")
         if self._work.done() and not self._work.cancelled():
-            self._work.exception()  # whoever wanted to know has heard it from `next`
+            self._work.exception()  # `next` has raised it already
 
     def _cancel(self) -> None:
         tasks = running_tasks(self.runner) if self.runner else []
@@ -165,14 +165,14 @@ _ONE_AFTER_THE_OTHER = (RoundRobinGroupChat, SelectorGroupChat, Swarm)
 
 
 async def suspended(runner: Runner, proxy: str) -> tuple[State, str] | None:
-    """Return a team's state as it waits for a user proxy, and who handed over to the proxy.
+    """Return the state of a team that waits for a user proxy, and the agent that handed over.
 
-    The proxy blocks its run, which ends with the process. But where one agent speaks after the
-    other, all others are at rest: the state says all but for the proxy's own turn.
+    The proxy blocks its run, which ends with the process. But if agents speak one at a time, all
+    others are idle: the state is complete except for the proxy's own turn.
 
     Returns:
-        The state and the agent's name, "" if nobody handed over; None if the team cannot go on
-        elsewhere.
+        The state and the agent's name, "" without a handoff; None if the team cannot continue
+        in another process.
     """
     members = {member.name: member for member in participants(runner)}
     if not isinstance(runner, _ONE_AFTER_THE_OTHER) or not isinstance(
@@ -191,7 +191,7 @@ async def suspended(runner: Runner, proxy: str) -> tuple[State, str] | None:
 
 
 def proxy_says(question: Question, text: str) -> BaseChatMessage:
-    """Return what a user proxy says when it is answered."""
+    """Return the message of a user proxy for the caller's answer."""
     if question.asker:
         return HandoffMessage(content=text, target=question.asker, source=question.addressee)
     return TextMessage(content=text, source=question.addressee)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Ask: TypeAlias = Callable[[str, str], Awaitable[str]]
 
 current_ask: ContextVar[Ask] = ContextVar("current_ask")
-"""Asks the caller of the run that the code belongs to, by an agent's name and what it asks."""
+"""Asks the caller of the current run, given the asking agent's name and its question."""
 
 
 def caller_input(agent: str) -> Callable[[str, CancellationToken | None], Awaitable[str]]:
@@ -54,21 +54,21 @@ def caller_input(agent: str) -> Callable[[str, CancellationToken | None], Awaita
 
 
 Runner: TypeAlias = ChatAgent | Team
-"""What runs: an agent or a team."""
+"""An agent or a team."""
 
 _ENDING_BY_THEMSELVES = (GraphFlow, MagenticOneGroupChat)
 _CONSOLE_INPUT = "autogen_agentchat.agents._user_proxy_agent"
 
 
 def family(runner: Runner) -> Iterator[Runner]:
-    """Yield a runner and everything that runs inside of it."""
+    """Yield a runner and all runners inside it."""
     yield runner
     for inner in (*_covered(runner), *_uncovered(runner)):
         yield from family(inner)
 
 
 def tools(runner: Runner) -> list[BaseTool[Any, Any]]:
-    """Return an agent's own tools; those of servers elsewhere are not known beforehand."""
+    """Return an agent's local tools; those of MCP servers are unknown before a run."""
     found: list[BaseTool[Any, Any]] = []
     for bench in _benches(runner):
         if isinstance(bench, StaticWorkbench):
@@ -77,7 +77,7 @@ def tools(runner: Runner) -> list[BaseTool[Any, Any]]:
 
 
 def resources(runner: Runner) -> Iterator[Workbench | ChatCompletionClient]:
-    """Yield what in it may hold connections or processes open, workbenches first."""
+    """Yield the workbenches, then the model clients, which may hold connections or processes."""
     benches = [bench for member in family(runner) for bench in _benches(member)]
     yield from benches
     for owner in (*family(runner), *benches):
@@ -87,38 +87,38 @@ def resources(runner: Runner) -> Iterator[Workbench | ChatCompletionClient]:
 
 
 async def end_bench(bench: Workbench) -> None:
-    """Stop a workbench and the process of its MCP server, whatever state that is in."""
-    if (actor := getattr(bench, "_actor", bench)) is None:  # it never was started
+    """Stop a workbench and the process of its MCP server, in any state."""
+    if (actor := getattr(bench, "_actor", bench)) is None:  # it was never started
         return
     try:
         await bench.stop()
     except asyncio.CancelledError:
-        # One whose server does not answer looks at nothing else.
+        # While its server does not answer, the session ignores the stop.
         if (session := getattr(actor, "_actor_task", None)) is not None:
             session.cancel()
         raise
 
 
 def participants(runner: Runner) -> list[Runner]:
-    """Return the members of a team; none of an agent."""
+    """Return the members of a team; empty for an agent."""
     return list(getattr(runner, "_participants", ()))
 
 
 def sees_images(runner: Runner) -> bool:
-    """Whether some model in it does; agents without a model may do with images what they like."""
+    """Whether a model in it accepts images. Agents without a model are assumed to accept them."""
     clients = [getattr(member, "_model_client", None) for member in family(runner)]
     known = [client for client in clients if isinstance(client, ChatCompletionClient)]
     return not known or any(client.model_info["vision"] for client in known)
 
 
 def speaks_data(runner: Runner) -> bool:
-    """Whether an agent's answer is structured, so that its tokens are not text to be read."""
+    """Whether an agent's answer is structured, so that its tokens are JSON."""
     types = runner.produced_message_types if isinstance(runner, ChatAgent) else ()
     return any(issubclass(kind, StructuredMessage) for kind in types)
 
 
 def inner_names(runner: Runner) -> set[str]:
-    """Return the names of agents that work behind those who take part, for a tool for instance."""
+    """Return the names of agents inside participants, for instance behind a tool."""
     taking_part = [runner]
     for member in taking_part:
         taking_part += participants(member)
@@ -126,20 +126,20 @@ def inner_names(runner: Runner) -> set[str]:
 
 
 def user_names(runner: Runner) -> set[str]:
-    """Return the names under which the caller takes part."""
+    """Return the names of the user proxies."""
     return {member.name for member in family(runner) if isinstance(member, UserProxyAgent)}
 
 
 def prepare(
     runner: Runner, max_messages: int, input_type: type[BaseModel] | None = None
 ) -> list[str]:
-    """Make a runner fit for a server; return the names of teams that got a message limit.
+    """Prepare a runner for a server; return the names of teams that got a message limit.
 
-    The console is no place to ask a caller, a team that nothing ends must end somewhere, and
-    one has to know what kinds of messages come, from its inner teams and from the caller.
+    User proxies ask the caller instead of the console. Teams without an end get a message limit,
+    and all teams register the message types of their inner teams and of the caller.
 
     Raises:
-        TargetError: A team has a runtime of its own.
+        TargetError: A team was given its own runtime.
     """
     limited = []
     for member in family(runner):
@@ -158,7 +158,7 @@ def prepare(
 
 
 def parts(runner: Runner) -> Iterator[object]:
-    """Yield everything in it that changes while it runs."""
+    """Yield all stateful parts of a runner."""
     for member in family(runner):
         yield member
         for name in ("_termination_condition", "_model_context"):
@@ -177,7 +177,7 @@ async def state_of(runner: Runner) -> State:
 
 
 async def restore(runner: Runner, state: State) -> None:
-    """Load what `state_of` has returned."""
+    """Load a state of `state_of`."""
     for name, inner in _hidden(runner).items():
         if name in state["inner"]:
             await restore(inner, state["inner"][name])
@@ -196,14 +196,14 @@ def said_since(
 
 
 async def recount(runner: Runner, said: Sequence[BaseAgentEvent | BaseChatMessage]) -> None:
-    """Show a team's termination condition what was said before: `save_state` leaves that out."""
+    """Pass earlier messages to a team's termination condition: `save_state` omits it."""
     condition = getattr(runner, "_termination_condition", None)
     if condition is not None and said:
         await condition(said)
 
 
 async def reset(runner: Runner) -> None:
-    """Forget the last run; termination conditions count anew."""
+    """Reset the runner and its termination conditions."""
     for member in (runner, *_hidden(runner).values()):
         if isinstance(member, Team):
             await member.reset()
@@ -214,7 +214,7 @@ async def reset(runner: Runner) -> None:
 def renew(runner: Runner) -> None:
     """Give every team in it a new runtime.
 
-    After a run that was cut off, a team still counts on answers that will never come.
+    After an interrupted run a team still waits for answers that will never come.
     """
     for member in family(runner):
         if isinstance(member, BaseGroupChat):
@@ -225,7 +225,7 @@ def renew(runner: Runner) -> None:
 
 
 def ending_of(team: BaseGroupChat) -> tuple[TerminationCondition | None, int | None]:
-    """Return what ends a team: its termination condition and its number of turns."""
+    """Return a team's termination condition and its maximum number of turns."""
     return team._termination_condition, team._max_turns  # noqa: SLF001
 
 
@@ -237,18 +237,18 @@ def conditions_in(
 
 
 def graph_of(team: GraphFlow) -> DiGraph:
-    """Return the graph that says who speaks after whom."""
+    """Return the graph of a flow."""
     return team._graph  # noqa: SLF001
 
 
 def turns_in(state: State | None) -> int:
-    """Return how many turns a team has had in the run of which this is a state."""
+    """Return the number of turns of a team in the run of this state."""
     agents = state["state"].get("agent_states", {}).values() if state else ()
     return next((agent["current_turn"] for agent in agents if "current_turn" in agent), 0)
 
 
 def running_tasks(runner: Runner) -> list[asyncio.Task[Any]]:
-    """Return the tasks in which the teams in it let their agents work."""
+    """Return the asyncio tasks of the agents of all teams."""
     runtimes = (getattr(member, "_runtime", None) for member in family(runner))
     return [task for runtime in runtimes for task in getattr(runtime, "_background_tasks", ())]
 
@@ -259,7 +259,7 @@ def _thread(state: State | None) -> Sequence[Mapping[str, Any]]:
 
 
 def _hidden(runner: Runner) -> dict[str, Runner]:
-    """Return the runners whose state no `save_state` covers."""
+    """Return the runners that no `save_state` covers."""
     return {
         f"{member.name}/{inner.name}": inner
         for member in _with_covered(runner)
@@ -268,7 +268,7 @@ def _hidden(runner: Runner) -> dict[str, Runner]:
 
 
 def _tools(runner: Runner) -> dict[str, BaseTool[Any, Any]]:
-    """Return the tools whose state is their own."""
+    """Return the tools with a state of their own."""
     return {
         f"{member.name}/{tool.name}": tool
         for member in _with_covered(runner)

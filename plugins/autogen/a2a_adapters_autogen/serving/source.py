@@ -1,4 +1,4 @@
-"""Where the agent or team of a run comes from: one object for all, or a new one each time."""
+"""Provides the agent or team of each run: one shared object, or a new one."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def _close(runner: Runner, example: Runner) -> None:
 
 
 async def _finish(closing: Coroutine[None, None, None], what: object) -> None:
-    """Let something close, for so long at most; its failure keeps nothing else open."""
+    """Close a resource within a time limit. A failure is logged, so that the others are closed."""
     try:
         async with asyncio.timeout(_SECONDS):
             await closing
@@ -63,17 +63,17 @@ async def _finish(closing: Coroutine[None, None, None], what: object) -> None:
 
 
 _LATER = object()
-"""What cannot be made before an event loop runs."""
+"""Stands for an object that only an event loop can make."""
 
 logger = logging.getLogger(__name__)
 
 
 class BusyError(Exception):
-    """The one object there is waits for another caller's answer."""
+    """The shared object waits for the answer of another caller."""
 
 
 class Source(ABC):
-    """Gives every run an agent or team that nobody else uses meanwhile.
+    """Gives each run exclusive use of an agent or team.
 
     Attributes:
         example: An object to describe; None if one cannot be made without running code.
@@ -83,33 +83,33 @@ class Source(ABC):
 
     @abstractmethod
     def use(self, state: State | None) -> AbstractAsyncContextManager[Runner]:
-        """Return a runner in `state`, or as it was made, for one run.
+        """Provide a runner in `state`, or in its initial state, for one run.
 
         Raises:
-            BusyError: It would have to wait for another caller's answer.
-            TargetError: The factory did not make what it should.
+            BusyError: The object waits for another caller's answer.
+            TargetError: The factory did not return a new agent or team.
         """
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Tell that the current run waits for its caller."""
+        """Mark the current run as waiting for its caller."""
         yield
 
     async def aclose(self) -> None:  # noqa: B027 - one object belongs to whoever made it
-        """Wait until what the runs used is closed."""
+        """Wait until the resources of all runs are closed."""
 
 
 class Shared(Source):
     """One object, which answers one request at a time.
 
-    Its state is replaced before each run; what came before does not show.
+    Its state is replaced before each run, so that runs do not see each other's.
     """
 
     def __init__(
         self, runner: Runner, max_messages: int, input_type: type[BaseModel] | None
     ) -> None:
         self.example = self._runner = runner
-        _tell_limited(prepare(runner, max_messages, input_type), max_messages)
+        _log_limited(prepare(runner, max_messages, input_type), max_messages)
         logger.warning(
             "one object serves all callers, so %s answers one request at a time; "
             "serve a function that returns a new one to answer in parallel",
@@ -121,7 +121,7 @@ class Shared(Source):
 
     @asynccontextmanager
     async def use(self, state: State | None) -> AsyncIterator[Runner]:
-        """Return the object when it is free."""
+        """Wait until the object is free, and provide it."""
         while self._in_use:
             if self._waits:
                 raise BusyError
@@ -134,13 +134,13 @@ class Shared(Source):
             self._was_cut_off = False
         finally:
             self._in_use = False
-            self._tell()
+            self._wake_all()
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Send away everyone else until the caller has answered."""
+        """Refuse other runs until the caller has answered."""
         self._waits = True
-        self._tell()
+        self._wake_all()
         try:
             yield
         finally:
@@ -156,8 +156,8 @@ class Shared(Source):
         if state is not None:
             await restore(self._runner, state)
 
-    def _tell(self) -> None:
-        """Wake all who wait, in the order in which they came."""
+    def _wake_all(self) -> None:
+        """Wake all waiting runs, in the order of arrival."""
         self._changed.set()
         self._changed = asyncio.Event()
 
@@ -165,8 +165,8 @@ class Shared(Source):
 class Fresh(Source):
     """A function that makes a new object for every run, which is closed after it.
 
-    What the function returns anew each time, model clients and workbenches among it, is closed;
-    what its example shares with the others is not, for somebody else holds it.
+    Model clients and workbenches that the function makes for each run are closed. Those that its
+    results share are left open, because they belong to the function's owner.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class Fresh(Source):
 
     @asynccontextmanager
     async def use(self, state: State | None) -> AsyncIterator[Runner]:
-        """Make an object, and close what is its own afterwards."""
+        """Make an object, and close its own resources afterwards."""
         async with self._looking:
             if self.example is None:
                 self._show(await self._make())
@@ -205,7 +205,7 @@ class Fresh(Source):
             self._closing.begin(_close(runner, self.example))
 
     async def aclose(self) -> None:
-        """Wait until what the runs used is closed."""
+        """Wait until the resources of all runs are closed."""
         while await self._closing.wait():
             pass
 
@@ -225,7 +225,7 @@ class Fresh(Source):
     def _show(self, made: object) -> None:
         example = self._checked(made)
         limited = prepare(example, self._max_messages, self._input_type)
-        _tell_limited(limited, self._max_messages)
+        _log_limited(limited, self._max_messages)
         self.example = example
 
     def _checked(self, made: object) -> Runner:
@@ -241,7 +241,7 @@ class Fresh(Source):
         return made
 
 
-def _tell_limited(names: list[str], max_messages: int) -> None:
+def _log_limited(names: list[str], max_messages: int) -> None:
     for name in names:
         logger.warning(
             "the team %s has no termination condition, it stops after %d messages",
@@ -251,13 +251,15 @@ def _tell_limited(names: list[str], max_messages: int) -> None:
 
 
 def source_of(target: object, max_messages: int, input_type: type[BaseModel] | None) -> Source:
-    """Return where the runners of a target come from.
+    """Return the source of runners for a target.
 
     Raises:
-        TargetError: It is no agent, no team and no function for one.
+        TargetError: The target is not an agent, a team or a function.
     """
     if isinstance(target, ChatAgent | Team):
         return Shared(target, max_messages, input_type)
     if callable(target):
         return Fresh(target, max_messages, input_type)
-    raise TargetError(f"{type(target).__name__} is no agent, no team and no function for one")
+    raise TargetError(
+        f"{type(target).__name__} is not an agent, a team or a function that makes one"
+    )
