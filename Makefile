@@ -34,7 +34,7 @@ UNVERSIONED += $(addprefix tests/,attack plugins/console end_to_end/test_isolati
 	security/test_values.py plugins/sql/test_crash.py plugins/sql/test_durable.py plugins/sql/test_kill.py \
 	plugins/sql/test_postgresql.py plugins/sql/test_push.py plugins/sql/test_resume.py plugins/sql/test_takeover.py \
 	test_deploy.py test_docs.py runtime/test_freed.py test_imports.py end_to_end/test_load.py end_to_end/test_way.py support/test_processes.py \
-	test_packages.py test_public_api.py support/test_warm.py)
+	test_packages.py test_private_names.py test_public_api.py support/test_warm.py)
 # What a command, a binding or a storage does with our own rules; others show that it works.
 UNVERSIONED += $(addprefix tests/,bindings/test_call_ids.py bindings/test_follow_ups.py \
 	bindings/test_history_length.py bindings/test_intake.py bindings/test_numbers.py \
