@@ -29,8 +29,8 @@ from a2a_adapters import (
 )
 from a2a_adapters.calling.http import ValueBudget
 from a2a_adapters.testing import running
+from tests.support.grpc_agents import grpc_agent
 from tests.support.servers.cards import agent_card, card_route
-from tests.support.servers.grpc import grpc_agent
 
 
 def take(chunks, limit, *, is_stream):

@@ -13,8 +13,8 @@ from a2a_adapters import AgentReply, RemoteAgent, ServerOptions, build_app
 from a2a_adapters.protocol import states
 from a2a_adapters.testing import running, user_message
 from tests.calling.nginx import nginx
+from tests.support.grpc_agents import card_of
 from tests.support.requests import Agent, grpc_port
-from tests.support.servers.grpc import card_of
 
 PINGS = 4
 """More than gRPC's servers forgive by default: they close the connection at the third."""

@@ -18,8 +18,8 @@ from a2a_adapters import BearerTokens, Limits, ServerOptions, build_app
 from a2a_adapters.net.addresses import share_of
 from a2a_adapters.security.shares import RequestRates
 from a2a_adapters.testing import running
+from tests.support.grpc_agents import refusal
 from tests.support.requests import V1, grpc_port, rpc, say
-from tests.support.servers.grpc import refusal
 
 TOKENS = BearerTokens({"ann": "ann", "bob": "bob"})
 ANN, BOB = ({"Authorization": f"Bearer {user}", **V1} for user in ("ann", "bob"))

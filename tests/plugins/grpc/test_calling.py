@@ -39,8 +39,8 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import running
+from tests.support.grpc_agents import ONCE, card_of, grpc_agent, offering
 from tests.support.requests import Agent, grpc_port
-from tests.support.servers.grpc import ONCE, card_of, grpc_agent, offering
 
 TRUSTING = replace(ONCE, trusted_hosts=["127.0.0.1"])
 VERSIONS = pytest.mark.parametrize("version", ["1.0", "0.3"])

@@ -28,8 +28,8 @@ from a2a_adapters import (
 )
 from a2a_adapters.testing import running, user_message
 from tests.security.test_authentication import Badges
+from tests.support.grpc_agents import refusal
 from tests.support.requests import grpc_port
-from tests.support.servers.grpc import refusal
 
 TOKENS = BearerTokens({"ann-token": "ann", "bob-token": "bob"})
 

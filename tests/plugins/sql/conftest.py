@@ -28,19 +28,26 @@ def storage_at(url, limits=None, bus=None):
 
 
 def before_statements(database, listener):
-    """Have something done before every statement; return what ends that."""
+    """Call the listener before every statement; return a function that stops that."""
     engine, bulk = database.engine.sync_engine, database.commits.bulk
+    is_listening = True
 
     async def write(batch):
         for rows in batch:
             await greenlet_spawn(listener, None, None, str(rows.statement))
         return await type(bulk).write(bulk, batch)
 
+    def before(*args):
+        if is_listening:
+            listener(*args)
+
     def end():
-        event.remove(engine, "before_cursor_execute", listener)
+        # The listener stays registered: SQLAlchemy may be iterating over the listeners right now.
+        nonlocal is_listening
+        is_listening = False
         del bulk.write
 
-    event.listen(engine, "before_cursor_execute", listener)
+    event.listen(engine, "before_cursor_execute", before)
     bulk.write = write
     return end
 
