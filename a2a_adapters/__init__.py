@@ -1,8 +1,8 @@
-"""Serve what you have as an A2A agent, in one line, and call any other.
+"""Serve agents of any framework over A2A, and call remote A2A agents.
 
-`serve(target)` runs a server; `build_app(target)` returns it as an ASGI application;
-`as_executor(target)` is for people who already have an a2a-sdk server. `RemoteAgent(url)` calls
-an agent.
+`serve(target)` runs a server, `build_app(target)` returns an ASGI application, and
+`as_executor(target)` plugs a target into an existing a2a-sdk server. `RemoteAgent(url)` calls an
+agent.
 """
 
 from __future__ import annotations

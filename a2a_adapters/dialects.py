@@ -1,10 +1,9 @@
-"""What plugins are built with that speak a dialect of A2A.
+"""Building blocks for plugins that speak another wire protocol (a dialect).
 
-Servers and clients that came before the protocol, or beside it, have their own routes and shapes.
-A plugin that calls them returns a `DialectTransport` from the hook `a2a_transport`; it calls by
-`JsonHttp`, or reads streams by `event_data`. `HttpClients` are bounded and careful about where
-credentials go. One that serves them implements the hook `a2a_routes`: it gets a `DialectServer` and
-returns `DialectRoutes`. `Answer` makes one answer of the events of a `DialectAgent`.
+To call agents of a dialect, return a `DialectTransport` from the hook `a2a_transport`; it uses
+`JsonHttp`, or `event_data` for streams. `HttpClients` apply limits and protect credentials. To
+serve a dialect, implement the hook `a2a_routes`, which gets a `DialectServer` and returns
+`DialectRoutes`. `Answer` accumulates the events of a `DialectAgent` into one answer.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ __all__ = [
     "user_message",
 ]
 
-# Each half is loaded by who is on that side: calling or serving agents of a dialect.
+# Loaded on first use: plugins that call a dialect do not need the server, and vice versa.
 __getattr__ = lazy_names(
     "a2a_adapters",
     {

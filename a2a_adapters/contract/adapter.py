@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -39,10 +38,10 @@ _DEFAULT_OUTPUT_MODES = ("text/plain", "application/json")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skill:
-    """One thing the agent can do, as its card lists it.
+    """A capability that the agent card lists (A2A 1.0, `AgentSkill`).
 
-    `input_schema` and `output_schema` are the JSON schemas of the data that it takes and returns.
-    A2A's skills have no field for them, so the card adds them to the description.
+    `input_schema` and `output_schema` are JSON schemas of the data it takes and returns. A2A skills
+    have no field for them, so the card adds them to the description.
     """
 
     id: str
@@ -56,9 +55,9 @@ class Skill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extension:
-    """A protocol extension of the agent (A2A 1.0, section 4.6), as its card lists it.
+    """A protocol extension that the agent card lists (A2A 1.0, section 4.6).
 
-    Messages of callers that do not activate a `required` one are refused.
+    Messages that do not activate a `required` extension are refused.
     """
 
     uri: str
@@ -69,9 +68,9 @@ class Extension:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentDescription:
-    """What an adapter tells the public about its target. Never put a prompt in here.
+    """The public description of a target, from which its agent card is built.
 
-    `input_modes` and `output_modes` are media types; `*/*` accepts anything.
+    Never include a prompt. `input_modes` and `output_modes` are media types; `*/*` is any type.
     """
 
     name: str
@@ -84,22 +83,22 @@ class AgentDescription:
 
 
 class CancelFlag:
-    """True once the task was cancelled. Safe to read from any thread.
+    """True once the task has been cancelled. Safe to read from any thread.
 
     Attributes:
-        left_behind: Whether the run took no notice, so that the conversation was given to the
-            next message: nothing may be written to its state any more.
+        is_set: The same as `bool(flag)`, but faster.
+        left_behind: Whether the run ignored the cancellation for so long that the conversation has
+            moved on to its next message. The run must no longer write conversation state.
     """
 
     __slots__ = ("is_set", "left_behind")
 
     def __init__(self) -> None:
         self.is_set = False
-        """The same, for those who look often."""
         self.left_behind = False
 
     def set(self) -> None:
-        """Tell everyone who looks that the task was cancelled."""
+        """Mark the task as cancelled."""
         self.is_set = True
 
     def __bool__(self) -> bool:
@@ -108,7 +107,7 @@ class CancelFlag:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One earlier message of a conversation."""
+    """An earlier message of a conversation."""
 
     role: Literal["user", "agent"]
     parts: Sequence[Part]
@@ -119,42 +118,41 @@ class Turn:
         return join_text(self.parts)
 
 
-async def might_wait() -> bool:
-    """Tell of a conversation of which nothing is known that another task of it might wait."""
+async def _may_wait() -> bool:
+    """Assume that another task of the context may be waiting (used by servers that cannot tell)."""
     return True
 
 
-async def nothing_earlier() -> Sequence[Exchange]:
-    """Tell of a task's first message that there was none before."""
+async def _no_exchanges() -> Sequence[Exchange]:
     return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentRequest:
-    """One message to an agent and everything known about it.
+    """A message to an agent, with its task, conversation and caller.
 
     Attributes:
-        parts: What the caller sent.
-        message: The protocol message itself, an `a2a.types.Message`.
-        task_id: The task this message belongs to.
-        context_id: The conversation; unique only together with `owner`.
-        owner: The authenticated user's name, empty for anonymous callers.
-        history: Earlier turns of the conversation, oldest first; empty unless the adapter
-            sets `uses_history`.
-        metadata: What the caller attached to the request.
-        accepted_output_modes: Media types the caller can use; empty means any.
-        extensions: URIs of those of the agent's extensions that the caller activated.
-        wants_progress: Whether the caller activated the progress extension. Events of it
-            need not be made when this is false.
+        parts: The content of the message.
+        message: The protocol message, an `a2a.types.Message`.
+        task_id: The task of the message.
+        context_id: The conversation. It is unique only together with `owner`.
+        owner: The authenticated user; empty for anonymous callers.
+        history: Earlier turns of the conversation, oldest first. Empty unless the adapter sets
+            `uses_history`.
+        metadata: The metadata of the request.
+        accepted_output_modes: Media types the caller accepts; empty means any.
+        extensions: URIs of the agent's extensions that the caller activated.
+        wants_progress: Whether the caller activated the progress extension. If not, the adapter
+            can skip progress events.
         resuming: Whether the task was waiting for this message.
-        resume_metadata: The `metadata` of the `InputRequired` event that is being answered.
-        cancelled: True as soon as the task is cancelled; code in threads looks at it.
-        others_wait: Tells whether another task of this conversation is known to wait for its
-            caller; a server other than ours knows of none. A question that a framework still
-            has open, when none does, is nobody's any more.
-        earlier: Returns the messages of this task before this one, each with what the agent asked
-            upon it, also after a restart; those with a durable question have their history.
-        said: In `Adapter.resume`: the text that was stored of this message's answer.
+        resume_metadata: The `metadata` of the `InputRequired` event that this message answers.
+        cancelled: Becomes true when the task is cancelled; readable from any thread.
+        others_wait: Returns whether another task of this conversation may be waiting for its
+            caller (always true on servers that cannot tell). If none is, a question still open in
+            the framework is abandoned.
+        earlier: Returns the earlier messages of this task with the questions that followed them,
+            also after a restart. Those with a durable question include their history.
+        said: The stored text of the answer to this message. Set only for `Adapter.resume`.
     """
 
     parts: Sequence[Part]
@@ -170,8 +168,8 @@ class AgentRequest:
     resuming: bool = False
     resume_metadata: Mapping[str, JSON] = field(default_factory=dict)
     cancelled: CancelFlag = field(default_factory=CancelFlag)
-    others_wait: Callable[[], Awaitable[bool]] = might_wait
-    earlier: Callable[[], Awaitable[Sequence[Exchange]]] = nothing_earlier
+    others_wait: Callable[[], Awaitable[bool]] = _may_wait
+    earlier: Callable[[], Awaitable[Sequence[Exchange]]] = _no_exchanges
     said: str = ""
 
     @property
@@ -180,9 +178,9 @@ class AgentRequest:
         return join_text(self.parts)
 
     def conversation_key(self, *scope: str | None) -> str:
-        """Return a digest that only this owner's conversation has, whatever the names contain.
+        """Return a digest of owner and context that is safe to use as a storage key.
 
-        `scope` are names that divide the conversation further, that of an agent for instance.
+        `scope` adds names that divide the conversation further, such as an agent's name.
         """
         names = json.dumps([*scope, self.owner, self.context_id])
         return hashlib.sha256(names.encode()).hexdigest()
@@ -190,113 +188,113 @@ class AgentRequest:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A message of a task, and the question that was the answer to it."""
+    """A message of a task and the question with which the agent answered it."""
 
     request: AgentRequest
     question: InputRequired
 
 
 class FetchPolicy(Protocol):
-    """Where files may be fetched from: an `OutboundPolicy`."""
+    """An outbound policy that restricts fetching, such as `OutboundPolicy`."""
 
     def client(self, *, ssl_context: ssl.SSLContext | None = None) -> httpx.AsyncClient:
-        """Return a client that connects nowhere else."""
+        """Return a client that connects only to allowed addresses."""
 
 
 class Adapter(ABC):
-    """Makes one target answer A2A messages. Framework plugins subclass this.
+    """Makes a target answer A2A messages. Framework plugins subclass it.
 
-    One adapter serves every caller at once: nothing of a request may be kept on it except
-    under the key (owner, context_id). Requests of one such conversation come one at a time.
+    One adapter serves all callers concurrently, so it must not hold request state except under the
+    key (owner, context_id). Requests of one conversation arrive one at a time.
     """
 
     may_reply: bool = False
-    """Whether `stream` may yield a `Reply`. The task is then announced with the first event
-    instead of at once."""
+    """Whether `stream` may yield a `Reply`. The client then sees the task with the first event
+    instead of immediately."""
 
     uses_history: bool = False
     """Whether requests need `AgentRequest.history`."""
 
     resumes: bool = False
-    """Whether `resume` can go on with what a process that is gone has begun."""
+    """Whether `resume` can continue a run whose process died."""
 
     fetch: FetchPolicy | None = None
-    """From where files that callers name by their addresses are fetched; the adapter then has
-    their bytes. Without it they stay addresses, which `File.received` refuses."""
+    """The policy for fetching files that callers send as URLs, so that the adapter receives their
+    bytes. Without a policy, `File.received` refuses them."""
 
     @abstractmethod
     def describe(self) -> AgentDescription:
-        """Return what the agent card says. Called once, before serving."""
+        """Return the description for the agent card. Called once, before serving."""
 
     @abstractmethod
     def stream(self, request: AgentRequest) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
         """Answer `request`, yielding events as they happen.
 
-        A generator, or a function returning one. The latter can raise `InvalidInputError`
-        before a task exists, which the caller sees as "invalid params".
+        Implement it as an async generator, or as a function that returns one. A function can raise
+        `InvalidInputError` before the task exists; the caller then gets "invalid params".
 
         Raises:
-            InvalidInputError: The message cannot be used; its text is sent to the caller.
+            InvalidInputError: The message cannot be used. The text is sent to the caller.
         """
 
     def resume(
         self,
         request: AgentRequest,  # noqa: ARG002 - most cannot
     ) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
-        """Go on with a message that a process which is gone was answering; as `stream`.
+        """Continue the run of a dead process, yielding events as `stream` does.
 
-        Called only if `resumes` is set, on whichever process takes the task over. What was said
-        in answer to this message is dropped: yield again what is still to be part of the answer.
-        `AgentRequest.said` is the text that was stored of it, which may lack its end.
+        Called only if `resumes` is set, by the process that takes the task over. The stored part of
+        the answer (`AgentRequest.said`, possibly without its end) is discarded, so yield the whole
+        answer.
 
         Raises:
-            ResumeError: Nothing is left to go on with; the task fails with this text.
+            ResumeError: The run cannot be continued. The task fails with this text.
         """
         raise ResumeError("The server was stopped; please start a new task.")
 
     async def had_effect(self, request: AgentRequest) -> bool:  # noqa: ARG002 - few can tell
-        """Whether the run that `resume` would go on with did anything before its process died.
+        """Return whether the interrupted run did anything before its process died.
 
-        If not, its death is not held against the task, which is otherwise failed once it has lost
-        too many processes.
+        A death without effect does not count towards `Limits.recovery_attempts`.
         """
         return True
 
     async def open(self, storage: StateStorage) -> None:  # noqa: B027 - most store nothing
-        """Take where the server keeps states, to keep this adapter's own there.
+        """Receive the server's state storage.
 
-        Called once before serving, in the server's event loop; never on a server that is not ours.
+        Called once before serving, in the server's event loop. Servers of other projects, which use
+        the adapter through `as_executor`, do not call it.
 
         Raises:
-            ConfigurationError: It cannot be used.
+            ConfigurationError: The adapter cannot use this storage.
         """
 
     async def abandon(self, request: AgentRequest) -> None:  # noqa: B027 - most store nothing
-        """Give up a durable question that will not be answered.
+        """Discard a durable question that will not be answered.
 
-        Called when a task is cancelled, or has waited too long, after an `InputRequired` with
-        `durable` set. `request` has no parts, but the question's `resume_metadata`; it is the
-        conversation's turn.
+        Called when a task that waits on a durable `InputRequired` is cancelled or times out, in the
+        conversation's turn. `request` has no parts, but the question's `resume_metadata`.
         """
 
     async def aclose(self) -> None:  # noqa: B027 - most adapters hold nothing
-        """Release what the adapter holds. Called once, when serving ends."""
+        """Release the adapter's resources. Called once, when serving ends."""
 
 
 ELSEWHERE = "elsewhere:"
-"""Begins the name of what only tells where something else is kept."""
+"""Prefix of the `kind` of entries that point to state in a framework's own store."""
 
 
 class StateStorage(ABC):
-    """What one agent keeps of its conversations, apart from what other agents do.
+    """Stores the state that one agent keeps for its conversations.
 
-    A database keeps for as long as it exists what is stored for no conversation, whose id is "".
+    State is isolated by agent, owner and context. A database deletes it with its conversation;
+    state under the context id "" belongs to no conversation and is never deleted.
 
     Attributes:
-        url: Where the server's storage is, for frameworks that bring a store of their own:
-            `memory:`, `sqlite:///file.db` or `postgresql://user:password@host/database`.
-        agent: The agent's name, which is part of every key.
-        is_durable: Whether it outlives its process.
+        url: The URL of the server's storage, for frameworks with a store of their own: `memory:`,
+            `sqlite:///file.db` or `postgresql://user:password@host/database`.
+        agent: The agent's name, part of every key.
+        is_durable: Whether the state survives its process.
     """
 
     url: str
@@ -305,43 +303,46 @@ class StateStorage(ABC):
 
     @abstractmethod
     async def read_state(self, owner: str, context_id: str, kind: str) -> bytes | None:
-        """Return what was last stored for a conversation under this name."""
+        """Return the stored state of this kind, or None."""
 
     @abstractmethod
     async def write_state(self, owner: str, context_id: str, kind: str, body: bytes | None) -> None:
-        """Store something for a conversation; None forgets it.
+        """Store state of this kind, or delete it if `body` is None.
 
-        Waits until it is stored: if the database is away, until it is back.
+        Returns when it is stored. While the database is unavailable, this waits.
         """
 
     @abstractmethod
     async def swap_state(
         self, owner: str, context_id: str, kind: str, expected: bytes | None, body: bytes
     ) -> bool:
-        """Store something in the place of what was read, unless that has changed meanwhile.
+        """Replace state that several processes change, if it is still the expected one.
 
-        For what several processes change: who is told False reads again, and tries again.
+        If it returns false, read the state again and retry.
 
         Args:
-            owner: Whose conversation it is.
+            owner: The owner of the conversation.
             context_id: The conversation.
-            kind: The name.
-            expected: What was read; None for nothing.
-            body: What is to be there. One that is there already counts as stored by this call,
-                which may have been repeated: let each be different.
+            kind: The kind of state.
+            expected: The state as it was read; None if there was none.
+            body: The new state. Make each one unique: because the call may be retried internally,
+                finding `body` in place counts as success.
 
         Returns:
-            Whether it is stored.
+            Whether `body` was stored.
         """
 
     async def keep_elsewhere(self, owner: str, context_id: str, kind: str, name: str) -> None:
-        """Note that more of a conversation is kept elsewhere, under a name; say so at each use."""
+        """Record that the conversation has state called `name` in another store.
+
+        Call it at each use, so that the record is as old as the conversation.
+        """
         await self.write_state(owner, context_id, ELSEWHERE + kind, name.encode())
 
-    def forget_elsewhere(  # noqa: B027 - who forgets nothing for its age has nobody to tell
+    def forget_elsewhere(  # noqa: B027 - memory keeps no state beyond its process
         self, kind: str, forget: Callable[[str], Awaitable[None]]
     ) -> None:
-        """Have `forget` called with names of this kind once their conversations are too old.
+        """Register `forget`, which deletes state in another store when its conversation expires.
 
-        It may be called again with the same name.
+        It gets the name given to `keep_elsewhere` and may be called repeatedly for the same name.
         """

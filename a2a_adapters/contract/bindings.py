@@ -53,7 +53,7 @@ class RemoteInterface:
         http: The HTTP client for the agent; its `auth` holds the credentials.
         origin: The only address that receives the credentials; None trusts every host in a card.
         options: The agent's `RemoteOptions`.
-        closing: Closes what the transport opens, at the latest with the event loop.
+        closing: Closes the transport's resources, at the latest with the event loop.
     """
 
     protocol: str

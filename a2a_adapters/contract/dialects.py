@@ -1,4 +1,4 @@
-"""A dialect of A2A on the server's port: what a plugin gets, and the routes that it returns."""
+"""Serving other wire protocols (dialects) on the server's port, from plugins."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ T = TypeVar("T")
 
 
 class Fold(Protocol[T]):
-    """Makes one answer of the events of a task, as `a2a_adapters.dialects.Answer` does."""
+    """Accumulates the events of a task, as `a2a_adapters.dialects.Answer` does."""
 
     def fold(self, event: StreamResponse) -> list[T]:
-        """Take an event and return what is new by it."""
+        """Add an event and return the resulting changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class DialectAgent:
-    """One agent that a dialect's clients can call.
+    """An agent that clients of a dialect can call.
 
     Attributes:
-        about: What its card says.
-        handler: Carries out the operations of A2A for it. Tasks it returns must not be changed.
-        path: Where it is on this server, with slashes at both ends.
+        about: The public description of the agent.
+        handler: Performs A2A operations. Do not modify the tasks it returns.
+        path: The agent's path on this server, with slashes at both ends.
     """
 
     about: AgentDescription
@@ -50,9 +50,9 @@ class DialectAgent:
     async def follow(
         self, request: SendMessageRequest, context: ServerCallContext, answer: Fold[T]
     ) -> AsyncGenerator[list[T]]:
-        """Send a message, fold each event of its task into `answer`, and yield what is new.
+        """Send a message, fold the events of its task into `answer`, and yield the changes.
 
-        Leaving does not end the task.
+        Closing the generator does not cancel the task.
 
         Raises:
             A2AError: The message was refused.
@@ -64,12 +64,12 @@ class DialectAgent:
 
 @dataclass(frozen=True, slots=True)
 class DialectServer:
-    """What is served at a port.
+    """The agents served on a port.
 
     Attributes:
-        agents: The agents by their ids, which are fit to stand in addresses; at least one.
-        url: Returns the server's public address, without a slash at its end, for a request.
-        caller: Returns who is calling, as the handlers want to know it.
+        agents: At least one agent, by URL-safe id.
+        url: Returns the server's public address for a request, without a trailing slash.
+        caller: Returns the call context of a request, for `DialectAgent.handler`.
     """
 
     agents: Mapping[str, DialectAgent]
@@ -79,15 +79,15 @@ class DialectServer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialectRoutes:
-    """The routes of a dialect. They go before A2A's own, and must not take those that clients need.
+    """The routes of a dialect. They precede A2A's own and must not hide them.
 
     Attributes:
-        cards: Routes for everybody.
-        calls: Routes for those who may use the agents. A request has been authenticated when it
-            gets there, and its body is no larger than it may be.
-        refusal: Returns the HTTP status and the JSON for a call that does not get there, by the
-            status and the text that clients of A2A are answered; None answers as they are.
-        aclose: Ends what the routes have begun; called once, when the server stops.
+        cards: Public routes.
+        calls: Routes that require authentication. Their requests are authenticated and within the
+            size limits.
+        refusal: Converts the HTTP status and text of a refused call into the dialect's status and
+            JSON body; None keeps A2A's response.
+        aclose: Releases what the routes hold; called once, when the server stops.
     """
 
     cards: Sequence[Route] = ()
@@ -97,7 +97,7 @@ class DialectRoutes:
 
 
 def as_response(event: Event) -> StreamResponse:
-    """Return an event of a task as streams have it."""
+    """Wrap an event of a task as a `StreamResponse`."""
     match event:
         case Task():
             return StreamResponse(task=event)

@@ -1,24 +1,23 @@
-"""Every error this package raises on purpose.
+"""The errors of this package.
 
     A2AAdaptersError
-    ├── ConfigurationError (ValueError)   the developer has to change something
-    │   ├── NoAdapterError (TypeError)    no plugin knows how to serve this object
+    ├── ConfigurationError (ValueError)       the developer's setup is wrong
+    │   ├── NoAdapterError (TypeError)        no plugin can serve the target
     │   ├── MissingExtraError (ImportError)   an optional dependency is not installed
-    │   ├── TargetError                   a plugin knows the object, but cannot serve it as it is
-    │   ├── UnsafeHostError               serving here would expose an open agent
-    │   └── ListenError (OSError)         the port is taken, or the host is not this machine's
-    ├── ForbiddenUrlError (ValueError)    this process must not connect to that URL
-    ├── InvalidInputError (ValueError)    the caller's message cannot be used; told to the caller
-    ├── AgentFailedError                  a run failed for a known reason; told to the caller
-    │   └── ResumeError                   a run that was cut off cannot go on
-    ├── AccessDeniedError                 an `Authenticator` refuses the caller; told to the caller
-    │   ├── UnauthenticatedError          there are no credentials, or wrong ones
-    │   └── ForbiddenError                the user is known, but may not use the agent
-    └── RemoteAgentError                  a remote agent did not do what it was asked; see
-                                          `a2a_adapters.calling.errors`
+    │   ├── TargetError                       the target's type is supported, but not this object
+    │   ├── UnsafeHostError                   the host would expose an unauthenticated agent
+    │   └── ListenError (OSError)             the port is in use, or the host is not local
+    ├── ForbiddenUrlError (ValueError)        the outbound policy forbids a URL
+    ├── InvalidInputError (ValueError) *      the agent cannot use the caller's message
+    ├── AgentFailedError *                    a run failed for a known reason
+    │   └── ResumeError *                     an interrupted run cannot be continued
+    ├── AccessDeniedError *                   an `Authenticator` refuses the caller
+    │   ├── UnauthenticatedError *            the credentials are missing or wrong
+    │   └── ForbiddenError *                  the user may not use the agent
+    └── RemoteAgentError                      a call to a remote agent failed: see `calling.errors`
 
-Messages of `ConfigurationError` are for the developer's terminal. Those marked "told to the
-caller" are sent to the remote caller, so they must hold nothing private.
+The text of errors marked * is sent to the remote caller, so it must contain nothing private. The
+text of a `ConfigurationError` is for the developer's terminal.
 """
 
 from __future__ import annotations
@@ -51,27 +50,27 @@ __all__ = [
 ErrorCategory: TypeAlias = Literal[
     "model_unavailable", "model_refused", "limit", "tool", "internal"
 ]
-"""Why an agent failed, as its caller is told.
+"""The reason for which an agent failed, sent to its caller.
 
-| category            | what happened                                                              |
-|---------------------|----------------------------------------------------------------------------|
-| `model_unavailable` | the model is overloaded or cannot be reached; the same call may work later |
-| `model_refused`     | the model's provider refused the call: a wrong key, an unknown model, ...  |
-| `limit`             | a limit was reached: of time, of steps, of model calls, ...                |
-| `tool`              | a tool failed                                                              |
-| `internal`          | anything else, such as a bug                                               |
+| category            | cause                                                                     |
+|---------------------|---------------------------------------------------------------------------|
+| `model_unavailable` | the model is overloaded or unreachable; a retry may succeed               |
+| `model_refused`     | the model's provider refused the call: wrong key, unknown model, ...      |
+| `limit`             | a limit on time, steps, model calls, ... was reached                      |
+| `tool`              | a tool failed                                                             |
+| `internal`          | anything else, such as a bug                                              |
 """
 
 
 class A2AAdaptersError(Exception):
-    """Base of all errors raised by a2a-adapters."""
+    """Base class of all errors that a2a-adapters raises."""
 
     as_model_failure: ErrorCategory | None = None
-    """How a run failed whose model was called by what raised this; None for no model's error."""
+    """The category of a run whose model call raised this error; None if no model call can."""
 
 
 class ConfigurationError(A2AAdaptersError, ValueError):
-    """Something in the developer's setup must change before it can work."""
+    """The developer's setup is wrong; the text says what to change."""
 
 
 class NoAdapterError(ConfigurationError, TypeError):
@@ -79,47 +78,47 @@ class NoAdapterError(ConfigurationError, TypeError):
 
 
 class MissingExtraError(ConfigurationError, ImportError):
-    """A feature needs a package that an extra of a2a-adapters installs."""
+    """A feature needs an extra of a2a-adapters that is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs: pip install 'a2a-adapters[{extra}]'")
 
 
 class TargetError(ConfigurationError):
-    """The target's type is known, but this object cannot be served as it is."""
+    """The target's type is supported, but this object cannot be served as it is."""
 
 
 class UnsafeHostError(ConfigurationError):
-    """The host would make an agent without authentication reachable from other machines."""
+    """The host would expose an agent without authentication to other machines."""
 
 
 class ListenError(ConfigurationError, OSError):
-    """No server can listen there: the port is taken, or the host is not this machine's."""
+    """The server cannot listen: the port is in use, or the host is not local."""
 
 
 class ForbiddenUrlError(A2AAdaptersError, ValueError):
-    """The `OutboundPolicy` does not allow this process to connect to a URL.
+    """The `OutboundPolicy` forbids connecting to a URL.
 
-    The text names addresses of the network here: it is for the log, not for a remote caller.
+    The text contains internal addresses: log it, but do not send it to a remote caller.
     """
 
 
 class InvalidInputError(A2AAdaptersError, ValueError):
-    """The caller's message cannot be used by the target.
+    """The agent cannot use the caller's message. The text is sent to the caller.
 
-    Raised by `Adapter.stream` before the first event it becomes A2A's "invalid params"
-    error; raised later it ends the task as rejected. The text is sent to the caller.
+    Raised by `Adapter.stream` before the first event, it becomes A2A's "invalid params" error;
+    raised later, it rejects the task.
     """
 
     @classmethod
     def of(cls, error: ValidationError) -> Self:
-        """Return what pydantic found wrong and where, but not what the server makes of it."""
+        """Return an error that lists the fields that pydantic refused, without their values."""
         found = violations(error)
-        return cls("; ".join(f"{place}: {what}" if place else what for place, what in found))
+        return cls("; ".join(f"{field}: {text}" if field else text for field, text in found))
 
 
 def violations(error: ValidationError) -> list[tuple[str, str]]:
-    """Return the places at which pydantic found something wrong, and what that is."""
+    """Return the path and the problem of each field that pydantic refused."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
     return [(".".join(map(str, each["loc"])), each["msg"]) for each in found]
 
@@ -134,13 +133,13 @@ _FAILURES: dict[ErrorCategory, str] = {
 
 
 class AgentFailedError(A2AAdaptersError):
-    """A run failed for a known reason: its task fails with this category and text.
+    """Fails the task with a category and a text for the caller.
 
-    Raise it `from` what happened, which is logged and never sent.
+    Raise it `from` the cause, which is logged but not sent.
 
     Args:
-        category: Why it failed; in the task's metadata.
-        message: What the caller is told; by default a sentence for the category.
+        category: The reason, sent in the task's metadata.
+        message: The text sent to the caller; by default a sentence for the category.
     """
 
     def __init__(self, category: ErrorCategory = "internal", message: str = "") -> None:
@@ -149,18 +148,18 @@ class AgentFailedError(A2AAdaptersError):
 
 
 class ResumeError(AgentFailedError):
-    """A run that was cut off cannot go on. Its task fails with this text."""
+    """A run whose process died cannot be continued. Its task fails with this text."""
 
     def __init__(self, message: str) -> None:
         super().__init__("internal", message)
 
 
 class AccessDeniedError(A2AAdaptersError):
-    """An `Authenticator` refuses the caller. The text is sent to the caller, and logged.
+    """An `Authenticator` refuses the caller. The text is logged and sent to the caller.
 
     Args:
-        message: What the caller can do. Never part of a credential.
-        challenge: What the answer's `WWW-Authenticate` says.
+        message: Says what the caller can do. It must contain no part of a credential.
+        challenge: The value of the response's `WWW-Authenticate` header.
     """
 
     def __init__(self, message: str, *, challenge: str = "") -> None:
@@ -169,35 +168,26 @@ class AccessDeniedError(A2AAdaptersError):
 
 
 class UnauthenticatedError(AccessDeniedError):
-    """There are no credentials, or wrong ones: HTTP 401."""
+    """The credentials are missing or wrong: HTTP 401."""
 
 
 class ForbiddenError(AccessDeniedError):
-    """The user is known, but may not use the agent: HTTP 403."""
+    """The user is authenticated, but may not use the agent: HTTP 403."""
 
 
-_SDKS = frozenset(
-    {
-        "anthropic",
-        "cohere",
-        "groq",
-        "huggingface_hub",
-        "litellm",
-        "mistralai",
-        "ollama",
-        "openai",
-    }
-)
-"""Top-level packages of model SDKs. Those of Google and AWS have more than models in theirs."""
+_SDKS = {
+    "anthropic", "cohere", "groq", "huggingface_hub", "litellm", "mistralai", "ollama", "openai",
+}  # fmt: skip
+"""Top-level packages of model SDKs. Google's and AWS's contain more than models."""
 
-_TRANSIENT = frozenset({408, 409, 425, 429})
-"""HTTP statuses below 500 after which the same call may succeed later."""
+_TRANSIENT = {408, 409, 425, 429}
+"""HTTP statuses below 500 after which a retry may succeed."""
 
-_AWAY = frozenset({"APIError", "ConnectionError", "TimeoutError", "TransportError"})
-"""Names of exception classes, or of their bases, for calls that got no answer with a status."""
+_UNAVAILABLE = {"APIError", "ConnectionError", "TimeoutError", "TransportError"}
+"""Exception classes, by name, of calls that got no HTTP status; subclasses count."""
 
-_REFUSED = frozenset({"ContentFilterFinishReasonError", "OpenAIError"})
-"""Names of exceptions without a status by which an SDK refuses: a filter, or a missing key."""
+_REFUSED = {"ContentFilterFinishReasonError", "OpenAIError"}
+"""Exceptions, by name, with which an SDK refuses without an HTTP status."""
 
 _NAMED: dict[str, ErrorCategory] = {
     "APIConnectionError": "model_unavailable",
@@ -209,23 +199,23 @@ _NAMED: dict[str, ErrorCategory] = {
     "NotFoundError": "model_refused",
     "PermissionDeniedError": "model_refused",
 }
-"""Exceptions of the SDKs of OpenAI and Anthropic, by their names."""
+"""Exceptions of the OpenAI and Anthropic SDKs, by name."""
 
 
 def failure_of(error: BaseException) -> AgentFailedError:
-    """Return what the caller of a run that raised this error is told."""
+    """Return the failure to report to the caller of a run that raised `error`."""
     if isinstance(error, AgentFailedError):
         return error
     return model_failure(error) or AgentFailedError()
 
 
 def model_failure(error: BaseException | str, *, of_model: bool = False) -> AgentFailedError | None:
-    """Return how a model call failed; None if neither the error nor a cause of it is known.
+    """Classify a failed model call; return None if neither the error nor its causes are known.
 
-    An A2A agent that is called counts as a model.
+    A remote A2A agent counts as a model.
 
     Args:
-        error: What a run raised, or the name of its class if that is all that is left of it.
+        error: The exception of a run, or only the name of its class.
         of_model: Whether a model call raised it, so that exceptions of any library count.
     """
     if isinstance(error, str):
@@ -237,7 +227,7 @@ def model_failure(error: BaseException | str, *, of_model: bool = False) -> Agen
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, what it was explicitly raised from, and the members of groups."""
+    """Yield an error, its explicit causes, and the members of exception groups."""
     todo, seen = [error], set[int]()
     while todo:
         error = todo.pop(0)
@@ -254,25 +244,23 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 def _category(error: BaseException, *, of_model: bool) -> ErrorCategory | None:
     if isinstance(error, A2AAdaptersError) and error.as_model_failure:
         return error.as_model_failure
-    if not of_model and not _is_of_sdk(type(error).__module__):
+    module = type(error).__module__
+    is_from_sdk = module.partition(".")[0] in _SDKS or module.startswith("google.genai.")
+    if not of_model and not is_from_sdk:
         return None
     if status := _status(error):
         is_refused = status < 500 and status not in _TRANSIENT
         return "model_refused" if is_refused else "model_unavailable"
-    if not _AWAY.isdisjoint(kind.__name__ for kind in type(error).__mro__):
+    if not _UNAVAILABLE.isdisjoint(kind.__name__ for kind in type(error).__mro__):
         return "model_unavailable"
     return "model_refused" if type(error).__name__ in _REFUSED else None
 
 
-def _is_of_sdk(module: str) -> bool:
-    return module.partition(".")[0] in _SDKS or module.startswith("google.genai.")
-
-
 def _status(error: BaseException) -> int | None:
-    """Return the HTTP status with which a call failed, wherever the SDK keeps it."""
+    """Return the HTTP status of a failed call from wherever the SDK keeps it."""
     response = getattr(error, "response", None)
     found = [getattr(error, "status_code", None), getattr(error, "code", None)]
     found.append(getattr(response, "status_code", None))
-    if isinstance(response, Mapping):  # of botocore
+    if isinstance(response, Mapping):  # botocore
         found.append(response.get("ResponseMetadata", {}).get("HTTPStatusCode"))
     return next((n for n in found if isinstance(n, int) and 400 <= n < 600), None)

@@ -1,17 +1,17 @@
-"""What an adapter may yield while it answers.
+"""The events that an adapter yields while it answers.
 
-| event                           | what the A2A client sees                                  |
-|---------------------------------|-----------------------------------------------------------|
-| `TextDelta`                     | a chunk of the artifact `answer`, appended                |
-| `Output`                        | an artifact of its own, whole                             |
-| `TaskMetadata`                  | entries of the task's metadata, token usage for instance  |
-| `Progress`                      | what happens meanwhile, if `PROGRESS_EXTENSION` is active |
-| `ToolCall`, `ToolResult`        | the same for tools                                        |
-| `InputRequired`, `AuthRequired` | the task waits; the next message on it goes on            |
-| `Rejected`                      | the task ends as rejected                                 |
-| `Reply`                         | a bare message, no task; only as the one and only event   |
+| event                           | the A2A client sees                                           |
+|---------------------------------|---------------------------------------------------------------|
+| `TextDelta`                     | a chunk appended to the artifact `answer`                     |
+| `Output`                        | a complete artifact                                           |
+| `TaskMetadata`                  | entries in the task's metadata, such as token usage           |
+| `Progress`                      | a step of the run, if `PROGRESS_EXTENSION` is active          |
+| `ToolCall`, `ToolResult`        | the same for tools                                            |
+| `InputRequired`, `AuthRequired` | the task is interrupted; the next message on it continues it  |
+| `Rejected`                      | the task is rejected                                          |
+| `Reply`                         | a message without a task; must be the only event              |
 
-A failure is an exception. An adapter that ends without any event completes its task.
+An adapter reports failure by raising. If it ends normally, its task is completed.
 """
 
 from __future__ import annotations
@@ -51,26 +51,26 @@ PROGRESS_EXTENSION = "urn:a2a-adapters:extension:progress:v1"
 
 
 A2UI_EXTENSION = "https://a2ui.org/a2a-extension/a2ui/v0.9.1"
-"""URI of the A2A extension by which interfaces are sent, as data of an `Output`."""
+"""URI of the A2A extension that carries user interfaces as data of an `Output`."""
 
 
 TIMESTAMP_EXTENSION = "https://github.com/a2aproject/a2a-samples/samples/extensions/timestamp/v1"
-"""URI of the A2A extension that says when messages and artifacts were made, in their metadata."""
+"""URI of the A2A extension that adds creation times to the metadata of messages and artifacts."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """The next piece of the answer's text."""
+    """The next chunk of the answer's text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A whole artifact.
+    """A complete artifact.
 
-    `extensions` are the URIs of those that it is made by, as of messages below; the caller is told
-    of the ones that they activated (A2A 1.0, section 4.6).
+    `extensions` are URIs of the extensions that contributed to it (A2A 1.0, section 4.6). Only
+    those that the caller activated are sent; the same holds for questions and replies.
     """
 
     parts: Sequence[Part]
@@ -82,9 +82,9 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class TaskMetadata:
-    """Entries merged into the task's metadata when it next changes state.
+    """Entries to merge into the task's metadata at its next change of state.
 
-    By convention `usage` holds the numbers of a `TokenUsage`.
+    By convention `usage` holds a `TokenUsage`.
     """
 
     values: Mapping[str, JSON]
@@ -92,7 +92,7 @@ class TaskMetadata:
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """How many tokens the models of a task took."""
+    """Number of tokens that the models of a task used."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -100,7 +100,7 @@ class TokenUsage:
 
     @classmethod
     def of(cls, metadata: Mapping[str, JSON]) -> Self | None:
-        """Return the usage in a task's metadata, None if it has none."""
+        """Return the usage in a task's metadata, or None."""
         match metadata.get("usage"):
             case {"input_tokens": int(given), "output_tokens": int(made), **rest}:
                 total = rest.get("total_tokens")
@@ -116,13 +116,13 @@ class TokenUsage:
         )
 
     def as_metadata(self) -> dict[str, JSON]:
-        """Return the entry for `TaskMetadata`, or for the metadata of a question."""
+        """Return the usage as an entry of `TaskMetadata` or of a question's metadata."""
         return {"usage": asdict(self)}
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A step or any other news of the run."""
+    """A step or other news of the run."""
 
     text: str = ""
     data: JSON = None
@@ -130,7 +130,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool is about to run."""
+    """A tool call starts."""
 
     id: str
     name: str
@@ -139,7 +139,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """A tool has run."""
+    """A tool call has finished."""
 
     id: str
     name: str
@@ -149,16 +149,18 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class InputRequired:
-    """The agent asks its caller and waits for the answer.
+    """The agent asks its caller a question; the task waits for the answer.
 
-    In a generator that stays alive, `answer = yield InputRequired("Which city?")` receives the
-    caller's next message as an `AgentRequest`. An adapter that has stored its state instead
-    sets `durable`, ends after this event, and is called again with `AgentRequest.resuming`
-    set and this event's `metadata` as `AgentRequest.resume_metadata`, even after a restart.
+    There are two ways to get the answer:
 
-    `prompt` is the question as text; `parts` follow it in the message. A generator that can do
-    both sets `waits`, too: as long as its process lives it receives the answer, and is called
-    again only after a restart.
+    - A generator that stays alive: `answer = yield InputRequired("Which city?")` returns the
+      caller's next message as an `AgentRequest`.
+    - An adapter that stores its state sets `durable` and ends after this event. It is called again,
+      even after a restart, with `AgentRequest.resuming` set and this event's `metadata` as
+      `AgentRequest.resume_metadata`.
+
+    A generator that supports both also sets `waits`: it receives the answer while its process
+    lives, and is called again only after a restart. In the message, `parts` follow the `prompt`.
     """
 
     prompt: str
@@ -171,17 +173,17 @@ class InputRequired:
 
 @dataclass(frozen=True, slots=True)
 class AuthRequired(InputRequired):
-    """Like `InputRequired`, but what is missing is an authorisation.
+    """Like `InputRequired`, but the agent needs an authorisation.
 
-    That the task waited and was answered authorises nothing by itself (A2A after 1.0.1, section
-    7.6): check what the answer holds, or what came by another way, and take it for no more than
-    what was asked. The next message on the task needs a check of its own.
+    An answer by itself authorises nothing (A2A after 1.0.1, section 7.6). Verify its content, or
+    the credentials received out of band, and apply them only to what was requested. Verify the
+    next message on the task again.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The agent declines the task; the reason is told to the caller."""
+    """The agent declines the task. The reason is sent to the caller."""
 
     reason: str
 
@@ -190,18 +192,17 @@ ANOTHER_TASK_WAITS = Rejected(
     "Another task of this conversation waits for an answer. Answer or cancel that one, or "
     "use another conversation."
 )
-"""The answer to a new task of a conversation that can have only one question open."""
+"""Rejects a new task in a conversation that can have only one open question."""
 
 QUESTION_CLOSED = Rejected("This question is no longer open; please start a new task.")
-"""The answer to a reply that comes too late."""
+"""Rejects an answer to a question that is no longer open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A bare message in place of a task.
+    """A message in place of a task, from adapters that set `may_reply`.
 
-    Only adapters with `may_reply` set can send one. After a task has begun, its parts become
-    an output of that task instead.
+    Once a task has started, the parts become an output of that task instead.
     """
 
     parts: Sequence[Part]
@@ -210,7 +211,7 @@ class Reply:
 
 
 ProgressEvent: TypeAlias = Progress | ToolCall | ToolResult
-"""Events that travel in `PROGRESS_EXTENSION`."""
+"""The events that `PROGRESS_EXTENSION` carries."""
 
 AgentEvent: TypeAlias = (
     TextDelta
@@ -222,4 +223,4 @@ AgentEvent: TypeAlias = (
     | Rejected
     | Reply
 )
-"""Anything `Adapter.stream` may yield."""
+"""Any event that `Adapter.stream` may yield."""

@@ -1,4 +1,4 @@
-"""Functions that make what is to be served."""
+"""Targets given as functions that create them."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ _MESSAGE_NAMES = frozenset({"text", "request"})
 
 @dataclass(frozen=True, slots=True)
 class Factory:
-    """A function without arguments, and what it returned when it was called to see.
+    """A function that creates targets, with the first target it created.
 
     Attributes:
-        make: The function. It may be `async` where its `example` was awaited.
-        example: What it made first. It tells what kind of thing is served.
+        make: The function, which takes no arguments. It may be `async` if `example` was awaited.
+        example: The first target, which determines the plugin.
     """
 
     make: Callable[[], Any]
     example: Any
 
     def __call__(self) -> Any:
-        """Make another one."""
+        """Create another target."""
         return self.make()
 
 
 class ClosedAdapter(Adapter):
-    """Stands for the adapter of what has to be opened in the server's event loop first.
+    """A placeholder for a target that must be created in the server's event loop.
 
     Args:
         opens: An async function, or one of `asynccontextmanager`, without arguments.
-        adapt: Wraps what it made.
+        adapt: Wraps the created target.
     """
 
     def __init__(self, opens: Callable[[], Any], adapt: Callable[[Any], Adapter]) -> None:
@@ -51,11 +51,11 @@ class ClosedAdapter(Adapter):
         self.adapt = adapt
 
     def describe(self) -> AgentDescription:
-        """Refuse to: what is described is not there yet."""
+        """Raise `ConfigurationError`: the target does not exist yet."""
         self._refuse()
 
     def stream(self, _: AgentRequest) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
-        """Refuse to: nothing is there that answers."""
+        """Raise `ConfigurationError`: the target does not exist yet."""
         self._refuse()
 
     def _refuse(self) -> NoReturn:
@@ -65,13 +65,13 @@ class ClosedAdapter(Adapter):
 
 
 def adapt_made(target: object, adapt: Callable[[Any], Adapter]) -> Adapter:
-    """Wrap a target, or what a function without arguments makes.
+    """Wrap a target, or the result of a function that creates one.
 
     Args:
-        target: What `adapt` takes, or a function of one of these kinds: `adapt` gets the `Factory`
-            of one that returns at once, in the server's event loop that of an `async` one; of one
-            of `asynccontextmanager` it gets what that gave.
-        adapt: Wraps it.
+        target: A target, or a function without arguments that creates it. `adapt` receives a
+            `Factory` of a plain function or, in the server's event loop, of an `async` one; of an
+            `asynccontextmanager` function it receives the target that it yields.
+        adapt: Wraps the target or factory in an adapter.
 
     Raises:
         TargetError: The function failed.
@@ -82,7 +82,7 @@ def adapt_made(target: object, adapt: Callable[[Any], Adapter]) -> Adapter:
 
 
 def needs_nothing(target: object) -> TypeGuard[Callable[[], Any]]:
-    """Whether it is a function that needs no arguments and takes no message."""
+    """Return whether `target` is a function that needs no arguments and takes no message."""
     if not (inspect.isfunction(target) or inspect.ismethod(target) or isinstance(target, partial)):
         return False
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -94,14 +94,14 @@ def needs_nothing(target: object) -> TypeGuard[Callable[[], Any]]:
 
 
 def is_factory(target: object) -> TypeGuard[Callable[[], Any]]:
-    """Whether it is such a function that returns at once."""
+    """Return whether `target` is such a function and returns its result directly."""
     if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
         return False
     return needs_nothing(target) and not opens_later(target)
 
 
 def opens_later(target: object) -> TypeGuard[Callable[[], Any]]:
-    """Whether it is such a function that has to be called in the server's event loop."""
+    """Return whether `target` is such a function and must be called in the server's event loop."""
     if not needs_nothing(target):
         return False
     if inspect.iscoroutinefunction(target):
@@ -111,11 +111,11 @@ def opens_later(target: object) -> TypeGuard[Callable[[], Any]]:
 
 
 def look(make: Callable[[], Any]) -> Factory:
-    """Call a function to see what it makes.
+    """Call a function to learn the kind of target that it creates.
 
     Raises:
-        ConfigurationError: It raised one.
-        TargetError: It raised anything else.
+        ConfigurationError: The function raised it.
+        TargetError: The function raised anything else.
     """
     try:
         return Factory(make, make())
@@ -127,7 +127,7 @@ def look(make: Callable[[], Any]) -> Factory:
 
 
 def name_of(make: Callable[..., Any]) -> str:
-    """Return a function's name as it is written."""
+    """Return a function's name, also through `partial`."""
     while isinstance(make, partial):
         make = make.func
     return getattr(make, "__name__", repr(make))

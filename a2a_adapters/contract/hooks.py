@@ -1,12 +1,12 @@
-"""The hooks a plugin may implement.
+"""The hooks that a plugin may implement.
 
-A plugin is a module (or object) with functions marked `@hookimpl`, published under the
-entry-point group `a2a_adapters`. Hooks are synchronous and do no I/O, unless they say so.
+A plugin is a module (or object) with functions marked `@hookimpl`, published under the entry-point
+group `a2a_adapters`. Hooks are synchronous and do no I/O unless they say so. For those marked
+`firstresult`, the first result that is not None is used: return None to pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -37,35 +37,34 @@ hookimpl = HookimplMarker(PROJECT)
 
 
 class AnyRemoteAgent(Protocol):
-    """A `RemoteAgent`: hooks always get one, but the contract does not know how it calls."""
+    """A `RemoteAgent`, as far as the contract knows it. Hooks always get a real one."""
 
     name: str
 
     def describe_sync(self) -> AgentDescription:
-        """Return what of the card a language model may see."""
+        """Return the part of the card that a language model may see."""
 
 
 @hookspec(firstresult=True)
 def a2a_adapt(target: object) -> Adapter | None:
-    """Wrap `target` so that it can be served, or return None to pass.
+    """Wrap `target` in an adapter, or return None to pass.
 
-    Stops at the first result that is not None. A plugin must not import its framework here
-    before it knows that the target belongs to it: an object of a framework can only exist
-    when that framework is already in `sys.modules`.
+    Do not import the framework before the target is known to belong to it: look in `sys.modules`,
+    where the framework of any existing object already is.
 
-    A function that needs no arguments comes as a `Factory`, which tells what it makes. Pass if
-    one such object can serve all runs: its `example` comes next.
+    A function without arguments arrives as a `Factory`. Pass if one such object can serve all runs:
+    the hook is then called with the factory's `example`.
 
     Raises:
-        TargetError: The target is of this framework, but cannot be served as it is.
+        TargetError: The target belongs to this framework, but cannot be served as it is.
     """
 
 
 @hookspec
 def a2a_accepts() -> str:
-    """Return what `a2a_adapt` takes, such as "a crew or a flow", for the error about other objects.
+    """Name the targets of `a2a_adapt`, such as "a crew or a flow", for error messages.
 
-    It is asked for only if a framework of the plugin is installed, see `a2a_frameworks`.
+    Called only if a framework of the plugin is installed, see `a2a_frameworks`.
     """
     return ""
 
@@ -74,10 +73,10 @@ def a2a_accepts() -> str:
 def a2a_remote_llm(agent: AnyRemoteAgent, framework: str) -> object | None:
     """Return `agent` as a language model of `framework`, or None to pass.
 
-    Stops at the first result that is not None. Connects on first use, not here.
+    The model connects on first use.
 
     Raises:
-        MissingExtraError: The framework is this plugin's, but not installed.
+        MissingExtraError: The framework belongs to this plugin, but is not installed.
     """
 
 
@@ -85,12 +84,11 @@ def a2a_remote_llm(agent: AnyRemoteAgent, framework: str) -> object | None:
 def a2a_remote_tool(agent: AnyRemoteAgent, framework: str) -> object | None:
     """Return `agent` as a tool of `framework`, or None to pass.
 
-    Stops at the first result that is not None. May read the agent's card, for a tool's name
-    and description are part of what a model is told.
+    May fetch the agent's card, from which the tool's name and description come.
 
     Raises:
-        MissingExtraError: The framework is this plugin's, but not installed.
-        RemoteAgentError: The card cannot be had.
+        MissingExtraError: The framework belongs to this plugin, but is not installed.
+        RemoteAgentError: The card cannot be fetched.
     """
 
 
@@ -98,26 +96,27 @@ def a2a_remote_tool(agent: AnyRemoteAgent, framework: str) -> object | None:
 def a2a_transport(
     card: AgentCard, url: str, http: httpx.AsyncClient, address: str
 ) -> ClientTransport | None:
-    """Return how a remote agent with that card is called over JSON-RPC, or None for A2A itself.
+    """Return a transport for a remote agent that speaks a dialect, or None to pass.
 
-    Stops at the first result that is not None. Connects on first use, not here.
+    If every plugin passes, the agent is called over A2A's JSON-RPC. The transport connects on
+    first use.
 
     Args:
-        card: The agent's card. Whoever wrote it need not be trusted.
-        url: The interface that was chosen from it.
-        http: What calls go through; it adds credentials and keeps limits.
-        address: What the user gave, the agent's address or its card's; "" if it was the card.
+        card: The agent's card; untrusted input.
+        url: The interface chosen from the card.
+        http: The client for all calls. It adds credentials and applies limits.
+        address: The address of the agent or its card that the user gave; "" if they gave a card.
 
     Raises:
-        RemoteAnswerError: The agent cannot be called as one of A2A. The text says how it can.
+        RemoteAnswerError: The agent cannot be called over A2A. The text says how to call it.
     """
 
 
 @hookspec
 def a2a_card_address(url: str) -> str | None:
-    """Return where the card of a dialect's agent may be, on the same host, or None to pass.
+    """Return another address of the card on the same host, or None to pass.
 
-    It is asked for where clients of A2A have found no card.
+    Called if there is no card at A2A's well-known address.
 
     Args:
         url: The agent's address, as the user gave it.
@@ -126,25 +125,20 @@ def a2a_card_address(url: str) -> str | None:
 
 @hookspec
 def a2a_card_hint(url: str) -> str | None:
-    """Say how an agent of a dialect is called that has no card, or None to pass.
-
-    It is added to the error for an address without a card.
+    """Return a hint for the error about an address without a card, or None to pass.
 
     Args:
-        url: The address. Pass unless it looks like one of the dialect.
+        url: The address. Pass unless it looks like an agent of the plugin's dialect.
     """
 
 
 @hookspec(firstresult=True)
 def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
-    """Return the routes of a dialect of A2A for what is served, or None to pass.
-
-    Stops at the first result that is not None.
+    """Return the routes of a dialect for the served agents, or None to pass.
 
     Args:
-        dialect: What the user named: the dialect's name, or an object of the plugin's own that
-            says how it is to be spoken.
-        server: What is served.
+        dialect: The dialect that the user chose: its name, or an options object of the plugin.
+        server: The served agents.
     """
 
 
@@ -152,10 +146,10 @@ def a2a_routes(dialect: object, server: DialectServer) -> DialectRoutes | None:
 def a2a_binding(runtime: RequestHandler, options: Any, rates: Any) -> Binding | None:
     """Return a server for one agent over an additional protocol binding, or None to pass.
 
-    Listen in its `start`, not here.
+    It starts listening in `Binding.start`.
 
     Args:
-        runtime: Carries out the A2A operations of the agent.
+        runtime: Performs the A2A operations of the agent.
         options: The server's `ServerOptions`, which say whether and where to listen.
         rates: Rate limits per caller (`a2a_adapters.security.shares.RequestRates`).
 
@@ -168,7 +162,7 @@ def a2a_binding(runtime: RequestHandler, options: Any, rates: Any) -> Binding | 
 def a2a_binding_transport(interface: RemoteInterface) -> ClientTransport | None:
     """Return a transport for an additional protocol binding, or None to pass.
 
-    Stops at the first result that is not None. Connects on first use, not here.
+    The transport connects on first use.
 
     Raises:
         MissingExtraError: The binding belongs to this plugin, but its library is not installed.
@@ -178,67 +172,65 @@ def a2a_binding_transport(interface: RemoteInterface) -> ClientTransport | None:
 
 @hookspec(firstresult=True)
 def a2a_storage(url: str, limits: Limits, bus: str | None) -> object | None:
-    """Return the `a2a_adapters.storage.Storage` at a URL, or None to pass.
+    """Return the `a2a_adapters.storage.Storage` for a URL, or None to pass.
 
-    Stops at the first result that is not None. Connects when it is started, not here. The core
-    itself has `memory:`.
+    It connects when it is started. The core itself handles `memory:`.
 
     Args:
-        url: What the user gave. It may hold a password: errors must not repeat it.
-        limits: How long leases are, and how much is kept.
-        bus: The URL of a message bus between processes with this storage, if the user gave one.
+        url: The URL that the user gave. It may contain a password, so errors must not repeat it.
+        limits: Lease times and retention.
+        bus: The URL of a message bus between the processes that share this storage, if any.
 
     Raises:
-        ConfigurationError: The URL is this plugin's, but wrong, or it can have no bus.
-        MissingExtraError: A driver is not installed.
+        ConfigurationError: The URL is invalid, or this storage does not support a bus.
+        MissingExtraError: The driver is not installed.
     """
 
 
 @hookspec(firstresult=True)
 def a2a_target(word: str) -> object | None:
-    """Return what a word of the command line stands for, or None to pass.
+    """Return the target that a command-line argument names, or None to pass.
 
-    It is asked for before `module:attribute` is imported. Stops at the first result that is
-    not None.
+    Called before the argument is imported as `module:attribute`.
 
     Args:
-        word: A target as the user typed it, `mcp:npx some-server` for instance.
+        word: The target as the user typed it, such as `mcp:npx some-server`.
 
     Raises:
-        ConfigurationError: The word is this plugin's, but makes no sense.
+        ConfigurationError: The argument belongs to this plugin, but is invalid.
     """
 
 
 CommandSource: TypeAlias = "Callable[..., None] | typer.Typer | str"
-"""A command: a function or an app as `typer` takes them, or where one is, as `module:attribute`."""
+"""A `typer` command or app, or its import path `module:attribute`."""
 
 
 @hookspec
 def a2a_commands(
-    load: Callable[[Sequence[str]], object],  # noqa: ARG001 - for those who implement it
+    load: Callable[[Sequence[str]], object],  # noqa: ARG001 - for implementations
 ) -> Mapping[str, CommandSource]:
-    """Return commands of the command line by their names.
+    """Return the plugin's commands by name.
 
-    A command is a function, an app with commands of its own, or `"module:attribute"` of one of
-    them, which is imported when the command is run or listed. An app with a single command and no
-    callback gives that command its options, such as `cls` and `hidden`.
+    A command is a function, a `typer` app with commands of its own, or the import path of either,
+    which is imported when the command is run or listed. An app with a single command and no
+    callback passes its options, such as `cls` and `hidden`, to that command.
 
-    A plugin must not import its framework here: the user may want another command.
+    Do not import the framework here: the user may have chosen another command.
 
     Args:
-        load: Makes targets of words, as the command `serve` does.
+        load: Converts command-line arguments into targets, as `serve` does.
     """
     return {}
 
 
 @hookspec
 def a2a_settings() -> Sequence[tuple[str, str, str]]:
-    """Return what a plugin's commands take from the environment, for `a2a-adapters config show`.
+    """Return the environment settings of the plugin's commands for `a2a-adapters config show`.
 
-    Reads the files that its commands read.
+    Reads the files that the commands read.
 
     Returns:
-        The name of each variable, its value without secrets, and its origin: a file,
+        For each variable its name, its value without secrets, and its origin: a file,
         "environment" or "default".
     """
     return ()
@@ -246,32 +238,28 @@ def a2a_settings() -> Sequence[tuple[str, str, str]]:
 
 @hookspec
 def a2a_prepare_process() -> None:
-    """Set up the process for a framework that has to be told something before it is imported.
+    """Set up the process for a framework that reads settings when it is imported.
 
-    Called by the command line before it imports the target. A plugin must not import its
-    framework here: most targets are not of it.
+    Called by the command line before it imports the target. Do not import the framework here.
     """
 
 
 @hookspec
 def a2a_frameworks() -> Sequence[str]:
-    """Return the distributions that a plugin is made for, as `pip` knows them.
-
-    They need not be installed. `a2a-adapters plugins` tells which of them are.
-    """
+    """Return the distributions, installed or not, that the plugin supports."""
     return ()
 
 
 def lazy_names(
     package: str, modules: Mapping[str, str], *, frameworks: Sequence[str] = (), extra: str = ""
 ) -> Callable[[str], Any]:
-    """Return a package's `__getattr__` (PEP 562), which imports the module that has a name.
+    """Return a package's `__getattr__` (PEP 562) that imports names on first use.
 
     Args:
         package: The package's name.
-        modules: The module of each name, relative to the package.
-        frameworks: What these modules need that may not be installed; the first by all of them.
-        extra: The extra that installs it. The `__getattr__` raises `MissingExtraError` without.
+        modules: Maps each name to its module, relative to the package.
+        frameworks: The optional packages that these modules need; all of them need the first.
+        extra: The extra to name in the `MissingExtraError` if one is not installed.
     """
 
     def load(name: str) -> Any:
@@ -282,7 +270,7 @@ def lazy_names(
                 import_module(frameworks[0])
             return getattr(import_module(f"{package}.{modules[name]}"), name)
         except ModuleNotFoundError as error:
-            if error.name in frameworks:  # not a module of one that is installed, but too old
+            if error.name in frameworks:  # otherwise the framework lacks a module: it is too old
                 raise MissingExtraError(f"{name} of {package}", extra) from error
             raise
 

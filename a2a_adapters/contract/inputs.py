@@ -1,4 +1,4 @@
-"""Named inputs of a target, read from the data parts and the text of a message."""
+"""Reads a target's named inputs from the data parts and the text of a message."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class NamedInputs:
 
     Attributes:
         names: The names that callers may set.
-        required: Those without which the target cannot run.
-        text_name: The name that gets the text; by default the only one that is left.
-        is_open: Whether other names are accepted, too.
-        reserved: Names that callers may not set even then.
-        default_text_name: The name that gets the text if it is not clear otherwise.
+        required: The names that must have a value.
+        text_name: The name that receives the text; by default the only one without a value.
+        is_open: Whether callers may also set other names.
+        reserved: Names that callers may not set even if `is_open`.
+        default_text_name: The name that receives the text if several have no value.
     """
 
     names: Sequence[str]
@@ -33,11 +33,11 @@ class NamedInputs:
     default_text_name: str | None = None
 
     def read(self, parts: Iterable[Part], text: str) -> dict[str, Any]:
-        """Return the values of a message by name; required ones may be missing.
+        """Return the values by name. Required ones may be missing, see `check_complete`.
 
         Raises:
-            InvalidInputError: A data part is not an object, has an unknown name, or it is not
-                clear which name the text belongs to.
+            InvalidInputError: A data part is not an object or has an unknown name, or the text
+                could belong to several names.
         """
         values: dict[str, Any] = {}
         for part in parts:
@@ -52,7 +52,7 @@ class NamedInputs:
         return values
 
     def check_complete(self, values: Collection[str]) -> None:
-        """Refuse a message without a value for each required name.
+        """Check that each required name has a value.
 
         Raises:
             InvalidInputError: Lists the missing names.
@@ -61,12 +61,12 @@ class NamedInputs:
             raise self.missing(missing)
 
     def missing(self, names: Iterable[str]) -> InvalidInputError:
-        """Return the error for names without a value."""
+        """Return the error that lists names without a value."""
         return InvalidInputError(f"missing: {', '.join(names)}. {self.usage}")
 
     @property
     def usage(self) -> str:
-        """What to send instead, as a sentence without a period."""
+        """A hint that lists the names to send, without a final period."""
         names = (f"{name} (required)" if name in self.required else name for name in self.names)
         return f"Send a data part with: {', '.join(names) or 'any names'}"
 
@@ -84,5 +84,5 @@ class NamedInputs:
         if free:
             raise InvalidInputError(f"text alone is not enough. {self.usage}")
         raise InvalidInputError(
-            f"the data part has every key, none is left for the text. {self.usage}"
+            f"the data part sets every name, none is left for the text. {self.usage}"
         )

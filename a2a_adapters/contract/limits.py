@@ -1,4 +1,4 @@
-"""The limits a served agent keeps."""
+"""The resource limits of a served agent."""
 
 from __future__ import annotations
 
@@ -9,66 +9,65 @@ __all__ = ["Limits"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one served agent may use. Times are in seconds.
+    """Resource limits of one served agent. Times are in seconds, sizes in bytes.
 
-    Of several agents on one port each has these limits for itself; they share only the threads,
-    as several apps in one event loop do, which has as many as the one that allows most.
+    Each agent on a port has its own limits. Only the threads are shared by all agents of an event
+    loop: the highest `threads` of them applies.
 
     Attributes:
-        runs: How many messages are answered at once.
-        queued_runs: How many more may wait for that; any further one is refused. One owner, or
-            one address where nobody has a name, may have half of both together.
-        run_seconds: How long one run may take before its task fails.
-        idle_seconds: How long a run may go without any event before its task fails.
-        input_seconds: How long a task may wait for its caller before it fails.
-        waiting_tasks: How many tasks may wait for their callers; one more ends the oldest.
-        shutdown_seconds: How long running tasks may go on when the server stops.
-        finished_seconds: How long the memory store keeps a finished task.
-        finished_tasks: How many finished tasks the memory store keeps.
-        stored_seconds: How long a storage that is a database keeps a finished task.
-        stored_tasks: How many tasks it keeps; of more, the finished ones that changed first go.
-        lease_seconds: How long a process counts as alive that does not renew its lease in the
-            database: after that others take over its tasks.
-        sweep_seconds: How often tasks of such processes are looked for.
-        recovery_attempts: How many processes may die after they have resumed a task, before it
-            fails; 0 resumes none. Deaths before the agent had any effect do not count.
-        finished_bytes: How much memory these may take; those of one owner half of that.
-        running_bytes: How much the messages that are being answered, what their agents have said
-            beyond 64 KiB each, and the tasks that wait for their callers may take; those of one
-            owner half of that.
-        conversations: How many conversations are remembered.
-        history_messages: How many messages of each conversation are remembered.
-        history_bytes: How large what is remembered of all conversations may be; in a database what
-            is remembered of each of them.
-        history_seconds: How long an idle conversation is remembered.
-        subscriber_events: How many updates may wait for the reader of a stream before its run does.
-        subscriber_seconds: How long a run waits for such a reader before it ends the stream by
+        runs: Maximum number of concurrent runs.
+        queued_runs: Maximum number of messages queued for a run; further ones are refused. One
+            owner, or one address of anonymous callers, can use half of `runs + queued_runs`.
+        run_seconds: Maximum duration of a run; then its task fails.
+        idle_seconds: Maximum time between two events of a run; then its task fails.
+        input_seconds: Maximum time a task waits for its caller; then it fails.
+        waiting_tasks: Maximum number of tasks waiting for their callers; one more ends the oldest.
+        shutdown_seconds: Time that running tasks get to finish when the server stops.
+        finished_seconds: Time for which the memory storage keeps a finished task.
+        finished_tasks: Number of finished tasks that the memory storage keeps.
+        stored_seconds: Time for which a database keeps a finished task.
+        stored_tasks: Number of tasks that a database keeps; beyond it, the finished tasks that
+            changed least recently are deleted.
+        lease_seconds: Time after which a process that has not renewed its lease in the database
+            counts as dead, and others take over its tasks.
+        sweep_seconds: Interval between searches for the tasks of dead processes.
+        recovery_attempts: Number of processes that may die while resuming a task before it fails;
+            0 resumes no task. Deaths before the agent had any effect do not count.
+        finished_bytes: Maximum size of finished tasks in memory; half of it for one owner.
+        running_bytes: Maximum size of the messages being answered, their answers beyond 64 KiB
+            each, and the tasks waiting for their callers; half of it for one owner.
+        conversations: Number of conversations whose history is kept.
+        history_messages: Number of messages kept of each conversation.
+        history_bytes: Maximum size of the history of all conversations in memory, or of each
+            conversation in a database.
+        history_seconds: Time for which the history of an idle conversation is kept.
+        subscriber_events: Number of updates queued for a slow subscriber before its run pauses.
+        subscriber_seconds: Time a run pauses for a slow subscriber before its stream is ended with
             an error.
-        subscriber_bytes: How many bytes may wait for it, beside the largest update.
-        subscribers_bytes: How many bytes may wait for all readers; one that is behind then loses
-            what it has not read.
-        threads: How many blocking calls run at once.
-        header_bytes: How large the headers of a request may be, its address included; each header
-            counts 32 bytes more than it is.
-        body_bytes: How large a request may be.
-        bodies_bytes: How large the requests that are being received may be together.
-        body_seconds: How long a request may take to come in, from the first byte of its headers,
-            and a new connection to send one.
-        requests_per_minute: How many requests one authenticated caller may send in a minute, or
-            one address where nobody authenticates; 0 is any number. Anonymous callers on this
-            machine, and those whom a proxy does not name, may always send any number. Processes
-            that share a database count together.
-        connections: How many connections `serve` holds open, and at most seven eighths of the
-            files that the process may open. Beyond that, the one that has kept the server waiting
-            longest is closed, or the new one if the server works for all of them. A few more are
-            kept free for `/livez` and `/healthz`.
-        connections_per_address: How many of them one address may have. This machine's addresses
-            may have all, and so may all with `trust_forwarded`.
-        values: How many JSON values a request may hold, those in its data and metadata included.
-        metadata_bytes: How large the metadata of a message may be, that of its parts included.
-        answers_bytes: How large the answers that are being sent may be together, beside streams.
-        parts: How many parts a message may have.
-        part_bytes: How large each of them may be.
+        subscriber_bytes: Maximum size of updates queued for a subscriber, besides the largest one.
+        subscribers_bytes: Maximum size of updates queued for all subscribers; beyond it, slow ones
+            lose their unread updates.
+        threads: Maximum number of concurrent blocking calls.
+        header_bytes: Maximum size of the request target and headers; each header counts 32 bytes
+            extra.
+        body_bytes: Maximum size of a request body.
+        bodies_bytes: Maximum size of all request bodies being received.
+        body_seconds: Maximum time to receive a request, from the first byte of its headers, and
+            for a new connection to send one.
+        requests_per_minute: Maximum number of requests per authenticated caller, or per address if
+            the server has no authentication; 0 means unlimited. Anonymous callers on this machine
+            and those not identified by a proxy are never limited. Processes that share a database
+            count together.
+        connections: Maximum number of connections that `serve` keeps open, at most seven eighths
+            of the process's open files. Beyond it, the longest idle connection is closed, or the
+            new one if none is idle. A few more are reserved for `/livez` and `/healthz`.
+        connections_per_address: Maximum number of connections per address. It does not apply to
+            addresses of this machine, nor with `trust_forwarded`.
+        values: Maximum number of JSON values in a request, data and metadata included.
+        metadata_bytes: Maximum size of a message's metadata, including that of its parts.
+        answers_bytes: Maximum size of all responses being sent, besides streams.
+        parts: Maximum number of parts in a message.
+        part_bytes: Maximum size of a part.
     """
 
     runs: int = 1000

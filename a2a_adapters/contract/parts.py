@@ -1,7 +1,7 @@
-"""What messages and artifacts are made of: text, files and data.
+"""The parts of messages and artifacts: text, files and data.
 
-Plain values in place of the protocol's `Part` (A2A 1.0, section 4.1.6), so that an adapter
-never handles protocol types. `a2a_adapters.protocol.conversion` turns them into parts and back.
+These plain values stand for the protocol's `Part` (A2A 1.0, section 4.1.6), so that adapters handle
+no protocol types. `a2a_adapters.protocol.conversion` converts between the two.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 JSON: TypeAlias = "str | int | float | bool | Sequence[JSON] | Mapping[str, JSON] | None"
-"""A value that JSON can express."""
+"""A JSON value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A piece of text."""
+    """A text part."""
 
     text: str
     media_type: str = ""
@@ -31,13 +31,12 @@ class Text:
 
 @dataclass(frozen=True, slots=True, init=False)
 class File:
-    """A file, by its bytes (`content`) or by its address (`url`): exactly one of the two.
+    """A file, given either as bytes (`content`) or as a `url`.
 
-    Its name is its `filename`, as in A2A; the `name` of an `Output` is that of the artifact.
-    `name` is taken for it too, with a `DeprecationWarning`.
+    `name` is a deprecated alias of `filename`.
 
     Raises:
-        ValueError: Both or neither are given.
+        ValueError: Both or neither of `content` and `url` are given.
     """
 
     content: bytes | None = None
@@ -74,18 +73,18 @@ class File:
         return self.filename
 
     def guess_media_type(self) -> str:
-        """Return the `media_type`, or one that fits the name; never empty."""
+        """Return the `media_type`, or a guess from the file name; never empty."""
         guess, _ = mimetypes.guess_type(self.filename or self.url or "")
         return self.media_type or guess or "application/octet-stream"
 
     def received(self) -> bytes:
-        """Return the bytes that the caller sent: what frameworks and models are given.
+        """Return the bytes, for a framework or a model.
 
-        An address is never passed on to them, they would fetch whatever it names from in here.
-        Those that may be fetched are bytes by then, see `Adapter.fetch`.
+        Never hand a caller's URL to a framework, which might fetch it from the internal network.
+        URLs that may be fetched have already been replaced by bytes, see `Adapter.fetch`.
 
         Raises:
-            InvalidInputError: The file is given by its address.
+            InvalidInputError: The file is given by its URL.
         """
         if self.content is None:
             raise InvalidInputError("this agent takes files by their bytes, not by their address")
@@ -98,11 +97,11 @@ def _deprecate_name() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Structured data, optionally with the JSON schema that describes it.
+    """Structured data, optionally with its JSON schema.
 
-    `value` may be anything pydantic can turn into JSON (models and dataclasses too) when it
-    is sent; received values are plain JSON. The schema travels in the part's metadata under
-    `json_schema`. `media_type` says which JSON it is; empty is `application/json`.
+    To send, `value` may be anything that pydantic can serialise, including models and dataclasses;
+    received values are plain JSON. The schema is sent in the part's metadata as `json_schema`. An
+    empty `media_type` means `application/json`.
     """
 
     value: object
@@ -112,17 +111,17 @@ class Data:
 
 
 Part: TypeAlias = Text | File | Data
-"""One part of a message or artifact."""
+"""A part of a message or artifact."""
 
 
 def dialogue(said: Iterable[tuple[str, Sequence[Part]]]) -> list[Part]:
-    """Return the messages of several speakers as the parts of one message.
+    """Join the messages of several speakers into the parts of one message.
 
-    A2A has no roles within a message: the text of each begins with its speaker, its other parts
-    follow that. If all are the user's, they stay as they are.
+    Because A2A has no roles within a message, each text is prefixed with its speaker. Messages that
+    are all the user's are joined unchanged.
 
     Args:
-        said: Each message's speaker, "User" for the user, and its parts.
+        said: The speaker ("User" for the user) and the parts of each message.
     """
     said = list(said)
     if all(speaker == "User" for speaker, _ in said):
@@ -135,5 +134,5 @@ def dialogue(said: Iterable[tuple[str, Sequence[Part]]]) -> list[Part]:
 
 
 def join_text(parts: Sequence[Part]) -> str:
-    """Return the text of all text parts, one per line."""
+    """Return the text of all text parts, joined by newlines."""
     return "\n".join([part.text for part in parts if isinstance(part, Text)])

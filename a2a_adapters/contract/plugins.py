@@ -1,4 +1,4 @@
-"""Discovery of plugins, and one typed method per hook."""
+"""Discovers plugins and calls their hooks through typed methods."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["BLOCK_VARIABLE", "PluginStatus", "Plugins", "installed_plugins"]
 
 BLOCK_VARIABLE = "A2A_ADAPTERS_DISABLE_PLUGINS"
-"""Environment variable with the comma-separated names of plugins not to load."""
+"""Environment variable with a comma-separated list of plugins to skip."""
 
 _DISTRIBUTION = "a2a-adapters"
 
@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginStatus:
-    """One line of `a2a-adapters plugins`."""
+    """A plugin found by `Plugins.discover`; `problem` says why it was not loaded."""
 
     name: str
     value: str
@@ -56,7 +56,7 @@ class PluginStatus:
 
 
 class Plugins:
-    """A set of plugins. Later registrations are asked first, so third parties win."""
+    """A set of plugins. Those registered later are asked first, so third parties win."""
 
     def __init__(self) -> None:
         self._manager = pluggy.PluginManager(specs.PROJECT)
@@ -68,14 +68,14 @@ class Plugins:
 
         Raises:
             ValueError: The plugin or its name is already registered.
-            pluggy.PluginValidationError: A hook has arguments it may not have.
+            pluggy.PluginValidationError: A hook has unknown arguments.
         """
         self._manager.register(plugin, name)
 
     def discover(self) -> None:
         """Register every installed plugin: bundled ones first, then by name.
 
-        A plugin that cannot be loaded is logged and skipped; `statuses` tells why.
+        A plugin that cannot be loaded is logged and skipped, see `statuses`.
         """
         blocked = {name.strip() for name in os.environ.get(BLOCK_VARIABLE, "").split(",")}
         for entry_point in sorted(metadata.entry_points(group=specs.PROJECT), key=_order):
@@ -104,27 +104,26 @@ class Plugins:
             return status("another plugin has this name")
         try:
             self._manager.register(entry_point.load(), entry_point.name)
-        except Exception as error:  # a plugin may raise anything; the others must go on
+        except Exception as error:  # a broken plugin must not affect the others
             logger.warning("skipping plugin %s: %s", entry_point.name, error)
-            logger.debug("why plugin %s was skipped", entry_point.name, exc_info=True)
+            logger.debug("traceback of plugin %s", entry_point.name, exc_info=True)
             return status(f"{type(error).__name__}: {error}")
         plugin = self._manager.get_plugin(entry_point.name)
         hooks = sorted(c.name for c in self._manager.get_hookcallers(plugin) or ())
         return status(_misspelt(plugin, self._manager), hooks, self._frameworks(entry_point.name))
 
     def _frameworks(self, name: str) -> Sequence[str]:
-        made_for: Sequence[str] = ()
         for implementation in self._manager.hook.a2a_frameworks.get_hookimpls():
             if implementation.plugin_name == name:
-                made_for = cast("Sequence[str]", implementation.function())
-        return made_for
+                return cast("Sequence[str]", implementation.function())
+        return ()
 
     def prepare_process(self) -> None:
-        """Let every plugin set up the process before a target is imported."""
+        """Let each plugin set up the process before a target is imported."""
         self._manager.hook.a2a_prepare_process()
 
     def packages(self) -> set[str]:
-        """Return the loaded plugins' top-level packages, after which their loggers are named."""
+        """Return the top-level packages of the loaded plugins, which are also their loggers."""
         loaded = (status for status in self._status if not status.problem)
         return {re.split(r"[.:]", status.value)[0] for status in loaded}
 
@@ -133,18 +132,18 @@ class Plugins:
         return list(self._status)
 
     def has(self, name: str) -> bool:
-        """Return whether a plugin of that name is loaded."""
+        """Return whether the named plugin is loaded."""
         return self._manager.has_plugin(name)
 
     def adapt(self, target: object) -> Adapter:
-        """Return an adapter for `target`; an `Adapter` is its own.
+        """Return an adapter for `target`; an `Adapter` is returned unchanged.
 
-        A function without arguments is called once, and what it made tells how it is served:
-        by a plugin that makes a new one for every run, or else as that one object.
+        A function without arguments is called once to find a plugin for its result. The plugin
+        either calls it again for every run, or serves that one result.
 
         Raises:
-            NoAdapterError: No plugin knows the target's type.
-            TargetError: A plugin knows it, but cannot serve this object.
+            NoAdapterError: No plugin supports the target's type.
+            TargetError: A plugin supports the type, but cannot serve this object.
         """
         if is_factory(target):
             target = look(target)
@@ -152,7 +151,7 @@ class Plugins:
         if adapter is None and isinstance(target, Factory):
             adapter = self._adapter(target.example)
         if adapter is None:
-            raise NoAdapterError(self._refusal(target))
+            raise NoAdapterError(self._no_adapter(target))
         return adapter
 
     def _adapter(self, target: object) -> Adapter | None:
@@ -164,7 +163,7 @@ class Plugins:
         """Return a remote agent as a language model of a framework.
 
         Raises:
-            NoAdapterError: No plugin makes language models of that framework.
+            NoAdapterError: No plugin supports language models of that framework.
         """
         model = self._manager.hook.a2a_remote_llm(agent=agent, framework=framework)
         return self._made(model, "language models", framework)
@@ -173,7 +172,7 @@ class Plugins:
         """Return a remote agent as a tool of a framework.
 
         Raises:
-            NoAdapterError: No plugin makes tools of that framework.
+            NoAdapterError: No plugin supports tools of that framework.
         """
         tool = self._manager.hook.a2a_remote_tool(agent=agent, framework=framework)
         return self._made(tool, "tools", framework)
@@ -182,7 +181,7 @@ class Plugins:
         """Return the routes of a dialect.
 
         Raises:
-            ConfigurationError: No plugin speaks it, or the one of its name is not loaded.
+            ConfigurationError: No loaded plugin has the dialect.
         """
         hook = self._manager.hook.a2a_routes
         routes = cast("DialectRoutes | None", hook(dialect=dialect, server=server))
@@ -190,8 +189,7 @@ class Plugins:
             for status in self._status:
                 if status.name == dialect and status.problem:
                     raise ConfigurationError(
-                        f"{dialect!r} needs the plugin of that name, which is not loaded: "
-                        f"{status.problem}"
+                        f"the plugin for {dialect!r} is not loaded: {status.problem}"
                     )
             raise ConfigurationError(
                 f"no plugin speaks the dialect {dialect!r}; asked: {self._names() or 'none'}"
@@ -199,11 +197,7 @@ class Plugins:
         return routes
 
     def bindings(self, runtime: RequestHandler, options: object, rates: object) -> list[Binding]:
-        """Return the servers of an agent's additional protocol bindings.
-
-        Raises:
-            MissingExtraError: The options request a binding whose library is not installed.
-        """
+        """Return the servers of an agent's additional protocol bindings (`a2a_binding`)."""
         hook = self._manager.hook.a2a_binding
         return cast("list[Binding]", hook(runtime=runtime, options=options, rates=rates))
 
@@ -211,7 +205,7 @@ class Plugins:
         """Return a transport for an interface of an additional protocol binding.
 
         Raises:
-            ConfigurationError: No plugin has the binding, or its library is not installed.
+            ConfigurationError: No plugin supports the binding, or its library is not installed.
         """
         transport = self._manager.hook.a2a_binding_transport(interface=interface)
         if transport is None:
@@ -219,52 +213,39 @@ class Plugins:
         return cast("ClientTransport", transport)
 
     def storage(self, url: str, limits: Limits, bus: str | None) -> object | None:
-        """Return the storage at a URL, None if no plugin knows it.
-
-        Raises:
-            ConfigurationError: The URL is wrong, or its storage can have no bus.
-            MissingExtraError: A driver is not installed.
-        """
+        """Return the storage for a URL, or None if no plugin supports it (`a2a_storage`)."""
         hook = self._manager.hook.a2a_storage
         return cast("object | None", hook(url=url, limits=limits, bus=bus))
 
     def target(self, word: str) -> object | None:
-        """Return what a word of the command line stands for, None if it is no plugin's.
-
-        Raises:
-            ConfigurationError: It is a plugin's, but makes no sense.
-        """
+        """Return the target that a command-line argument names, or None (`a2a_target`)."""
         return cast("object | None", self._manager.hook.a2a_target(word=word))
 
     def commands(self, load: Callable[[Sequence[str]], object]) -> Mapping[str, CommandSource]:
-        """Return the commands of all plugins by their names."""
+        """Return the commands of all plugins by name."""
         commands: dict[str, CommandSource] = {}
         for added in self._manager.hook.a2a_commands(load=load):
             commands = added | commands
         return commands
 
     def settings(self) -> list[tuple[str, str, str]]:
-        """Return the settings of all plugins' commands: name, value and origin."""
+        """Return the name, value and origin of the settings of all plugins' commands."""
         return [each for found in self._manager.hook.a2a_settings() for each in found]
 
     def card_addresses(self, url: str) -> list[str]:
-        """Return where else agents of dialects have their cards, by an agent's address."""
+        """Return the addresses at which agents of dialects may have their cards."""
         return cast("list[str]", self._manager.hook.a2a_card_address(url=url))
 
     def card_hints(self, url: str) -> list[str]:
-        """Return how agents of dialects are called that may be at an address without a card."""
+        """Return hints for the error about an address without a card."""
         return cast("list[str]", self._manager.hook.a2a_card_hint(url=url))
 
     def transport(
         self, card: AgentCard, url: str, http: httpx.AsyncClient, address: str
     ) -> ClientTransport | None:
-        """Return how a remote agent that speaks a dialect is called, None for A2A itself.
-
-        Raises:
-            RemoteAnswerError: It can only be called by other means.
-        """
-        made = self._manager.hook.a2a_transport(card=card, url=url, http=http, address=address)
-        return cast("ClientTransport | None", made)
+        """Return the transport of a dialect, or None to use A2A's own (`a2a_transport`)."""
+        hook = self._manager.hook.a2a_transport
+        return cast("ClientTransport | None", hook(card=card, url=url, http=http, address=address))
 
     def _made(self, made: object | None, what: str, framework: str) -> object:
         if made is None:
@@ -276,18 +257,18 @@ class Plugins:
     def _names(self) -> str:
         return ", ".join(name for name, plugin in self._manager.list_name_plugin() if plugin)
 
-    def _refusal(self, target: object) -> str:
+    def _no_adapter(self, target: object) -> str:
         made, by = target, ""
         if isinstance(target, Factory):
             made, by = target.example, f", which {name_of(target.make)}() returned"
         kind = type(made)
-        asked = [f"{name} ({takes})" if takes else name for name, takes in self._takers()]
+        asked = [f"{name} ({kinds})" if kinds else name for name, kinds in self._serving()]
         text = (
             f"no plugin can serve an object of type {kind.__module__}.{kind.__qualname__}{by}; "
             f"asked: {', '.join(asked) or 'none, no plugin is loaded'}"
         )
-        if nearest := self._nearest(made):
-            text += f". Nearest: {nearest}"
+        if suggestion := self._suggestion(made):
+            text += f". Nearest: {suggestion}"
         for extra in _extras():
             if kind.__module__.startswith(extra):
                 text += f". Its extra: pip install -U 'a2a-adapters[{extra}]'"
@@ -295,31 +276,31 @@ class Plugins:
             text += ". Some plugins are not loaded, see: a2a-adapters plugins"
         return text
 
-    def _takers(self) -> Iterator[tuple[str, str]]:
-        """Yield the plugins that serve objects, and which ones."""
+    def _serving(self) -> Iterator[tuple[str, str]]:
+        """Yield the plugins that serve targets, and the kinds of their targets."""
         hook = self._manager.hook
-        takes = {each.plugin_name: each.function for each in hook.a2a_accepts.get_hookimpls()}
+        kinds = {each.plugin_name: each.function for each in hook.a2a_accepts.get_hookimpls()}
         for name in sorted(each.plugin_name for each in hook.a2a_adapt.get_hookimpls()):
             frameworks = self._frameworks(name)
             if frameworks and not any(map(_is_installed, frameworks)):
                 yield name, "not installed"
             else:
-                yield name, cast("str", takes[name]()) if name in takes else ""
+                yield name, cast("str", kinds[name]()) if name in kinds else ""
 
-    def _nearest(self, target: object) -> str:
-        """Return what could be served in place of an object, "" if nothing is known."""
+    def _suggestion(self, target: object) -> str:
+        """Suggest a target related to an object that cannot be served, or return ""."""
         if isinstance(target, type):
             return "an object of this class"
         for name, value in _members(target):
             if inspect.isroutine(value) or isinstance(value, type | functools.partial):
-                continue  # which may be called to see what they make
-            with contextlib.suppress(Exception):  # it need not be one of the plugin's
+                continue  # a plugin might call it
+            with contextlib.suppress(Exception):  # a member may confuse a plugin
                 if self._adapter(value) is not None:
                     return f"its {name}"
         roots = {_framework_of(kind.__module__) for kind in type(target).__mro__}
-        for name, takes in self._takers():
+        for name, kinds in self._serving():
             if roots & set(map(_framework_of, self._frameworks(name))):
-                return f"{takes} ({name})" if takes else f"what {name} takes"
+                return f"{kinds} ({name})" if kinds else f"a target of {name}"
         return "its method __call__" if callable(target) else ""
 
 
@@ -335,13 +316,13 @@ def _members(target: object) -> Iterable[tuple[str, object]]:
 
 
 def _framework_of(name: str) -> str:
-    """Return the first word of a module or a distribution, which those of a framework share."""
+    """Return the first word of a module or distribution name, which a framework's parts share."""
     return _distribution_of(name.partition(".")[0]).partition("-")[0]
 
 
 def _distribution_of(module: str) -> str:
     name = module.replace("_", "-")
-    return {"agents": "openai-agents"}.get(name, name)  # a module of another name
+    return {"agents": "openai-agents"}.get(name, name)
 
 
 def _is_installed(distribution: str) -> bool:
@@ -353,7 +334,7 @@ def _is_installed(distribution: str) -> bool:
 
 
 def _misspelt(plugin: object, manager: pluggy.PluginManager) -> str:
-    """Name the functions marked `@hookimpl` for which there is no hook."""
+    """Return the problem of functions marked `@hookimpl` that match no hook, or ""."""
     unknown = [
         name
         for name in dir(plugin)
@@ -363,20 +344,19 @@ def _misspelt(plugin: object, manager: pluggy.PluginManager) -> str:
 
 
 def _about(header: str) -> list[str]:
-    """Return the values of a header in the metadata of this distribution."""
+    """Return the values of a header in this distribution's metadata."""
     try:
         return metadata.metadata(_DISTRIBUTION).get_all(header) or []
-    except metadata.PackageNotFoundError:  # run from a source tree that was never installed
+    except metadata.PackageNotFoundError:  # a source tree that was never installed
         return []
 
 
 def _extras() -> set[str]:
-    """Return the extras that may be named after a framework."""
     return {*_about("Provides-Extra")} - {"all", "examples"}
 
 
 def extra_of(module: str) -> str:
-    """Return the extra that installs a top-level module, "" if none does."""
+    """Return the extra that installs a top-level module, or ""."""
     root = _distribution_of(module)
     for requirement in _about("Requires-Dist"):
         name = re.match(r"[\w.-]+", requirement)
@@ -387,14 +367,14 @@ def extra_of(module: str) -> str:
 
 
 def _order(entry_point: metadata.EntryPoint) -> tuple[bool, str]:
-    """Return a key that sorts bundled plugins first, then by name."""
+    """Return a sort key: bundled plugins first, then by name."""
     dist = entry_point.dist
     return dist is None or dist.name != _DISTRIBUTION, entry_point.name
 
 
 @functools.cache
 def installed_plugins() -> Plugins:
-    """Return the plugins of this environment, found once per process."""
+    """Return the plugins of this environment, discovered once per process."""
     plugins = Plugins()
     plugins.discover()
     return plugins

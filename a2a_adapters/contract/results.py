@@ -1,4 +1,4 @@
-"""Results of targets and of their tools as events."""
+"""Converts the results of targets and their tools into events."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _ANSWER = "answer"
 def as_output(
     value: object, *, name: str = "", schema: Mapping[str, JSON] | None = None
 ) -> Output | None:
-    """Return a result of any kind as an artifact; None for None, "" and text without an answer.
+    """Convert any result into an artifact; return None if it is None or has no text.
 
-    Text loses its reasoning, parts stay as they are, and everything else becomes data: models and
-    dataclasses with their own JSON schema.
+    Reasoning is removed from text, parts are unchanged, and anything else becomes data; pydantic
+    models and dataclasses bring their own JSON schema.
 
     Args:
         value: The result.
         name: The artifact's name; by default `answer` for text.
-        schema: The JSON schema of data without a schema of its own.
+        schema: The JSON schema for data without its own.
     """
     parts = _parts(value, schema)
     if not parts:
@@ -58,7 +58,7 @@ def _parts(value: object, schema: Mapping[str, JSON] | None) -> Sequence[Part]:
 
 
 def schema_of(value: object) -> Mapping[str, JSON] | None:
-    """Return the JSON schema of an instance of a pydantic model or dataclass; None for others."""
+    """Return the JSON schema of a pydantic model or dataclass instance, otherwise None."""
     if isinstance(value, BaseModel) or is_dataclass(value):
         adapter: TypeAdapter[Any] = TypeAdapter(type(value))
         return adapter.json_schema()
@@ -66,10 +66,10 @@ def schema_of(value: object) -> Mapping[str, JSON] | None:
 
 
 class ToolCalls:
-    """The tool calls of one run. Each call and each result is reported once.
+    """Creates the tool events of one run and reports each call and each result once.
 
     Args:
-        names: The tools of calls that were reported before the run, by call id.
+        names: The tool names of calls that an earlier run reported, by call id.
     """
 
     def __init__(self, names: Mapping[str, str] | None = None) -> None:
@@ -80,12 +80,12 @@ class ToolCalls:
         return call_id in self._names
 
     def started(self, call_id: str, name: str, arguments: object) -> list[ToolCall]:
-        """Return the event of a call, nothing if it was reported.
+        """Return the event for a call, or an empty list if it was already reported.
 
         Args:
-            call_id: The call's id; calls whose id is empty are always reported.
+            call_id: The call's id. Calls with an empty id are always reported.
             name: The tool's name.
-            arguments: A value of any kind, or JSON text as models write it.
+            arguments: Any value, or JSON text as models write it.
         """
         if call_id and call_id in self._names:
             return []
@@ -95,11 +95,11 @@ class ToolCalls:
     def finished(
         self, call_id: str, result: object, *, name: str = "", is_error: bool = False
     ) -> list[ToolResult]:
-        """Return the event of a result, nothing if it was reported.
+        """Return the event for a result, or an empty list if it was already reported.
 
         Args:
             call_id: The call's id.
-            result: A value of any kind. An error's is dropped: it is mostly an exception's text.
+            result: Any value. Dropped for errors, where it is usually the text of an exception.
             name: The tool's name; by default that of the call.
             is_error: Whether the tool failed.
         """

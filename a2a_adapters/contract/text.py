@@ -1,4 +1,4 @@
-"""Text for frameworks and models: of parts, without reasoning, and of messages as they stream."""
+"""Text for frameworks and models: rendering of parts, removal of reasoning, joining of messages."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _NO = re.compile(r"cancel|declined?|deny|denied|false|no?|reject(ed)?|stop")
 
 
 def as_decision(text: str) -> tuple[bool, str] | None:
-    """Return whether a reply is a yes or a no, and the reason of a no; None if it is neither.
+    """Return whether a reply means yes or no, with the reason of a no, or None if it is unclear.
 
-    A yes with anything behind it ("yes, but ...") is neither.
+    A yes followed by anything else ("yes, but ...") is unclear.
     """
     word, *rest = re.sub(r"^\W+", "", text).split(maxsplit=1) or [""]
     word = re.sub(r"\W+$", "", word).lower()
@@ -48,10 +48,10 @@ def as_decision(text: str) -> tuple[bool, str] | None:
 
 
 def as_text(parts: Iterable[Part]) -> str:
-    """Return parts as text, one per line: data as JSON, of files how they are called.
+    """Render parts as text, one per line: data as JSON, files as their names.
 
     Raises:
-        ValueError: Data cannot be expressed as JSON.
+        ValueError: A data part cannot be serialised as JSON.
     """
     return "\n".join(map(_text, parts))
 
@@ -68,12 +68,12 @@ def _text(part: Part) -> str:
 
 
 def as_json(value: object) -> JSON:
-    """Return what of a value of any kind can be sent."""
+    """Convert any value into JSON, replacing what JSON cannot express."""
     return cast("JSON", to_jsonable_python(value, serialize_unknown=True, inf_nan_mode="null"))
 
 
 def tool_arguments(given: object) -> JSON:
-    """Return a tool's arguments, which models write as JSON text, and sometimes badly."""
+    """Parse a tool call's arguments; text that is not valid JSON is returned unchanged."""
     if not isinstance(given, str):
         return as_json(given)
     try:
@@ -93,10 +93,10 @@ class _At(Enum):
 
 
 class ReasoningFilter:
-    """Leaves the reasoning out of one message that comes in chunks, cut anywhere.
+    """Removes the reasoning (`<think>...</think>`) from one message that arrives in chunks.
 
-    Only what a message begins with is reasoning, but for white space. If its end never comes there
-    is no answer. Tags anywhere else are text.
+    Reasoning is recognised only at the start of a message, after optional white space; later tags
+    are text. If it is never closed, the message has no answer.
     """
 
     __slots__ = ("_at", "_held")
@@ -106,7 +106,7 @@ class ReasoningFilter:
         self._held = ""
 
     def add(self, chunk: str) -> str:
-        """Take a chunk and return what of the text so far is sure to be the answer."""
+        """Add a chunk and return the text that is known to belong to the answer."""
         if self._at is _At.ANSWER:
             return chunk
         self._held += chunk
@@ -120,7 +120,7 @@ class ReasoningFilter:
         return self.rest() if self._at is _At.ANSWER else ""
 
     def rest(self) -> str:
-        """Return what was held back, at the end of the message: the beginning of no tag."""
+        """End the message and return the text that was held back."""
         held, self._held = self._held, ""
         return "" if self._at is _At.REASONING else held
 
@@ -137,12 +137,12 @@ class ReasoningFilter:
         if mark:
             self._held = after
             self._at = _At.GAP
-        else:  # it may be long: keep no more of it than may be the end's beginning
+        else:  # reasoning may be long: keep only what may be the start of the closing tag
             self._held = self._held[-len(_END) :]
 
 
 def without_reasoning(text: str) -> str:
-    """Return a whole message's text without the reasoning that it begins with."""
+    """Return the text of a complete message without its leading reasoning."""
     reasoning = ReasoningFilter()
     return reasoning.add(text) + reasoning.rest()
 
@@ -153,27 +153,26 @@ Speaker = TypeVar("Speaker", bound=Hashable)
 
 
 class TextFilter(Protocol):
-    """Leaves something out of one message that comes in chunks; `ReasoningFilter` is one."""
+    """Filters one message that arrives in chunks, as `ReasoningFilter` does."""
 
     def add(self, chunk: str) -> str:
-        """Take a chunk and return what of the text so far is sure to be sent."""
+        """Add a chunk and return the text that can be sent."""
         ...
 
     def rest(self) -> str:
-        """Return what was held back, at the end of the message."""
+        """End the message and return the text that was held back."""
         ...
 
 
 class Speech(Generic[Speaker]):
-    """Joins the messages of one run, and returns their text as it can be sent.
+    """Joins the messages of one run into one text that can be streamed.
 
-    A blank line sets messages apart. Of speakers that talk at the same time one has the floor until
-    its message ends; the others are held back until then, so that their words are not mixed.
-    White space alone is no message.
+    Messages are separated by a blank line; those of white space only are dropped. When several
+    speakers talk at once, one has the floor until its message ends and the others are buffered.
 
     Args:
-        labelled: Whether each message begins with its speaker.
-        new_filter: Makes the filter for each message; by default reasoning is left out.
+        labelled: Whether each message is prefixed with its speaker.
+        new_filter: Creates the filter of each message; by default it removes reasoning.
     """
 
     def __init__(
@@ -190,11 +189,11 @@ class Speech(Generic[Speaker]):
         self._late: list[tuple[Speaker, str]] = []
 
     def __bool__(self) -> bool:
-        """Whether a message has ended."""
+        """Whether a message has been completed."""
         return bool(self._said)
 
     def add(self, speaker: Speaker, chunk: str) -> str:
-        """Take a piece of a speaker's message and return the text to send now."""
+        """Add a chunk of a speaker's message and return the text to send now."""
         if not chunk:
             return ""
         if speaker != self._floor:
@@ -208,9 +207,9 @@ class Speech(Generic[Speaker]):
         """End a speaker's message and return the text to send now.
 
         Args:
-            speaker: Whose message it is; nothing of it need have been added.
-            text: The whole message, if it is known. If that is not what was added, it is sent as a
-                message of its own.
+            speaker: The speaker; none of the message need have been added.
+            text: The complete message, if known. If it differs from the added chunks, it is sent as
+                another message.
         """
         if self._floor is not None and speaker != self._floor:
             pieces = self._waiting.pop(speaker, ())
@@ -219,22 +218,22 @@ class Speech(Generic[Speaker]):
         return self._rest_of_message(speaker, text) + self._yield_floor()
 
     def rest(self) -> str:
-        """End all messages and return the text to send, at the end of the run."""
+        """End all messages and return the remaining text, at the end of the run."""
         text = ""
         while self._floor is not None:
             text += self.end(self._floor)
         return text
 
     def begin_anew(self) -> None:
-        """Begin another text: no blank line precedes the next message."""
+        """Start another text, so that no blank line precedes the next message."""
         self._between = ""
 
     def is_speaking(self, speaker: Speaker) -> bool:
-        """Whether part of this speaker's message was sent, and its end is awaited."""
+        """Return whether this speaker's message has been sent in part."""
         return self._floor == speaker and bool(self._current)
 
     def has_said(self, text: str) -> bool:
-        """Whether a message with this text was sent."""
+        """Return whether a message with this text has been sent."""
         return self._filtered(text).strip() in self._said
 
     def _filtered(self, text: str) -> str:
@@ -264,7 +263,7 @@ class Speech(Generic[Speaker]):
         return self._say(speaker, text)
 
     def _yield_floor(self) -> str:
-        """End the current message and return the text that waited for its end."""
+        """End the current message and return the text that was buffered behind it."""
         self._close()
         late, self._late = self._late, []
         text = ""
@@ -283,16 +282,16 @@ class Speech(Generic[Speaker]):
 
 
 def clipped(text: str) -> str:
-    """Return a text cut to a length that suits a log line or an error message."""
+    """Shorten a text to fit a log line or an error message."""
     return text if len(text) <= _CLIPPED_LENGTH else f"{text[: _CLIPPED_LENGTH - 1]}…"
 
 
 def quote(text: str, length: int = _QUOTE_LENGTH) -> str:
     """Return untrusted text as one line of at most `length` printable characters.
 
-    Invisible characters can hide instructions from the person who reads a card or a log.
+    Invisible characters could hide instructions from the reader of a card or log.
     """
-    # The rest would be cut off anyway, and may be megabytes.
+    # Slice first: the text may be megabytes.
     seen = (c if c.isprintable() else " " for c in text[: 4 * length])
     line = " ".join("".join(seen).split())
     return line if len(line) <= length else f"{line[: length - 1]}…"
