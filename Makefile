@@ -1,22 +1,23 @@
-# `make demo` and `make test` need python3.11+, pip and make, nothing else.
+# `make help` lists the targets. `make demo` and `make test` need Python 3.11 or newer, pip and make.
 PYTHON ?= python3
 VENV := .venv
 LOWEST := .venv-lowest
 CREWAI := .venv-crewai
 BENCH := .venv-bench
 OPENAI := .venv-openai
+RELEASE := .venv-release
 EXTRAS := autogen,chat,grpc,jwt,langgraph-postgresql,langgraph-sqlite,mcp,metrics,redis,reload,router,signing
 SEEDS := 20
-# Most tests wait for what is awaited, rather than compute.
+# Most tests wait rather than compute.
 WORKERS := $(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 1))')
 PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
-# The core and the plugins that every server has are covered without these.
+# The core and the plugins of every server are covered without these tests.
 UNMEASURED := attack end_to_end fuzz plugins/agno plugins/autogen plugins/crewai plugins/langchain \
 	plugins/mcp plugins/omniroute plugins/openai_agents plugins/router plugins/test_failures.py \
 	test_docs.py test_imports.py test_install.py test_public_api.py
-# `make lowest` runs what a dependency's version can break. Of these folders that is in a few files:
-# their other tests are of our own rules, or of a2a-sdk, httpx and mcp, whose lowest versions are
-# those of constraints.txt.
+# `make lowest` runs the tests that the version of a dependency can break. In these folders only the
+# files in VERSIONED can: the others test our own rules, or a2a-sdk, httpx and mcp, whose lowest
+# versions are those of constraints.txt.
 MOSTLY_OURS := plugins/check cli plugins/agno plugins/functions plugins/mcp plugins/omniroute plugins/router \
 	calling plugins/sql/replicas
 VERSIONED := plugins/functions/test_contract.py plugins/check/test_command.py cli/test_help.py plugins/agno/test_serving.py \
@@ -26,8 +27,8 @@ VERSIONED := plugins/functions/test_contract.py plugins/check/test_command.py cl
 	plugins/router/test_routing.py calling/test_agent.py \
 	plugins/sql/replicas/test_bus.py plugins/sql/replicas/test_shared.py
 UNVERSIONED := $(filter-out $(VERSIONED:%=tests/%),$(wildcard $(MOSTLY_OURS:%=tests/%/test_*.py)))
-# Beside those: attacks, pages in browsers, kills, loads, memory, and the house itself.
-# autogen-ext 0.7.0, which is for tests alone, waits for ever on MCP servers that cannot be started.
+# Also attacks, browsers, kills, load, memory, and tests of the project itself.
+# autogen-ext 0.7.0, which only tests use, hangs on MCP servers that fail to start.
 UNVERSIONED += $(addprefix tests/,attack plugins/console end_to_end/test_isolation.py fuzz \
 	plugins/autogen/test_isolation.py plugins/autogen/test_resources.py \
 	plugins/autogen/test_waiting.py plugins/langchain/test_left_open.py security/test_memory.py \
@@ -35,120 +36,155 @@ UNVERSIONED += $(addprefix tests/,attack plugins/console end_to_end/test_isolati
 	plugins/sql/test_postgresql.py plugins/sql/test_push.py plugins/sql/test_resume.py plugins/sql/test_takeover.py \
 	test_deploy.py test_docs.py runtime/test_freed.py test_imports.py end_to_end/test_load.py end_to_end/test_way.py support/test_processes.py \
 	test_packages.py test_private_names.py test_public_api.py support/test_warm.py)
-# What a command, a binding or a storage does with our own rules; others show that it works.
+# Our own rules in commands, bindings and storages.
 UNVERSIONED += $(addprefix tests/,bindings/test_call_ids.py bindings/test_follow_ups.py \
 	bindings/test_history_length.py bindings/test_intake.py bindings/test_numbers.py \
 	bindings/test_parts_of_0_3.py runtime/push/test_configs.py plugins/sql/test_messages.py \
 	plugins/sql/test_trouble.py plugins/client/test_call.py executor/test_closing.py)
-# The main environment has the lowest openai-agents, which would raise the lowest pydantic.
+# The main environment has the lowest openai-agents already; here it would raise the lowest pydantic.
 UNVERSIONED += $(addprefix tests/,plugins/openai_agents plugins/test_failures.py)
-# Of the contracts on databases and of the deaths of graphs, these keep a framework's own state.
+# Of the contract tests on databases and the crash tests of graphs, one of each kind.
 ON_DATABASES := OnSqlite or OnPostgresql
 ONE_OF_EACH := (not ($(ON_DATABASES)) or AsyncFunctionsOn or GraphsOnSqlite or ProxiesOnSqlite) \
 	and (not test_dying or workflow or questions-postgresql)
-# Where this is set, every one of the tests' many processes compiles all that it imports anew.
+# If this is set, each process of the tests compiles every module it imports.
 export PYTHONDONTWRITEBYTECODE :=
 INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
-.PHONY: demo test lint types tests coverage lowest test-crewai test-openai fuzz attack crash chaos blackbox outages replicas kit javascript gateway bench structure screenshots load compatibility docs docs-version format clean
+.DEFAULT_GOAL := help
+
+.PHONY: help demo test lint types tests coverage lowest test-crewai test-openai fuzz attack crash chaos blackbox outages replicas kit javascript gateway bench structure screenshots load compatibility docs docs-version dist smoke sbom release-notes image format clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo ## serve a chain over a local language model and call it
 	@$(VENV)/bin/python examples/demo.py
 
-test: lint types docs tests lowest test-crewai test-openai ## everything that has to be green
+test: lint types docs tests lowest test-crewai test-openai ## run everything that has to pass
 
-lint: $(VENV)/.test
+lint: $(VENV)/.test ## check style and formatting with ruff
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 
-types: $(VENV)/.test
+types: $(VENV)/.test ## check types with mypy
 	$(VENV)/bin/mypy
 
-tests: $(VENV)/.test
+tests: $(VENV)/.test ## run the tests of the main environment
 	$(VENV)/bin/python -m pytest $(PARALLEL)
 
-coverage: $(VENV)/.test ## the core's own tests reach 95 % of it; measuring takes longer than running
+coverage: $(VENV)/.test ## measure the branch coverage of the core, which must be 95 %
 	$(VENV)/bin/coverage erase
 	$(VENV)/bin/coverage run -m pytest $(PARALLEL) $(UNMEASURED:%=--ignore=tests/%)
 	$(VENV)/bin/coverage combine --quiet
 	$(VENV)/bin/coverage report
 
-lowest: $(LOWEST)/.test ## the floors of pyproject.toml hold
+lowest: $(LOWEST)/.test ## test with the lowest versions that pyproject.toml allows
 	$(LOWEST)/bin/python -m pytest $(PARALLEL) $(UNVERSIONED:%=--ignore=%) \
 		--ignore-glob='*/test_examples.py' -m "not model and not install" -k "$(ONE_OF_EACH)" --quiet
 
-test-crewai: $(CREWAI)/.test ## crewai is large and has an environment of its own
+test-crewai: $(CREWAI)/.test ## test the CrewAI plugin, in an environment of its own
 	$(CREWAI)/bin/mypy --cache-dir $(CREWAI)/.mypy_cache plugins/crewai plugins/omniroute/a2a_adapters_omniroute/crewai.py
 	$(CREWAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/crewai tests/test_docs.py -k "crewai or index"
 
-test-openai: $(OPENAI)/.test ## the newest openai-agents needs openai 3, which crewai cannot have
+test-openai: $(OPENAI)/.test ## test with the newest openai-agents, which CrewAI does not allow
 	$(OPENAI)/bin/mypy --cache-dir $(OPENAI)/.mypy_cache plugins/openai_agents
 	$(OPENAI)/bin/python -m pytest $(PARALLEL) -n 2 tests/plugins/openai_agents -m "not model" \
 		-k "not ($(ON_DATABASES)) or AskingOn"
 
-fuzz: $(VENV)/.test ## send 10,000 wrong requests over every binding and print the figures
+fuzz: $(VENV)/.test ## send 10,000 malformed requests over every binding
 	$(VENV)/bin/python -m tests.fuzz 10000
 	$(VENV)/bin/python -m pytest --quiet --hypothesis-profile long -k wrong_bodies \
 		-o timeout=1800 tests/plugins/agno tests/plugins/omniroute
 
-attack: $(VENV)/.test ## let 1,000 hostile callers loose on a default server and print what came of it
+attack: $(VENV)/.test ## attack a default server with 1,000 hostile clients
 	$(VENV)/bin/python -m tests.attack 1000
 
-crash: $(VENV)/.test ## kill a server among 1,000 tasks, SEEDS times on each engine, and print what was lost
+crash: $(VENV)/.test ## kill a server with 1,000 tasks SEEDS times on each database
 	$(VENV)/bin/python -m tests.plugins.sql.crash --seeds $(SEEDS)
 
 chaos: SEEDS := 10
-chaos: $(VENV)/.test ## strike three processes and their database among 10,000 tasks, and print what was lost
+chaos: $(VENV)/.test ## kill and pause three processes and their database with 10,000 tasks
 	$(VENV)/bin/python -m tests.plugins.sql.replicas.chaos --seeds $(SEEDS)
 
 blackbox: SEEDS := 10
-blackbox: $(VENV)/.test ## kill ordinary servers under clients that know only HTTP, and print what was wrong
+blackbox: $(VENV)/.test ## kill ordinary servers under plain HTTP clients
 	$(VENV)/bin/python -m tests.blackbox --seeds $(SEEDS)
 
-outages: $(VENV)/.test ## stop and lock the database of three processes for 5 to 30 s, and print what tasks they lost
+outages: $(VENV)/.test ## stop and lock the database of three processes for 5 to 30 s
 	$(VENV)/bin/python -m tests.plugins.sql.replicas.outages
 
-replicas: $(VENV)/.test ## three processes behind a proxy, and how fast they are; writes docs/replicas.md
+replicas: $(VENV)/.test ## test and measure three processes behind a proxy; writes docs/replicas.md
 	$(VENV)/bin/python -m pytest --quiet tests/plugins/sql/replicas/test_proxy.py
 	$(VENV)/bin/python -m tests.plugins.sql.replicas.bars --write docs/replicas.md
 
-kit: $(VENV)/.test ## the official A2A test kit; TCK_SRC names a git clone of it, TCK_PATCHES a folder of corrections
+kit: $(VENV)/.test ## run the official A2A test kit: TCK_SRC is a git clone of it, TCK_PATCHES a folder of fixes
 	$(VENV)/bin/python -m tests.kit.run $(KINDS)
 
-javascript: $(VENV)/.test ## the JavaScript clients; needs node and npm, so `make test` leaves it out
+javascript: $(VENV)/.test ## test with JavaScript clients; needs node and npm, so `make test` leaves it out
 	$(VENV)/bin/python tests/end_to_end/javascript/run.py
 
-gateway: $(VENV)/.test ## a router beside a real OmniRoute gateway; needs node and npm, too
+gateway: $(VENV)/.test ## test a router with a real OmniRoute gateway; needs node and npm
 	$(VENV)/bin/python tests/end_to_end/omniroute/run.py
 
-bench: $(BENCH)/.bench ## compare with other servers; writes docs/benchmarks.md
+bench: $(BENCH)/.bench ## compare the speed with other servers; writes docs/benchmarks.md
 	$(BENCH)/bin/python benchmarks/run.py --write docs/benchmarks.md
 
-structure: $(VENV)/.test ## packages, layers, dependencies, cycles, sizes, and how often a message returns to a file
+structure: $(VENV)/.test ## show packages, layers, cycles, sizes and the files a message passes
 	@$(VENV)/bin/python benchmarks/structure.py
 
-screenshots: $(VENV)/.test ## take the pictures of the docs anew; needs Chromium
+screenshots: $(VENV)/.test ## take the screenshots of the docs; needs Chromium
 	SCREENSHOTS=1 $(VENV)/bin/python -m pytest --quiet tests/plugins/console/test_screenshots.py
 
-load: $(VENV)/.test ## hold 500 streams open at once; writes docs/load.md
+load: $(VENV)/.test ## hold 500 streams open; writes docs/load.md
 	$(VENV)/bin/python benchmarks/streams.py --write docs/load.md
 
-compatibility: $(VENV)/.venv ## list the tested versions of Python and the frameworks; writes docs/compatibility.md
+compatibility: $(VENV)/.venv ## list the tested versions; writes docs/compatibility.md
 	$(VENV)/bin/python benchmarks/compatibility.py --write docs/compatibility.md
 
-docs-version: $(VENV)/.docs ## commit the site of a VERSION to the local branch `gh-pages`; SITE_URL is its address
+docs-version: $(VENV)/.docs ## commit the site of VERSION to the branch `gh-pages`; SITE_URL is its address
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mike deploy --update-aliases $(VERSION) latest
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mike set-default latest
 
-docs: $(VENV)/.docs ## the documentation as a site, in .demo/site
+docs: $(VENV)/.docs ## build the documentation site in .demo/site
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet --strict --site-dir .demo/site
 
-format: $(VENV)/.test
+dist: $(RELEASE)/.release ## build the wheel and the sdist in dist/
+	rm -rf dist
+	$(VENV)/bin/uv build --quiet --out-dir dist
+	$(RELEASE)/bin/twine check --strict dist/*.whl dist/*.tar.gz
+
+smoke: ## install the wheel in dist/ into a new environment and call an agent with it
+	$(PYTHON) tests/smoke.py dist
+
+sbom: $(RELEASE)/.release ## list what the wheel in dist/ installs, in build/sbom.cdx.json
+	mkdir -p build
+	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) .venv-sbom
+	$(VENV)/bin/uv pip install --quiet --python .venv-sbom/bin/python dist/*.whl
+	$(RELEASE)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+		--output-file build/sbom.cdx.json .venv-sbom/bin/python
+
+release-notes: ## write the changelog of VERSION to build/notes.md
+	grep -qx 'version = "$(VERSION)"' pyproject.toml
+	mkdir -p build
+	awk '/^## \[/ { shown = index($$0, "## [$(VERSION)]") == 1; next } shown' CHANGELOG.md > build/notes.md
+	test -s build/notes.md
+
+image: ## build the Docker image `a2a-adapters` and call an agent in it
+	docker build --tag a2a-adapters .
+	docker run --rm --detach --name a2a-adapters --volume "$(CURDIR)/deploy:/agents:ro" \
+		--publish 127.0.0.1:8000:8000 --env A2A_ADAPTERS_BEARER_TOKENS='ann: secret' a2a-adapters serve
+	curl --silent --show-error --fail --retry 30 --retry-delay 1 --retry-all-errors http://127.0.0.1:8000/healthz
+	docker exec a2a-adapters a2a-adapters send http://127.0.0.1:8000/agents/greeter Ann \
+		--header 'Authorization: Bearer secret'
+	docker stop a2a-adapters
+
+format: $(VENV)/.test ## format the code with ruff
 	$(VENV)/bin/ruff check --fix
 	$(VENV)/bin/ruff format
 
-clean:
-	rm -rf .venv .venv-* .demo dist .coverage*
+clean: ## remove environments and build results
+	rm -rf .venv .venv-* .demo build dist .coverage*
 
 $(VENV)/.venv:
 	$(PYTHON) -m venv $(VENV)
@@ -165,6 +201,11 @@ $(VENV)/.test: $(VENV)/.demo
 
 $(VENV)/.docs: $(VENV)/.test
 	$(call INSTALL,$(VENV)) -c constraints.txt --group docs
+	@touch $@
+
+$(RELEASE)/.release: $(VENV)/.venv pyproject.toml
+	$(VENV)/bin/uv venv --quiet --clear --python $(PYTHON) $(RELEASE)
+	$(VENV)/bin/uv pip install --quiet --python $(RELEASE)/bin/python --group release
 	@touch $@
 
 $(BENCH)/.bench: $(VENV)/.venv pyproject.toml # the newest versions, as a user gets them

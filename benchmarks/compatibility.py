@@ -92,6 +92,8 @@ COMBINATIONS = """\
   chooses that one beside CrewAI. Agents in environments of their own can use any versions and call
   each other over A2A.
 - **AutoGen** needs version 5 of `protobuf`, and so 1.71 of `grpcio-tools` and `grpcio-reflection`.
+  Version 1.71 of `grpcio-tools` has no wheel for Python 3.14: there, pip needs a C++ compiler to
+  install the extras `autogen` and `grpc` into one environment.
 - **Version 2 of `mcp`** is not allowed by the extra `mcp`: CrewAI, `autogen-ext` and
   `langchain-mcp-adapters` do not work with it yet. MCP clients and servers in other processes can
   use any version, because each connection negotiates the protocol's.

@@ -1,9 +1,10 @@
-"""The wheel, in environments that hold nothing else."""
+"""The wheel and the source distribution, in environments of their own."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -86,10 +87,16 @@ asyncio.run(main())
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
+def dist(tmp_path_factory):
+    """Build the source distribution, and the wheel from it; return their folder."""
     folder = tmp_path_factory.mktemp("dist")
-    subprocess.run([UV, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT], check=True)
-    [wheel] = folder.glob("*.whl")
+    subprocess.run([UV, "build", "--quiet", "--out-dir", folder, ROOT], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(dist):
+    [wheel] = dist.glob("*.whl")
     return wheel
 
 
@@ -111,6 +118,26 @@ def place(folders, monkeypatch):
 )
 def test_it_works_alone(wheel, extra, check, place, tmp_path):
     check_alone(wheel, extra, check, place, tmp_path)
+
+
+def test_the_installed_command_serves_and_sends(dist):
+    done = subprocess.run(
+        [sys.executable, ROOT / "tests" / "smoke.py", dist],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    assert " works with Python 3." in done.stdout
+
+
+def test_the_source_distribution_has_every_file_of_the_repository(dist):
+    [archive] = dist.glob("*.tar.gz")
+    with tarfile.open(archive) as source:
+        packed = {name.partition("/")[2] for name in source.getnames()}
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+    ).stdout.splitlines()
+    assert set(listed) - packed <= {".ci/run"}
 
 
 def check_alone(wheel, extra, check, place, folder):

@@ -1,0 +1,85 @@
+"""The workflows, templates and metadata of the repository."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+GITHUB = ROOT / ".github"
+WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+SCHEMAS = {
+    "github-workflows": WORKFLOWS,
+    "github-actions": [GITHUB / "actions" / "setup" / "action.yml"],
+    "dependabot": [GITHUB / "dependabot.yml"],
+    "github-issue-config": [GITHUB / "ISSUE_TEMPLATE" / "config.yml"],
+    "github-issue-forms": sorted((GITHUB / "ISSUE_TEMPLATE").glob("[!c]*.yml")),
+    "citation-file-format": [ROOT / "CITATION.cff"],
+}
+
+
+def targets():
+    """Return the Makefile's targets that `make help` lists."""
+    return set(re.findall(r"(?m)^([a-z-]+):.*##", (ROOT / "Makefile").read_text()))
+
+
+@pytest.mark.parametrize(("schema", "files"), SCHEMAS.items(), ids=str)
+def test_a_file_fits_the_schema_of_its_reader(schema, files):
+    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}"]
+    done = subprocess.run([*check, *files], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_run_targets_of_the_makefile(workflow):
+    jobs = yaml.safe_load(workflow.read_text())["jobs"].values()
+    run = set()
+    for job in jobs:
+        run.update(job.get("strategy", {}).get("matrix", {}).get("target", []))
+        for step in job["steps"]:
+            for command in re.findall(r"(?m)^\s*make (.+)$", step.get("run", "")):
+                run.update(re.findall(r"(?<!\S)[a-z-]+(?!\S)", command))
+    assert run
+    assert run <= targets()
+
+
+@pytest.mark.parametrize("path", [*WORKFLOWS, GITHUB / "actions/setup/action.yml"], ids=str)
+def test_actions_are_pinned_to_a_commit(path):
+    used = re.findall(r"uses: (.+)", path.read_text())
+    pinned = re.compile(r"[\w.-]+/[\w.-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+    assert [each for each in used if not each.startswith("./") and not pinned.fullmatch(each)] == []
+
+
+def test_the_classifiers_list_the_pythons_of_ci():
+    listed = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    jobs = yaml.safe_load((GITHUB / "workflows" / "ci.yml").read_text())["jobs"]
+    for job in ("tests", "smoke"):
+        assert jobs[job]["strategy"]["matrix"]["python"] == listed
+    assert PROJECT["requires-python"] == f">={listed[0]}"
+
+
+def test_pre_commit_runs_the_commands_of_make_lint():
+    [recipe] = re.findall(r"(?m)^lint:.*\n((?:\t.+\n)+)", (ROOT / "Makefile").read_text())
+    commands = [line.replace("$(VENV)", ".venv").strip() for line in recipe.splitlines()]
+    [repository] = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    hooks = [hook["entry"].replace(" --force-exclude", "") for hook in repository["hooks"]]
+    assert hooks == commands
+
+
+def test_the_version_is_the_same_everywhere():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == PROJECT["version"]
+    assert f"\n## [{PROJECT['version']}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_make_help_lists_every_target():
+    makefile = (ROOT / "Makefile").read_text()
+    [phony] = re.findall(r"(?m)^\.PHONY: ((?:.*\\\n)*.*)$", makefile)
+    assert set(phony.replace("\\\n", " ").split()) == targets()
