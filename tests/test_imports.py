@@ -208,16 +208,16 @@ GUIDE = (ROOT / "CONTRIBUTING.md").read_text()
 
 
 def test_the_guide_has_a_place_for_every_package():
-    table = GUIDE.partition("## Where does my line go?")[2].partition("`tests/test_imports.py`")[0]
+    table = GUIDE.partition("## Where code goes")[2].partition("`tests/test_imports.py`")[0]
     named = set(re.findall(r"`(\w+)/`", table))
     folders = {path.parent.name for path in (ROOT / "a2a_adapters").glob("*/__init__.py")}
     assert named - {"a2a_adapters"} == folders
 
 
 @pytest.mark.parametrize(
-    ("path", "name"), re.findall(r"\| `([\w/.]+\.py)`, `([\w.]+)` \|", GUIDE), ids="/".join
+    ("name", "path"), re.findall(r"\| `([\w.]+)` in `([\w/.]+\.py)` \|", GUIDE), ids="/".join
 )
-def test_the_guide_tells_where_things_are(path, name):
+def test_the_guide_names_places_that_exist(name, path):
     before, _, after = path.rpartition("/.../")
     files = list((ROOT / before).rglob(after)) if before else [ROOT / "a2a_adapters" / path]
     text = "".join(file.read_text() for file in files)

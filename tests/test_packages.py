@@ -1,8 +1,7 @@
-"""The packages of the wheel, and where CONTRIBUTING.md finds things in them."""
+"""The packages of the wheel."""
 
 from __future__ import annotations
 
-import re
 import tomllib
 from pathlib import Path
 
@@ -21,14 +20,3 @@ def test_the_wheel_has_every_plugin():
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_is_marked_as_typed(package):
     assert (ROOT / package / "py.typed").is_file()
-
-
-@pytest.mark.parametrize(
-    ("name", "place"),
-    re.findall(r"(?m)^\| .+ \| `([\w.]+)` in `(\S+)` \|$", (ROOT / "CONTRIBUTING.md").read_text()),
-)
-def test_the_guide_for_contributors_names_places_that_exist(name, place):
-    folder = ROOT if place.startswith("plugins/") else ROOT / "a2a_adapters"
-    [file] = folder.glob(place.replace("...", "*"))
-    for each in name.split("."):
-        assert re.search(rf"(?m)^\s*(?:async )?(?:def|class) {each}\b", file.read_text())
