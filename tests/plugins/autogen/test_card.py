@@ -21,7 +21,7 @@ def about(target):
     return adapt(target).describe()
 
 
-def test_an_agent_is_described_by_itself_and_its_tools():
+def test_an_agent_is_described_by_its_description_and_tools():
     inner = AgentTool(agent("x", name="inner", description="Knows more."))
     description = about(
         lambda: agent(
@@ -54,13 +54,13 @@ def test_a_team_is_described_by_its_participants():
     assert (named.name, named.description) == ("desk", "Answers.")
 
 
-def test_only_models_that_see_take_images():
+def test_the_card_accepts_images_only_with_vision():
     assert "*/*" not in about(agent("x")).input_modes
     assert "*/*" in about(AssistantAgent("seeing", model("x", vision=True))).input_modes
     assert "*/*" in about(Custom(len)).input_modes
 
 
-def test_of_an_async_factory_the_function_is_described():
+def test_an_async_factory_is_described_by_its_function():
     async def make_desk() -> ChatAgent:
         """Answer travel questions.
 
@@ -74,5 +74,5 @@ def test_of_an_async_factory_the_function_is_described():
     )
 
 
-def test_an_agent_without_a_description_has_one():
+def test_an_agent_without_a_description_gets_a_default():
     assert about(lambda: agent("x", description="")).description == "The agent helper."

@@ -36,7 +36,7 @@ class Plain(Classic):
         return self.reply
 
 
-async def test_it_gets_the_conversation():
+async def test_the_agent_receives_the_history():
     agent = Plain("fine")
     history = [Turn("user", [Text("hi")]), Turn("agent", [Text("hello")]), Turn("agent", [])]
     events = await ask(ConversableAdapter(agent), "how are you", Data({"n": 1}), history=history)
@@ -48,31 +48,31 @@ async def test_it_gets_the_conversation():
     ]
 
 
-async def test_what_it_thinks_is_not_its_answer():
+async def test_reasoning_is_removed():
     adapter = ConversableAdapter(Plain({"content": "<think>hm</think>\nfine"}))
     assert answer(await ask(adapter, "hi")) == "fine"
 
 
 @pytest.mark.parametrize("reply", [None, "", {"content": None}, "<think>hm</think>"])
-async def test_no_reply_is_no_answer(reply):
+async def test_a_missing_reply_is_an_empty_answer(reply):
     assert await ask(ConversableAdapter(Plain(reply)), "hi") == []
 
 
 @pytest.mark.parametrize("part", [File(content=b"x"), " "])
-def test_what_it_cannot_take_is_refused(part):
+def test_files_and_empty_messages_are_refused(part):
     with pytest.raises(InvalidInputError):
         ConversableAdapter(Classic()).stream(request(part))
 
 
 @pytest.mark.parametrize("mode", ["ALWAYS", "TERMINATE"])
-def test_an_agent_that_asks_at_the_console_is_an_error(mode):
+def test_an_agent_that_asks_at_the_console_is_refused(mode):
     agent = Classic()
     agent.human_input_mode = mode
     with pytest.raises(TargetError, match="NEVER"):
         ConversableAdapter(agent)
 
 
-def test_the_card_does_not_tell_the_system_message():
+def test_the_card_omits_the_system_message():
     agent = Classic()
     description = ConversableAdapter(agent).describe()
     assert (description.name, description.description) == ("classic", "The agent classic.")
@@ -80,7 +80,7 @@ def test_the_card_does_not_tell_the_system_message():
     assert ConversableAdapter(agent).describe().description == "Helps."
 
 
-async def test_callers_do_not_hear_each_other():
+async def test_callers_are_isolated():
     async with running(build_app(Classic())) as url:
 
         async def talk(caller):

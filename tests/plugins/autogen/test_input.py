@@ -47,7 +47,7 @@ async def test_text_and_data_are_one_message():
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF"])
-async def test_images_make_a_message_of_several_parts(kind):
+async def test_images_become_a_multimodal_message(kind):
     file = File(content=picture(kind), media_type=f"image/{kind.lower()}")
     (message,) = await messages_for("look", file)
     assert isinstance(message, MultiModalMessage)
@@ -55,7 +55,7 @@ async def test_images_make_a_message_of_several_parts(kind):
     assert isinstance(message.content[1], Image)
 
 
-async def test_a_model_that_sees_gets_the_image():
+async def test_a_model_with_vision_receives_the_image():
     client = model("nice", vision=True)
     file = File(content=picture(), filename="a.png")
     await ask(adapt(lambda: AssistantAgent("helper", client)), "look", file)
@@ -64,7 +64,7 @@ async def test_a_model_that_sees_gets_the_image():
 
 
 @pytest.mark.parametrize("in_team", [False, True])
-async def test_a_model_that_does_not_see_says_so(in_team):
+async def test_images_are_refused_for_a_model_without_vision(in_team):
     def make():
         return round_robin(agent("x")) if in_team else agent("x")
 
@@ -118,7 +118,7 @@ class Order(BaseModel):
     count: int
 
 
-async def test_data_becomes_the_type_that_is_wanted():
+async def test_data_becomes_the_input_type():
     text, order = await messages_for("please", Data({"item": "tea", "count": 2}), input_type=Order)
     assert text.content == "please"
     assert isinstance(order, StructuredMessage)
@@ -128,7 +128,7 @@ async def test_data_becomes_the_type_that_is_wanted():
 
 
 @pytest.mark.parametrize("listed", [None, [StructuredMessage[Order]]])
-async def test_a_team_takes_that_type_as_well(listed):
+async def test_a_team_accepts_the_input_type(listed):
     def make():
         inner = round_robin(agent("ok"), custom_message_types=listed, name="inner")
         return round_robin(inner, custom_message_types=listed)
@@ -139,7 +139,7 @@ async def test_a_team_takes_that_type_as_well(listed):
 @pytest.mark.parametrize(
     ("value", "complaint"), [({"item": "tea"}, "count: Field required"), (3, "Input should")]
 )
-def test_other_data_is_refused_by_name(value, complaint):
+def test_invalid_data_is_refused_by_field(value, complaint):
     adapter = adapt(lambda: Custom(len), input_type=Order)
     with pytest.raises(InvalidInputError, match=complaint):
         adapter.stream(request(Data(value)))

@@ -136,7 +136,7 @@ async def test_conversations_are_isolated(make, is_shared, any_storage):
                 assert heard == said
 
 
-async def test_agents_behind_tools_and_filters_do_not_mix_callers_either():
+async def test_agents_behind_tools_and_filters_are_isolated():
     inner = AssistantAgent("inner", Listening())
     tool = AgentTool(inner, return_value_as_last_message=True)
     adapter = adapt(AssistantAgent("outer", Calling(), tools=[tool]))
@@ -146,21 +146,21 @@ async def test_agents_behind_tools_and_filters_do_not_mix_callers_either():
     assert answer(await ask(adapter, "three", owner="ann")) == "one one three"
 
 
-async def test_a_society_of_mind_does_not_mix_callers():
+async def test_a_society_of_mind_is_isolated():
     society = SocietyOfMindAgent("society", round_robin(listener()), model(*["done"] * 4))
     adapter = adapt(society)
     for owner in ("ann", "bob", "ann"):
         assert answer(await ask(adapter, "hi", owner=owner)) == "done"
 
 
-async def test_a_filter_does_not_mix_callers():
+async def test_a_filtered_agent_is_isolated():
     adapter = adapt(a_filter())
     assert answer(await ask(adapter, "one", owner="ann")) == "one"
     assert answer(await ask(adapter, "two", owner="bob")) == "two"
     assert answer(await ask(adapter, "three", owner="ann")) == "one three"
 
 
-def test_a_factory_has_to_make_everything_anew():
+def test_a_factory_that_reuses_objects_is_refused():
     writer = listener()
     ends = MaxMessageTermination(2)
     for made in (
@@ -175,7 +175,7 @@ def test_a_factory_has_to_make_everything_anew():
             adapt(made)
 
 
-async def test_an_async_factory_has_to_make_everything_anew():
+async def test_an_async_factory_that_reuses_objects_is_refused():
     writer = listener()
 
     async def make():
@@ -185,7 +185,7 @@ async def test_an_async_factory_has_to_make_everything_anew():
         await ask(adapt(make), "hi")
 
 
-async def test_one_object_is_warned_about_once(caplog):
+async def test_a_shared_object_is_warned_about_once(caplog):
     adapter = adapt(listener())
     for _ in range(2):
         await ask(adapter, "hi")

@@ -66,7 +66,7 @@ class Note(TextMessage):
 
 
 @pytest.mark.parametrize("levels", [1, 2])
-async def test_a_team_knows_all_kinds_of_messages_in_it(levels):
+async def test_a_team_registers_the_message_types_of_its_members(levels):
     trip, rome = StructuredMessage[Trip], Trip(city="Rome", days=3)
 
     def make():
@@ -96,7 +96,7 @@ async def test_images_are_files_beside_the_text():
     assert file.content.startswith(b"\x89PNG")
 
 
-async def test_usage_is_summed_and_told():
+async def test_usage_is_summed_and_reported():
     def lookup() -> str:
         """Look it up."""
         return "42"
@@ -120,7 +120,7 @@ async def test_a_tool_result_may_be_the_answer():
 
 
 @pytest.mark.parametrize("in_team", [False, True])
-async def test_what_a_tool_raises_is_not_the_answer(in_team):
+async def test_exceptions_of_tools_are_not_in_the_answer(in_team):
     def lookup() -> str:
         """Look it up."""
         raise RuntimeError("password hunter2")
@@ -134,7 +134,7 @@ async def test_what_a_tool_raises_is_not_the_answer(in_team):
     assert answer(events) == "The tool lookup failed."
 
 
-async def test_a_team_without_an_end_stops_after_some_messages(caplog):
+async def test_a_team_without_termination_stops_at_the_message_limit(caplog):
     def make():
         return round_robin(agent(*["again"] * 9), max_turns=None)
 
@@ -144,7 +144,7 @@ async def test_a_team_without_an_end_stops_after_some_messages(caplog):
     assert caplog.text.count("no termination condition") == 1
 
 
-async def test_a_team_within_a_team_ends_too():
+async def test_a_nested_team_ends():
     def make():
         inner = round_robin(agent(*["again"] * 9), max_turns=None, name="inner")
         return round_robin(inner)
@@ -152,7 +152,7 @@ async def test_a_team_within_a_team_ends_too():
     assert answer(await ask(adapt(make, max_messages=4), "hi")) == "again"
 
 
-async def test_a_shared_team_that_has_run_before_ends_too():
+async def test_a_shared_team_ends_in_its_second_run_too():
     team = round_robin(agent(*["again"] * 9), max_turns=None)
     await team.save_state()  # makes its manager
     adapter = adapt(team, max_messages=3)
@@ -160,7 +160,7 @@ async def test_a_shared_team_that_has_run_before_ends_too():
     assert answer(await ask(adapter, "hi")) == "again"
 
 
-async def test_a_handoff_within_the_team_is_the_answer_only_if_there_is_no_other():
+async def test_a_handoff_within_the_team_is_the_answer_of_last_resort():
     def hand_over(_):
         return HandoffMessage(content="your turn", target="second", source="first")
 
@@ -198,6 +198,6 @@ async def test_the_final_answer_of_magentic_one_is_the_answer():
     assert only(events, TaskMetadata).values["source"] == "MagenticOneOrchestrator"
 
 
-async def test_silence_is_no_answer():
+async def test_an_empty_message_is_not_an_answer():
     events = await ask(adapt(lambda: Custom(lambda _: " ")), "hi")
     assert not [event for event in events if isinstance(event, TextDelta | Output)]

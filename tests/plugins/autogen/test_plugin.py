@@ -63,7 +63,7 @@ def make_trouble():
         lambda: agent("hello"),
     ],
 )
-async def test_hook_takes_agents_teams_and_what_makes_them(plugins, target):
+async def test_hook_accepts_agents_teams_and_factories(plugins, target):
     adapter = plugins.adapt(target)
     assert isinstance(adapter, AutoGenAdapter)
     assert answer(await ask(adapter, "hi")) == "hello"
@@ -80,7 +80,7 @@ async def test_hook_takes_agents_teams_and_what_makes_them(plugins, target):
         ChatAgent,
     ],
 )
-def test_hook_passes_on_anything_else(plugins, target):
+def test_hook_declines_other_objects(plugins, target):
     with pytest.raises(NoAdapterError):
         plugins.adapt(target)
 
@@ -90,7 +90,7 @@ def test_a_factory_that_fails_says_why(plugins):
         plugins.adapt(make_trouble)
 
 
-def test_hook_takes_classic_agents(plugins):
+def test_hook_accepts_classic_agents(plugins):
     class Classic:
         name = "classic"
 
@@ -102,7 +102,7 @@ def test_hook_takes_classic_agents(plugins):
         plugins.adapt(Classic)
 
 
-async def test_what_makes_no_agent_is_an_error():
+async def test_other_targets_are_refused():
     with pytest.raises(TargetError, match="int"):
         adapt(3)
     with pytest.raises(TargetError, match="returned int"):
@@ -115,7 +115,7 @@ async def test_what_makes_no_agent_is_an_error():
         await ask(adapt(late), "hi")
 
 
-def test_a_runtime_of_ones_own_is_an_error():
+def test_a_custom_runtime_is_refused():
     from autogen_core import SingleThreadedAgentRuntime
 
     team = round_robin(Custom(len), runtime=SingleThreadedAgentRuntime())
@@ -123,7 +123,7 @@ def test_a_runtime_of_ones_own_is_an_error():
         adapt(team)
 
 
-def test_names_are_public_and_others_are_not():
+def test_public_names_are_importable():
     assert a2a_adapters_autogen.adapt is adapt
     for name in a2a_adapters_autogen.__all__:
         assert getattr(a2a_adapters_autogen, name)

@@ -31,12 +31,12 @@ async def test_tools_are_reported():
     ]
 
 
-async def test_a_tool_that_failed_tells_that_and_no_more():
+async def test_a_failed_tool_reports_no_exception_text():
     adapter = adapt(lambda: agent(calling("lookup", word="bad"), tools=[lookup]))
     assert (await news(adapter))[1] == ToolResult("c1", "lookup", is_error=True)
 
 
-async def test_arguments_that_are_no_json_are_text():
+async def test_arguments_that_are_not_json_are_text():
     call = FunctionCall(id="c1", name="lookup", arguments="{oops")
     usage = RequestUsage(prompt_tokens=1, completion_tokens=1)
     result = CreateResult(finish_reason="function_calls", content=[call], usage=usage, cached=False)
@@ -44,7 +44,7 @@ async def test_arguments_that_are_no_json_are_text():
     assert (await news(adapter))[0] == ToolCall("c1", "lookup", "{oops")
 
 
-async def test_thoughts_are_reported():
+async def test_reasoning_is_reported():
     usage = RequestUsage(prompt_tokens=1, completion_tokens=1)
     result = CreateResult(
         finish_reason="stop", content="yes", usage=usage, cached=False, thought="hm"
@@ -105,7 +105,7 @@ async def test_other_events_are_reported_by_their_kind():
     assert "likes tea" in event.text
 
 
-async def test_nothing_is_made_for_those_who_do_not_want_it():
+async def test_progress_is_sent_only_on_request():
     adapter = adapt(lambda: agent(calling("lookup", word="x"), tools=[lookup]))
     events = await ask(adapter, "hi")
     assert not [event for event in events if isinstance(event, Progress | ToolCall | ToolResult)]

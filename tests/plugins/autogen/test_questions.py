@@ -77,7 +77,7 @@ async def test_a_handoff_to_the_user_waits_for_the_answer(kind, is_shared):
     assert answer(events) == "Hello Bob."
 
 
-async def test_a_team_of_another_kind_goes_on_with_the_answer():
+async def test_other_teams_continue_with_the_answer():
     def answered(heard):
         if heard[-1] == "hi":
             return HandoffMessage(content="Name?", target="user", source="custom")
@@ -129,7 +129,7 @@ async def test_usage_counts_the_whole_task():
     assert after["total_tokens"] > before["total_tokens"]
 
 
-async def test_a_conversation_with_an_open_question_takes_no_other_task():
+async def test_a_second_task_is_refused_while_a_question_is_open():
     adapter = adapt(asking_agent)
     await ask(adapter, "hi")
     rejected = only(await ask(adapter, "something else", task_id="other"), Rejected)
@@ -138,7 +138,7 @@ async def test_a_conversation_with_an_open_question_takes_no_other_task():
     assert only(await ask(adapter, "hi", owner="bob"), InputRequired)
 
 
-async def test_a_question_that_was_given_up_leaves_the_state_as_it_was():
+async def test_an_abandoned_question_leaves_the_state_unchanged():
     def answered(heard):
         if heard[-1] == "ask":
             return HandoffMessage(content="Name?", target="user", source="custom")
@@ -186,7 +186,7 @@ async def test_an_answer_with_an_image_reaches_a_swarm():
     assert answer(await reply(adapter, question, "this", image)) == "3 messages"
 
 
-async def test_an_answer_that_cannot_be_used_leaves_the_question_open():
+async def test_an_invalid_answer_leaves_the_question_open():
     adapter = adapt(asking_agent)
     question = only(await ask(adapter, "hi"), InputRequired)
     with pytest.raises(InvalidInputError, match="cannot see images"):
@@ -216,7 +216,7 @@ async def test_a_user_proxy_asks_the_caller(options):
     assert answer(rest) == "draft 2"
 
 
-async def test_a_user_proxy_without_a_team_asks_too():
+async def test_a_user_proxy_without_a_team_asks_the_caller():
     adapter = adapt(lambda: UserProxyAgent("human"))
     events = adapter.stream(request("hi"))
     assert (await anext(events)).prompt == "Enter your response:"
@@ -224,7 +224,7 @@ async def test_a_user_proxy_without_a_team_asks_too():
         await events.asend(request("yes"))
 
 
-async def test_a_user_proxy_that_asks_elsewhere_is_left_alone():
+async def test_a_user_proxy_with_its_own_input_function_keeps_it():
     async def elsewhere(prompt, token=None):
         return "APPROVE"
 
@@ -232,7 +232,7 @@ async def test_a_user_proxy_that_asks_elsewhere_is_left_alone():
     assert answer(await ask(adapter, "write")) == "draft 1"
 
 
-async def test_a_reply_that_is_no_text_is_asked_for_again():
+async def test_a_reply_without_text_repeats_the_question():
     adapter = adapt(with_proxy)
     events = adapter.stream(request("write"))
     await anext(events)
@@ -244,7 +244,7 @@ async def test_a_reply_that_is_no_text_is_asked_for_again():
     await events.aclose()
 
 
-async def test_what_a_team_said_is_not_repeated_in_its_question():
+async def test_a_question_does_not_repeat_the_streamed_text():
     adapter = adapt(with_proxy, final="all")
     events = adapter.stream(request("write"))
     assert (await anext(events)).text == "writer: draft 1"
@@ -252,7 +252,7 @@ async def test_what_a_team_said_is_not_repeated_in_its_question():
     await events.aclose()
 
 
-async def test_one_conversation_has_one_run_even_if_it_waits():
+async def test_a_waiting_conversation_accepts_no_second_run():
     adapter = adapt(with_proxy)
     events = adapter.stream(request("write"))
     await anext(events)
@@ -263,7 +263,7 @@ async def test_one_conversation_has_one_run_even_if_it_waits():
     await again.aclose()
 
 
-async def test_one_object_that_waits_for_its_caller_sends_the_others_away():
+async def test_a_shared_object_that_waits_refuses_others():
     adapter = adapt(with_proxy())
     events = adapter.stream(request("write", owner="ann"))
     await anext(events)
@@ -276,7 +276,7 @@ async def test_one_object_that_waits_for_its_caller_sends_the_others_away():
     await bob.aclose()
 
 
-async def test_who_was_in_the_queue_is_sent_away_too():
+async def test_queued_runs_are_refused_too():
     adapter = adapt(with_proxy())
     ann = adapter.stream(request("write", owner="ann"))
     asking = asyncio.ensure_future(anext(ann))
@@ -308,7 +308,7 @@ async def test_it_works_over_the_wire():
 
 
 @pytest.mark.parametrize("is_task_kept", [False, True])
-async def test_a_question_whose_task_is_gone_is_given_up(is_task_kept):
+async def test_a_question_without_a_task_is_dropped(is_task_kept):
     states, tasks = MemoryStateStore(), InMemoryTaskStore()
 
     def app(*lines):

@@ -64,7 +64,7 @@ def team(member):
 
 
 @pytest.mark.parametrize("kind", [alone, team])
-async def test_every_run_has_an_mcp_server_of_its_own_that_ends_with_it(tmp_path, kind):
+async def test_every_run_starts_and_stops_its_own_mcp_server(tmp_path, kind):
     adapter = adapt(lambda: kind(caller(tmp_path)))
     for number in range(RUNS):
         events = await ask(adapter, "What time is it?", context_id=str(number))
@@ -73,7 +73,7 @@ async def test_every_run_has_an_mcp_server_of_its_own_that_ends_with_it(tmp_path
     assert (len(started(tmp_path)), alive(tmp_path)) == (RUNS, [])
 
 
-async def test_one_agent_keeps_its_mcp_server(tmp_path):
+async def test_a_shared_agent_keeps_its_mcp_server(tmp_path):
     bench = clock(tmp_path)
     member = AssistantAgent("clock", model(*[calling("now")] * 3), workbench=bench)
     adapter = adapt(member)
@@ -83,7 +83,7 @@ async def test_one_agent_keeps_its_mcp_server(tmp_path):
     await bench.stop()
 
 
-async def test_a_workbench_that_runs_share_is_left_open(tmp_path):
+async def test_a_workbench_shared_by_runs_stays_open(tmp_path):
     async with clock(tmp_path) as bench:
 
         def make():
@@ -125,7 +125,7 @@ async def test_a_failed_run_leaves_no_process(tmp_path):
     assert (len(started(tmp_path)), alive(tmp_path)) == (1, [])
 
 
-async def test_a_server_that_cannot_be_started_fails_the_run_alone(tmp_path):
+async def test_an_mcp_server_that_cannot_start_fails_only_its_run(tmp_path):
     def make():
         bench = McpWorkbench(StdioServerParams(command=str(tmp_path / "nothing")))
         return AssistantAgent("clock", model(calling("now")), workbench=bench)
@@ -136,7 +136,7 @@ async def test_a_server_that_cannot_be_started_fails_the_run_alone(tmp_path):
     await adapter.aclose()
 
 
-async def test_a_tool_of_an_mcp_server_is_told_like_any_other(tmp_path):
+async def test_mcp_tool_calls_are_reported(tmp_path):
     adapter = adapt(lambda: caller(tmp_path))
     events = await ask(adapter, "What time is it?", wants_progress=True)
     assert not only(events, ToolResult).is_error

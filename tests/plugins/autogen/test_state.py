@@ -44,7 +44,7 @@ def targets():
 
 
 @pytest.mark.parametrize("target", targets())
-async def test_a_run_that_failed_leaves_the_state_as_it_was(target):
+async def test_a_failed_run_leaves_the_state_unchanged(target):
     adapter = adapt(target)
     assert answer(await ask(adapter, "one")) == "one"
     with pytest.raises(RuntimeError, match="secret detail"):
@@ -53,7 +53,7 @@ async def test_a_run_that_failed_leaves_the_state_as_it_was(target):
 
 
 @pytest.mark.parametrize("target", targets())
-async def test_a_conversation_that_failed_at_once_begins_anew(target):
+async def test_a_conversation_whose_first_run_failed_starts_over(target):
     adapter = adapt(target)
     with pytest.raises(RuntimeError):
         await ask(adapter, "fail")
@@ -61,7 +61,7 @@ async def test_a_conversation_that_failed_at_once_begins_anew(target):
 
 
 @pytest.mark.parametrize("target", targets())
-async def test_a_store_keeps_conversations_over_a_restart(target):
+async def test_a_custom_store_keeps_conversations_over_a_restart(target):
     store = Recorded()
     await ask(adapt(lambda: Custom(all_of)), "elsewhere")
     assert answer(await ask(adapt(target, store=store), "one")) == "one"
@@ -69,7 +69,7 @@ async def test_a_store_keeps_conversations_over_a_restart(target):
     assert list(store.rows) == [StateKey("", "context")]
 
 
-async def test_the_state_an_agent_was_given_before_is_that_of_every_conversation():
+async def test_a_preloaded_state_starts_every_conversation():
     shared = Custom(all_of)
     await shared.run(task="before")
     adapter = adapt(shared)
@@ -77,7 +77,7 @@ async def test_the_state_an_agent_was_given_before_is_that_of_every_conversation
     assert answer(await ask(adapter, "two", owner="bob")) == "before two"
 
 
-async def test_an_answer_that_nobody_waits_for_is_not_kept():
+async def test_an_abandoned_answer_is_not_stored():
     adapter = adapt(lambda: Custom(all_of))
     events = adapter.stream(request("one"))
     assert await anext(events)
@@ -97,12 +97,12 @@ async def test_memory_returns_copies():
     assert await store.load(KEY) is None
 
 
-async def test_memory_takes_json_only():
+async def test_memory_accepts_only_json():
     with pytest.raises(ValueError, match="serialize"):
         await MemoryStateStore().save(KEY, {"state": object()})
 
 
-async def test_memory_forgets_the_conversation_used_least_recently():
+async def test_memory_evicts_the_least_recently_used_conversation():
     store = MemoryStateStore(Limits(conversations=1))
     await store.save(KEY, {"n": 1})
     await store.save(OTHER, {"n": 2})
@@ -110,13 +110,13 @@ async def test_memory_forgets_the_conversation_used_least_recently():
     assert await store.load(OTHER) == {"n": 2}
 
 
-async def test_memory_forgets_after_a_time():
+async def test_memory_expires():
     store = MemoryStateStore(Limits(history_seconds=0))
     await store.save(KEY, {"n": 1})
     assert await store.load(KEY) is None
 
 
-async def test_memory_has_a_size():
+async def test_memory_is_bounded_in_bytes():
     store = MemoryStateStore(max_bytes=30)
     await store.save(KEY, {"text": "x" * 15})
     await store.save(OTHER, {"text": "x" * 15})
@@ -126,7 +126,7 @@ async def test_memory_has_a_size():
         await store.save(KEY, {"text": "x" * 30})
 
 
-async def test_a_conversation_that_is_too_long_says_so():
+async def test_a_conversation_beyond_the_size_limit_is_refused():
     adapter = adapt(lambda: Custom(all_of), store=MemoryStateStore(max_bytes=100))
     assert answer(await ask(adapter, "short")) == "short"
     events = adapter.stream(request("long" * 30))
@@ -136,7 +136,7 @@ async def test_a_conversation_that_is_too_long_says_so():
     assert answer(await ask(adapter, "again")) == "short again"
 
 
-async def test_a_state_that_is_no_json_fails_the_run():
+async def test_a_state_that_is_not_json_fails_the_run():
     class Odd(Custom):
         async def save_state(self):
             return {"heard": object()}
@@ -145,7 +145,7 @@ async def test_a_state_that_is_no_json_fails_the_run():
         await run(adapt(lambda: Odd(all_of)), request("one"))
 
 
-async def test_an_agent_that_a_factory_made_is_closed():
+async def test_an_agent_made_by_a_factory_is_closed():
     closed = []
 
     class Closing(Custom):

@@ -79,7 +79,7 @@ def handing():
     return Swarm([writer, UserProxyAgent("human")], termination_condition=ends)
 
 
-async def test_a_conversation_goes_on_after_a_restart(url):
+async def test_a_conversation_continues_after_a_restart(url):
     heard = []
     for text in ("one", "two", "three"):
         async with process(url, lambda: Custom(all_of)) as adapter:
@@ -87,7 +87,7 @@ async def test_a_conversation_goes_on_after_a_restart(url):
     assert heard == ["one", "one two", "one two three"]
 
 
-async def test_owners_contexts_and_agents_keep_apart(url):
+async def test_owners_contexts_and_agents_are_isolated(url):
     places = [(owner, context) for owner in ("ann", "bob") for context in ("one", "two")]
 
     async def say(text):
@@ -172,7 +172,7 @@ async def test_the_answer_is_the_same_with_and_without_a_storage(url, texts, fin
     assert await said_in(url, target, texts) == in_memory
 
 
-async def test_a_user_proxy_in_a_swarm_hands_back(url):
+async def test_a_user_proxy_in_a_swarm_hands_the_answer_back(url):
     async with process(url, handing) as adapter:
         first = only(await ask(adapter, "write"), InputRequired)
     assert "Handoff received from writer" in first.prompt
@@ -183,7 +183,7 @@ async def test_a_user_proxy_in_a_swarm_hands_back(url):
         await ask(adapter, "APPROVE", resuming=True)
 
 
-async def test_the_turns_of_a_team_count_over_a_question(url):
+async def test_turns_of_a_team_count_across_a_question(url):
     def team():
         writer = Custom(lambda heard: f"draft {len(heard)}", "writer")
         return RoundRobinGroupChat([writer, UserProxyAgent("human")], max_turns=3)
@@ -197,7 +197,7 @@ async def test_the_turns_of_a_team_count_over_a_question(url):
 @pytest.mark.parametrize(
     "ends", [{"max_turns": 5}, {"termination_condition": MaxMessageTermination(6)}]
 )
-async def test_the_last_turn_of_a_team_is_known_after_questions(url, ends):
+async def test_the_last_turn_is_predicted_after_questions(url, ends):
     def team():
         writer = agent(*["the text"] * 3, name="writer")
         return RoundRobinGroupChat([writer, UserProxyAgent("human")], **deepcopy(ends))
@@ -211,7 +211,7 @@ async def test_the_last_turn_of_a_team_is_known_after_questions(url, ends):
         assert deltas(await ask(adapter, "again", resuming=True)) == ["the", " text"]
 
 
-async def test_one_object_is_free_while_a_caller_is_asked(url):
+async def test_a_shared_object_is_free_during_a_handoff(url):
     async with process(url, reviewed()) as adapter:
         for owner in ("ann", "bob"):
             asked = only(await ask(adapter, f"for {owner}", owner=owner), InputRequired)
@@ -221,7 +221,7 @@ async def test_one_object_is_free_while_a_caller_is_asked(url):
             assert only(asked, InputRequired).prompt.startswith(f"draft 2 after to {owner}")
 
 
-async def test_a_reply_that_is_no_text_is_asked_for_again(url):
+async def test_a_reply_without_text_repeats_the_question(url):
     async with process(url, reviewed) as adapter:
         await ask(adapter, "write")
     png = File(content=b"x", media_type="text/plain")
@@ -232,7 +232,7 @@ async def test_a_reply_that_is_no_text_is_asked_for_again(url):
     assert only(again, InputRequired).prompt.startswith("draft 2 after shorter")
 
 
-async def test_a_question_that_is_given_up_leaves_the_conversation_as_it_was(url):
+async def test_an_abandoned_handoff_leaves_the_conversation_unchanged(url):
     async with process(url, reviewed) as adapter:
         await ask(adapter, "write")
         assert only(await ask(adapter, "hi", task_id="other"), Rejected)
@@ -242,7 +242,7 @@ async def test_a_question_that_is_given_up_leaves_the_conversation_as_it_was(url
     assert again.prompt.startswith("draft 1 after anew")
 
 
-async def test_a_store_of_ones_own_is_kept(url):
+async def test_a_custom_store_takes_precedence(url):
     store = MemoryStateStore()
     async with process(url, lambda: Custom(all_of), store=store) as adapter:
         await ask(adapter, "one")

@@ -72,11 +72,11 @@ async def test_a_message_that_was_not_streamed_is_sent_whole():
     ]
 
 
-async def test_what_a_stream_left_out_is_sent_at_the_end():
+async def test_text_missing_from_the_stream_is_sent_at_the_end():
     assert await said("one ", "one two") == ["one", " two"]
 
 
-async def test_a_message_other_than_its_stream_is_set_apart():
+async def test_a_message_that_differs_from_its_stream_is_sent_separately():
     assert await said("one", "two") == ["one", "\n\ntwo"]
 
 
@@ -91,7 +91,7 @@ async def test_text_before_a_tool_call_is_part_of_the_answer():
     assert answer(await ask(adapter, "hi")) == "it is 42"
 
 
-async def test_text_and_a_tool_call_are_set_apart_from_the_rest():
+async def test_text_before_a_tool_call_is_a_separate_paragraph():
     call = calling("lookup")
 
     client = model("the answer is 42")
@@ -147,7 +147,7 @@ async def test_a_trailing_terminate_is_left_out(chunks, text):
         ["\n<th", "ink>hm</thi", "nk>\n\nyes it is"],
     ],
 )
-async def test_thoughts_in_the_stream_are_not_the_answer(chunks):
+async def test_reasoning_in_the_stream_is_removed(chunks):
     script = (*chunks, ThoughtEvent(content="hm", source="scripted"), "yes it is")
     assert "".join(await said(*script)) == "yes it is"
 
@@ -161,7 +161,7 @@ async def test_thoughts_in_the_stream_are_not_the_answer(chunks):
         ("yes <think>it</think> is", "yes <think>it</think> is"),
     ],
 )
-async def test_thoughts_in_a_message_are_not_the_answer(text, said, is_streamed):
+async def test_reasoning_in_a_message_is_removed(text, said, is_streamed):
     def make():
         return agent(text, model_client_stream=is_streamed)
 
@@ -172,12 +172,12 @@ async def test_thoughts_in_a_message_are_not_the_answer(text, said, is_streamed)
     )
 
 
-async def test_a_text_that_only_begins_like_a_thought_is_text():
+async def test_text_that_resembles_reasoning_is_kept():
     assert "".join(await said("<th", "ree>", "<three>")) == "<three>"
     assert "".join(await said("<", "<")) == "<"
 
 
-async def test_of_a_team_the_last_message_is_the_answer():
+async def test_the_last_message_of_a_team_is_the_answer():
     adapter = adapt(
         lambda: round_robin(agent("draft", name="writer"), agent("final", name="editor"))
     )
@@ -186,7 +186,7 @@ async def test_of_a_team_the_last_message_is_the_answer():
     assert only(events, TaskMetadata).values["source"] == "editor"
 
 
-async def test_of_a_team_all_messages_can_be_the_answer():
+async def test_all_messages_of_a_team_can_be_the_answer():
     def make():
         return round_robin(agent("a draft", name="writer"), agent("the end", name="editor"))
 
@@ -235,7 +235,7 @@ def selected():
         lambda: graph(["ab", "ac", "bd", "cd"]),
     ],
 )
-async def test_a_message_that_is_known_to_be_the_last_of_a_team_is_streamed(make):
+async def test_the_last_message_of_a_team_is_streamed_if_it_is_predictable(make):
     said = deltas(await ask(adapt(make), "hi"))
     assert len(said) == 2
     assert "".join(said) in {"the end", "b spoke", "c spoke", "d spoke"}
@@ -249,12 +249,12 @@ async def test_a_message_that_is_known_to_be_the_last_of_a_team_is_streamed(make
         lambda: graph(["ab", "ac"]),
     ],
 )
-async def test_a_message_that_turns_out_to_be_the_last_of_a_team_is_sent_whole(make):
+async def test_an_unpredictable_last_message_of_a_team_is_sent_whole(make):
     (said,) = deltas(await ask(adapt(make), "hi"))
     assert said in {"the end", "b spoke", "c spoke"}
 
 
-async def test_of_a_team_the_messages_of_some_agents_can_be_the_answer():
+async def test_messages_of_named_agents_can_be_the_answer():
     def make():
         return pair(TextMentionTermination("end"), max_turns=None)
 
@@ -264,12 +264,12 @@ async def test_of_a_team_the_messages_of_some_agents_can_be_the_answer():
     assert both == ["writer: a", " draft", "\n\neditor: the", " end"]
 
 
-def test_agents_whose_messages_are_the_answer_have_to_be_in_the_team():
+def test_final_refuses_names_outside_the_team():
     with pytest.raises(TargetError, match=r"'critic'.*'writer', 'editor'"):
         adapt(pair, final=["critic"])
 
 
-async def test_agents_that_speak_at_once_do_not_interrupt_each_other():
+async def test_messages_of_concurrent_agents_do_not_interleave():
     def make():
         builder = DiGraphBuilder()
         start = Custom(lambda _: "go", "start")
@@ -284,7 +284,7 @@ async def test_agents_that_speak_at_once_do_not_interrupt_each_other():
     assert sorted(text.split("\n\n")) == ["left: l1 l2 l3", "right: r1 r2", "start: go"]
 
 
-async def test_agents_behind_tools_are_not_heard():
+async def test_messages_of_agents_behind_tools_are_not_the_answer():
     def make():
         inner = agent("inner words", name="inner")
         return agent(
@@ -298,7 +298,7 @@ async def test_agents_behind_tools_are_not_heard():
     assert deltas(await ask(adapt(make), "hi")) == ["outer", " words"]
 
 
-async def test_the_words_arrive_while_they_are_made():
+async def test_tokens_arrive_as_they_are_produced():
     go_on = asyncio.Event()
     client = model()
 

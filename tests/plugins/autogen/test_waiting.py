@@ -14,7 +14,7 @@ pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.mark.parametrize("team", ["nested", "graph"])
-async def test_a_question_that_waited_in_the_process_fails_with_it(tmp_path, team):
+async def test_a_question_held_in_memory_fails_with_its_process(tmp_path, team):
     command = warm("-m", "tests.plugins.autogen.served_waiting", new_url("sqlite", tmp_path))
     with launched(command) as (process, url):
         async with caller(url, team) as http:

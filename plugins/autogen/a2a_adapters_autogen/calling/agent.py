@@ -34,12 +34,14 @@ from a2a_adapters import (
     ToolResult,
 )
 from a2a_adapters_autogen.calling.client import RemoteConfig, remote_config
-from a2a_adapters_autogen.calling.events import batches
 from a2a_adapters_autogen.calling.messages import (
     USER,
+    batches,
     chat_parts,
     images_of,
     json_text,
+    restored,
+    saved,
     usage_of,
 )
 
@@ -149,14 +151,11 @@ class A2AAgent(BaseChatAgent, Component[A2AAgentConfig]):
 
     async def save_state(self) -> Mapping[str, Any]:
         """Return the context id, and the id of the task that waits, if any."""
-        conversation = self._conversation
-        return {"context_id": conversation.context_id, "task_id": conversation.task_id}
+        return saved(self._conversation)
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         """Continue the conversation of a saved state."""
-        self._conversation = self._agent.conversation()
-        self._conversation.context_id = state["context_id"]
-        self._conversation.task_id = state["task_id"]
+        self._conversation = restored(self._agent, state)
 
     async def close(self) -> None:
         """Close the connections, unless they belong to a `RemoteAgent` that was given."""

@@ -23,8 +23,7 @@ from typing_extensions import override
 
 from a2a_adapters import AgentOptions, AgentReply, RemoteAgent, SendOptions, TextDelta
 from a2a_adapters.concurrency import BoundedMap
-from a2a_adapters_autogen.calling.events import batches
-from a2a_adapters_autogen.calling.messages import model_parts, usage_of
+from a2a_adapters_autogen.calling.messages import batches, model_parts, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence

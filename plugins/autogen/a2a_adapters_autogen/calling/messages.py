@@ -1,9 +1,11 @@
-"""Converts between AutoGen's messages and those of a remote agent."""
+"""Messages to and from remote agents: conversion, streaming and cancellation."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+from contextlib import aclosing
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -26,7 +28,12 @@ from PIL import Image as Picture
 from a2a_adapters import AgentReply, Data, File, Part, Text, dialogue
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from typing import Unpack
+
+    from autogen_core import CancellationToken
+
+    from a2a_adapters import Conversation, RemoteAgent, RemoteEvent, SendOptions
 
 USER = "user"
 
@@ -107,3 +114,56 @@ def usage_of(reply: AgentReply) -> RequestUsage:
 def json_text(value: object) -> str:
     """Return a tool's arguments or result as the text that AutoGen stores."""
     return value if isinstance(value, str) else json.dumps(value)
+
+
+async def batches(
+    conversation: Conversation,
+    parts: Sequence[Part],
+    token: CancellationToken | None,
+    **options: Unpack[SendOptions],
+) -> AsyncGenerator[Sequence[RemoteEvent]]:
+    """Send a message and yield the events of its answer, in batches of those that are ready.
+
+    The last event is the whole `AgentReply`. A separate task reads them, because a token can
+    only cancel a future. Closing the generator early cancels the remote task.
+
+    Raises:
+        RemoteAgentError: The agent does not answer.
+        asyncio.CancelledError: The token was cancelled.
+    """
+    ready: list[RemoteEvent] = []
+    changed = asyncio.Event()
+
+    async def read() -> None:
+        async with aclosing(conversation.stream(parts, **options)) as stream:
+            async for event in stream:
+                ready.append(event)
+                changed.set()
+
+    reading = asyncio.create_task(read())
+    reading.add_done_callback(lambda _: changed.set())
+    if token is not None:
+        token.link_future(reading)
+    try:
+        while ready or not reading.done():
+            await changed.wait()
+            changed.clear()
+            batch, ready = ready, []
+            if batch:
+                yield batch
+        await reading
+    finally:
+        reading.cancel()
+        await asyncio.wait({reading})
+
+
+def saved(conversation: Conversation) -> Mapping[str, str]:
+    """Return a conversation as a state: its context id and the task that waits, if any."""
+    return {"context_id": conversation.context_id, "task_id": conversation.task_id}
+
+
+def restored(agent: RemoteAgent, state: Mapping[str, str]) -> Conversation:
+    """Return the conversation of a saved state."""
+    conversation = agent.conversation()
+    conversation.context_id, conversation.task_id = state["context_id"], state["task_id"]
+    return conversation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from autogen_core import CancellationToken, Component
@@ -12,21 +13,15 @@ from a2a_adapters import (
     AgentOptions,
     RemoteAgent,
     ReplyState,
-    Text,
     ToolDescription,
+    ToolInput,
     tool_answer,
 )
 from a2a_adapters_autogen.calling.client import RemoteConfig, remote_config
-from a2a_adapters_autogen.calling.events import reply_to
+from a2a_adapters_autogen.calling.messages import restored, saved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-
-class A2AToolArgs(BaseModel):
-    """The tool's arguments."""
-
-    message: str = Field(description="What to ask the agent or tell it, in full sentences.")
 
 
 class A2AToolResult(BaseModel):
@@ -47,7 +42,7 @@ class A2AToolConfig(RemoteConfig):
     skill_id: str = ""
 
 
-class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
+class A2ATool(BaseTool[ToolInput, A2AToolResult], Component[A2AToolConfig]):
     """Any A2A agent as a tool: `await A2ATool.afrom_agent("http://localhost:8000")`.
 
     All calls are one conversation with the agent, and when it asks a question, the next
@@ -76,7 +71,7 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
         skill_id: str = "",
         **options: Unpack[AgentOptions],
     ) -> None:
-        super().__init__(A2AToolArgs, A2AToolResult, name, description)
+        super().__init__(ToolInput, A2AToolResult, name, description)
         self._given = agent, options
         self._agent = RemoteAgent.of(agent, **options)
         self._skill_id = skill_id
@@ -116,15 +111,16 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
         skills = (await RemoteAgent.of(agent, **options).describe()).skills
         return [cls._of(agent, ToolDescription.of_skill(skill), options) for skill in skills]
 
-    async def run(self, args: A2AToolArgs, cancellation_token: CancellationToken) -> A2AToolResult:
+    async def run(self, args: ToolInput, cancellation_token: CancellationToken) -> A2AToolResult:
         """Ask the agent.
 
         Raises:
             RemoteAgentError: The agent does not answer.
         """
         metadata = {"skill_id": self._skill_id} if self._skill_id else None
-        parts = [Text(args.message)]
-        reply = await reply_to(self._conversation, parts, cancellation_token, metadata=metadata)
+        sending = asyncio.ensure_future(self._conversation.send(args.message, metadata=metadata))
+        cancellation_token.link_future(sending)
+        reply = await sending
         return A2AToolResult(
             text=reply.whole_text,
             data=reply.data,
@@ -141,14 +137,11 @@ class A2ATool(BaseTool[A2AToolArgs, A2AToolResult], Component[A2AToolConfig]):
 
     async def save_state_json(self) -> Mapping[str, Any]:
         """Return the context id, and the id of the task that waits, if any."""
-        conversation = self._conversation
-        return {"context_id": conversation.context_id, "task_id": conversation.task_id}
+        return saved(self._conversation)
 
     async def load_state_json(self, state: Mapping[str, Any]) -> None:
         """Continue the conversation of a saved state."""
-        self._conversation = self._agent.conversation()
-        self._conversation.context_id = state["context_id"]
-        self._conversation.task_id = state["task_id"]
+        self._conversation = restored(self._agent, state)
 
     @classmethod
     def _of(cls, agent: RemoteAgent | str, tool: ToolDescription, options: AgentOptions) -> Self:

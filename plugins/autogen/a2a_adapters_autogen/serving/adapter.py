@@ -27,8 +27,8 @@ from a2a_adapters import (
 )
 from a2a_adapters_autogen.serving.card import describe_runner
 from a2a_adapters_autogen.serving.ending import Ending
-from a2a_adapters_autogen.serving.events import Final, Telling
-from a2a_adapters_autogen.serving.input import TaskReader, answer_text, check_sight, handed_back
+from a2a_adapters_autogen.serving.events import Final, Translator
+from a2a_adapters_autogen.serving.input import TaskReader, answer_text, check_images, hand_back
 from a2a_adapters_autogen.serving.memory import (
     Memory,
     MemoryStateStore,
@@ -38,8 +38,14 @@ from a2a_adapters_autogen.serving.memory import (
     StateKey,
     StateStore,
 )
-from a2a_adapters_autogen.serving.run import Asked, Run, Task, proxy_says, suspended
-from a2a_adapters_autogen.serving.runners import family, recount, said_since
+from a2a_adapters_autogen.serving.run import (
+    PendingQuestion,
+    Run,
+    Task,
+    proxy_message,
+    suspended_state,
+)
+from a2a_adapters_autogen.serving.runners import messages_since, replay_to_termination, runners_in
 from a2a_adapters_autogen.serving.source import BusyError, source_of
 
 if TYPE_CHECKING:
@@ -52,13 +58,13 @@ if TYPE_CHECKING:
 
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
-_MAX_MESSAGES = 50
+DEFAULT_MAX_MESSAGES = 50
 _UNSPECIFIC = (None, Any, object)
 _BUSY = Rejected("This agent waits for the answer of another caller; please try again later.")
 
 
-class _Begin(NamedTuple):
-    """The start of a run and its messages."""
+class _Start(NamedTuple):
+    """The stored conversation and the new messages of a run."""
 
     known: Remembered
     messages: Sequence[BaseChatMessage]
@@ -95,7 +101,7 @@ class AutoGenAdapter(Adapter):
         final: Final = "last",
         strip_terminate: bool = True,
         input_type: type[BaseModel] | None = None,
-        max_messages: int = _MAX_MESSAGES,
+        max_messages: int = DEFAULT_MAX_MESSAGES,
         store: StateStore | None = None,
         limits: Limits | None = None,
         fetch: OutboundPolicy | None = None,
@@ -138,7 +144,7 @@ class AutoGenAdapter(Adapter):
         """
         messages = self._read(request)
         if self._source.example is not None:
-            check_sight(messages, self._source.example)
+            check_images(messages, self._source.example)
         return self._answer(request, messages)
 
     async def abandon(self, request: AgentRequest) -> None:
@@ -153,36 +159,36 @@ class AutoGenAdapter(Adapter):
         await self._source.aclose()
 
     async def _answer(self, request: AgentRequest, messages: Sequence[BaseChatMessage]) -> _Events:
-        begin = await self._begin(request, messages)
-        if not isinstance(begin, _Begin):
-            yield begin
+        start = await self._prepare(request, messages)
+        if not isinstance(start, _Start):
+            yield start
             return
-        run = self._start(begin)
-        telling: Telling | None = None
+        run = self._new_run(start)
+        translator: Translator | None = None
         try:
             while (event := await run.next()) is not None:
-                telling = telling or self._telling(run, request, begin)
-                for news in telling.take(event):
-                    if isinstance(event, Asked):
-                        if lasting := await self._suspend(run, event, request, telling):
-                            yield lasting
+                translator = translator or self._translator(run, request, start)
+                for output in translator.take(event):
+                    if isinstance(event, PendingQuestion):
+                        if durable := await self._suspend(run, event, request, translator):
+                            yield durable
                             return
                         with self._parking(_key(request)):
-                            reply = yield news
+                            reply = yield output
                         event.take(reply)
                     else:
-                        yield news
+                        yield output
         except BusyError:
             yield _BUSY
         finally:
             await run.stop()
-        if telling is not None:
-            async for news in self._ending(run, telling, request):
-                yield news
+        if translator is not None:
+            async for output in self._finish(run, translator, request):
+                yield output
 
-    async def _begin(
+    async def _prepare(
         self, request: AgentRequest, messages: Sequence[BaseChatMessage]
-    ) -> _Begin | Rejected | InputRequired:
+    ) -> _Start | Rejected | InputRequired:
         """Return the start of a run, or the event of the answer if there is nothing to run."""
         key = _key(request)
         known = await self._memory.recall(key)
@@ -191,24 +197,24 @@ class AutoGenAdapter(Adapter):
         if refusal := self._refusal(request, known):
             return refusal
         if (question := known.question) is None:
-            return _Begin(known, messages)
+            return _Start(known, messages)
         if question.prompt:
             try:
-                messages = [proxy_says(question, answer_text(request.parts))]
+                messages = [proxy_message(question, answer_text(request.parts))]
             except InvalidInputError as complaint:
                 return InputRequired(f"{complaint}\n\n{question.prompt}", durable=True)
         await self._memory.keep(key, known.state)  # the question is closed, even if this run fails
-        return _Begin(known, messages)
+        return _Start(known, messages)
 
-    async def _ending(self, run: Run, telling: Telling, request: AgentRequest) -> _Events:
+    async def _finish(self, run: Run, translator: Translator, request: AgentRequest) -> _Events:
         """Yield the rest of the answer and keep the state, or yield the run's question."""
-        if question := telling.handoff_to_user():
-            for news in telling.about():
-                yield news
-            yield await self._ask(request, question, run, telling)
+        if question := translator.handoff_to_user():
+            for output in translator.metadata():
+                yield output
+            yield await self._ask(request, question, run, translator)
             return
-        for news in telling.end():
-            yield news
+        for output in translator.end():
+            yield output
         await self._memory.keep(_key(request), run.state)
 
     def _refusal(self, request: AgentRequest, known: Remembered) -> Rejected | None:
@@ -219,62 +225,61 @@ class AutoGenAdapter(Adapter):
         is_open = known.question is not None and known.question.task_id == request.task_id
         return None if is_open else QUESTION_CLOSED
 
-    def _start(self, begin: _Begin) -> Run:
-        (known, messages), question = begin, begin.known.question
+    def _new_run(self, start: _Start) -> Run:
+        (known, messages), question = start, start.known.question
 
         async def task(runner: Runner) -> Task:
-            check_sight(messages, runner)
-            await recount(runner, _said_before(runner, known))
+            check_images(messages, runner)
+            await replay_to_termination(runner, _messages_before(runner, known))
             if question and not question.prompt and isinstance(runner, Swarm):
-                return handed_back(messages, question)
+                return hand_back(messages, question)
             return messages
 
-        return Run(self._source, question.state if question else known.state, task)
+        return Run(self._source, known.start_state, task)
 
-    def _telling(self, run: Run, request: AgentRequest, begin: _Begin) -> Telling:
-        (known, messages), question, runner = begin, begin.known.question, run.runner
+    def _translator(self, run: Run, request: AgentRequest, start: _Start) -> Translator:
+        (known, messages), runner = start, run.runner
         assert runner is not None  # noqa: S101 - it has yielded an event
-        said = _said_before(runner, known)
+        said = _messages_before(runner, known)
         ending = None
         if self._final == "last" and isinstance(runner, Team):
-            state = question.state if question else known.state
-            ending = Ending(runner, state, heard=(*said, *messages))
-        telling = Telling(
+            ending = Ending(runner, known.start_state, seen=(*said, *messages))
+        translator = Translator(
             runner,
             final=self._final,
             strip_terminate=self._strip_terminate,
             wants_progress=request.wants_progress,
             ending=ending,
-            usage=question.usage if question else (0, 0),
+            usage=known.question.usage if known.question else (0, 0),
         )
-        telling.catch_up(said)
-        return telling
+        translator.catch_up(said)
+        return translator
 
     async def _ask(
-        self, request: AgentRequest, handoff: HandoffMessage, run: Run, telling: Telling
+        self, request: AgentRequest, handoff: HandoffMessage, run: Run, translator: Translator
     ) -> InputRequired:
         """Store the ended run, and return its question."""
         asker, addressee = handoff.source, handoff.target
-        question = Question(request.task_id, asker, addressee, run.state or {}, telling.usage)
+        question = Question(request.task_id, asker, addressee, run.state or {}, translator.usage)
         await self._memory.ask(_key(request), question)
         metadata = {"source": asker, "target": addressee}
         return InputRequired(handoff.content, metadata=metadata, durable=True)
 
     async def _suspend(
-        self, run: Run, asked: Asked, request: AgentRequest, telling: Telling
+        self, run: Run, pending: PendingQuestion, request: AgentRequest, translator: Translator
     ) -> InputRequired | None:
         """Store a run that waits for a user proxy, and return its question; None if it cannot."""
         assert run.runner is not None  # noqa: S101 - it asks
-        found = await suspended(run.runner, asked.asker) if self._suspends else None
+        found = await suspended_state(run.runner, pending.asker) if self._suspends else None
         if found is None:
             return None
-        asking = next(telling.asking(asked))
         state, asker = found
+        event = next(translator.questions(pending))
         question = Question(
-            request.task_id, asker, asked.asker, state, telling.usage, prompt=asking.prompt
+            request.task_id, asker, pending.asker, state, translator.usage, prompt=event.prompt
         )
         await self._memory.ask(_key(request), question)
-        return replace(asking, durable=True)
+        return replace(event, durable=True)
 
     @contextmanager
     def _parking(self, key: StateKey) -> Iterator[None]:
@@ -291,18 +296,20 @@ def _key(request: AgentRequest) -> StateKey:
     return StateKey(request.owner, request.context_id)
 
 
-def _said_before(runner: Runner, known: Remembered) -> Sequence[BaseAgentEvent | BaseChatMessage]:
+def _messages_before(
+    runner: Runner, known: Remembered
+) -> Sequence[BaseAgentEvent | BaseChatMessage]:
     """Return a team's messages in this run from before it was suspended for a user proxy."""
     question = known.question
     if question is None or not question.prompt:
         return ()
-    return said_since(runner, known.state, question.state)
+    return messages_since(runner, known.state, question.state)
 
 
 def _check_names(final: Final, example: Runner | None) -> None:
     if isinstance(final, str) or not isinstance(example, Team):
         return
-    known = [member.name for member in family(example) if isinstance(member, ChatAgent)]
+    known = [member.name for member in runners_in(example) if isinstance(member, ChatAgent)]
     if unknown := [name for name in final if name not in known]:
         raise TargetError(f"final: the team has no agents {unknown}, but {known}")
 

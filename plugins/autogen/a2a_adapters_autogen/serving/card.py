@@ -6,7 +6,7 @@ from autogen_agentchat.agents import UserProxyAgent
 from autogen_agentchat.base import ChatAgent
 
 from a2a_adapters import AgentDescription, Skill
-from a2a_adapters_autogen.serving.runners import Runner, participants, sees_images, tools
+from a2a_adapters_autogen.serving.runners import Runner, accepts_images, participants, tools
 
 _MODES = ("text/plain", "application/json")
 _ANY_MODES = (*_MODES, "*/*")
@@ -28,7 +28,7 @@ def describe_runner(runner: Runner) -> AgentDescription:
         name=runner.name,
         description=description or f"The agent {runner.name}.",
         skills=skills,
-        input_modes=_ANY_MODES if sees_images(runner) else _MODES,
+        input_modes=_ANY_MODES if accepts_images(runner) else _MODES,
         output_modes=_ANY_MODES,
     )
 

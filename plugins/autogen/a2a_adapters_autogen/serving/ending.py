@@ -53,14 +53,14 @@ class Ending:
     Args:
         runner: The agent or team that runs.
         state: The state from which it runs.
-        heard: The messages its termination condition has seen, and those of its task.
+        seen: The messages its termination condition has seen, and those of its task.
     """
 
     def __init__(
         self,
         runner: Runner,
         state: State | None,
-        heard: Iterable[BaseAgentEvent | BaseChatMessage],
+        seen: Iterable[BaseAgentEvent | BaseChatMessage],
     ) -> None:
         self._members = {member.name for member in participants(runner)}
         self._leaves = _last_in_graph(graph_of(runner)) if isinstance(runner, GraphFlow) else set()
@@ -68,7 +68,7 @@ class Ending:
             ending_of(runner) if isinstance(runner, _ONE_AT_A_TIME) else (None, None)
         )
         self._turns = turns_in(state)
-        self._messages = sum(isinstance(message, BaseChatMessage) for message in heard)
+        self._messages = sum(isinstance(message, BaseChatMessage) for message in seen)
 
     def count(self, message: BaseChatMessage) -> None:
         """Count a message of the run."""

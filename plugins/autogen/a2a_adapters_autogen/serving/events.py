@@ -35,13 +35,13 @@ from a2a_adapters import (
 )
 from a2a_adapters_autogen.serving.input import USER
 from a2a_adapters_autogen.serving.output import TerminateFilter, output_of, text_of
-from a2a_adapters_autogen.serving.run import Asked, RunEvent
+from a2a_adapters_autogen.serving.run import PendingQuestion, RunEvent
 from a2a_adapters_autogen.serving.runners import (
     Runner,
-    family,
     inner_names,
     participants,
-    speaks_data,
+    returns_data,
+    runners_in,
     user_names,
 )
 
@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from a2a_adapters_autogen.serving.ending import Ending
 
 
-_NO_NEWS = (ModelClientStreamingChunkEvent, UserInputRequestedEvent)
+_SILENT = (ModelClientStreamingChunkEvent, UserInputRequestedEvent)
 
 
-def news(event: BaseAgentEvent) -> Iterator[ProgressEvent]:
+def progress_events(event: BaseAgentEvent) -> Iterator[ProgressEvent]:
     """Yield the progress events for tool calls, their results and other steps."""
     match event:
         case ToolCallRequestEvent(content=calls):
@@ -66,26 +66,26 @@ def news(event: BaseAgentEvent) -> Iterator[ProgressEvent]:
                 content = None if result.is_error else result.content
                 yield ToolResult(result.call_id, result.name, content, bool(result.is_error))
         case SelectSpeakerEvent(content=speakers):
-            data: JSON = {**_about("speaker", event), "speakers": speakers}
+            data: JSON = {**_source("speaker", event), "speakers": speakers}
             yield Progress(f"next: {', '.join(speakers)}", data)
         case ThoughtEvent(content=thought):
-            yield Progress(thought, _about("thought", event))
-        case _ if not isinstance(event, _NO_NEWS):
-            yield Progress(event.to_text(), _about(type(event).__name__, event))
+            yield Progress(thought, _source("thought", event))
+        case _ if not isinstance(event, _SILENT):
+            yield Progress(event.to_text(), _source(type(event).__name__, event))
 
 
-def message_news(message: BaseChatMessage) -> Progress:
+def message_progress(message: BaseChatMessage) -> Progress:
     """Return the progress event for a message that is not the answer."""
     if isinstance(message, HandoffMessage):
-        data: JSON = {**_about("handoff", message), "target": message.target}
+        data: JSON = {**_source("handoff", message), "target": message.target}
         return Progress(message.content, data)
     if isinstance(message, StructuredMessage):
         content = cast("JSON", message.model_dump(mode="json")["content"])
-        return Progress(data={**_about("message", message), "content": content})
-    return Progress(text_of(message), _about("message", message))
+        return Progress(data={**_source("message", message), "content": content})
+    return Progress(text_of(message), _source("message", message))
 
 
-def _about(kind: str, event: BaseAgentEvent | BaseChatMessage) -> dict[str, str]:
+def _source(kind: str, event: BaseAgentEvent | BaseChatMessage) -> dict[str, str]:
     return {"kind": kind, "source": event.source}
 
 
@@ -93,7 +93,7 @@ Final: TypeAlias = Literal["last", "all"] | Collection[str]
 """Which messages of a team are its answer: the last one, all, or those of the agents named."""
 
 
-class Telling:
+class Translator:
     """Converts the events of one run.
 
     The last message of an agent is the answer, sent token by token. The last message of a team is
@@ -131,9 +131,9 @@ class Telling:
         self._says_all = is_team and final == "all"
         self._named = set(final) if is_team and not isinstance(final, str) else set()
         self._speakers = {
-            member.name for member in family(runner) if not speaks_data(member)
+            member.name for member in runners_in(runner) if not returns_data(member)
         } - self._inner
-        self._voices = self._first_voices(runner)
+        self._voices = self._initial_voices(runner)
         self._speech = Speech[str](
             labelled=self._says_all or len(self._named) > 1,
             new_filter=TerminateFilter if strip_terminate else ReasoningFilter,
@@ -143,10 +143,10 @@ class Telling:
         self._source = ""
         self._stop_reason = ""
 
-    def take(self, event: RunEvent | Asked) -> Iterator[AgentEvent]:
+    def take(self, event: RunEvent | PendingQuestion) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event of AutoGen."""
-        if isinstance(event, Asked):
-            yield from self.asking(event)
+        if isinstance(event, PendingQuestion):
+            yield from self.questions(event)
             return
         if isinstance(event, TaskResult):
             self._stop_reason = event.stop_reason or ""
@@ -171,13 +171,13 @@ class Telling:
         self.usage, self._ending = usage, ending
         self._speech.begin_anew()
 
-    def asking(self, asked: Asked) -> Iterator[InputRequired]:
+    def questions(self, pending: PendingQuestion) -> Iterator[InputRequired]:
         """Yield an agent's question, with the message before it, until it is answered."""
         said = text_of(self._last) if self._last else ""
         output = output_of(self._last) if self._last else None
-        question = "\n\n".join(filter(None, (said, asked.prompt.strip())))
-        while not asked.answer.done():
-            prompt = "\n\n".join(filter(None, (asked.complaint, question)))
+        question = "\n\n".join(filter(None, (said, pending.prompt.strip())))
+        while not pending.answer.done():
+            prompt = "\n\n".join(filter(None, (pending.complaint, question)))
             yield InputRequired(prompt, output.parts if output else ())
         self._speech.begin_anew()
 
@@ -193,9 +193,9 @@ class Telling:
         if last is not None:
             is_answer = not (self._named and self._source)
             yield from self._answer(last) if is_answer else self._progress(last)
-        yield from self.about()
+        yield from self.metadata()
 
-    def about(self) -> Iterator[AgentEvent]:
+    def metadata(self) -> Iterator[AgentEvent]:
         """Yield the token usage, the stop reason and the last speaker."""
         given, made = self.usage
         values: dict[str, JSON] = {
@@ -214,7 +214,7 @@ class Telling:
         if isinstance(event, ToolCallRequestEvent):
             yield from _delta(self._speech.end(event.source))
         if self._wants_progress:
-            yield from news(event)
+            yield from progress_events(event)
 
     def _message(self, message: BaseChatMessage) -> Iterator[AgentEvent]:
         self.handoff = None
@@ -228,9 +228,9 @@ class Telling:
         if self._last is not None:
             yield from self._progress(self._last)
         self._last = None
-        is_heard = self._says_all and message.source not in self._inner
-        is_heard = is_heard or message.source in self._named
-        if is_heard or self._speech.is_speaking(message.source):
+        is_answer = self._says_all and message.source not in self._inner
+        is_answer = is_answer or message.source in self._named
+        if is_answer or self._speech.is_speaking(message.source):
             yield from self._answer(message)
         else:
             self._last = message
@@ -243,9 +243,9 @@ class Telling:
 
     def _progress(self, message: BaseChatMessage) -> Iterator[AgentEvent]:
         if self._wants_progress:
-            yield message_news(message)
+            yield message_progress(message)
 
-    def _first_voices(self, runner: Runner) -> set[str]:
+    def _initial_voices(self, runner: Runner) -> set[str]:
         if isinstance(runner, ChatAgent):
             return {runner.name} & self._speakers
         if self._ending:

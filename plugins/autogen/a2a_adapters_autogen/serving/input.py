@@ -17,7 +17,7 @@ from PIL import Image as Picture
 from pydantic import BaseModel, ValidationError
 
 from a2a_adapters import AgentRequest, Data, File, InvalidInputError, Part, as_text
-from a2a_adapters_autogen.serving.runners import Runner, sees_images
+from a2a_adapters_autogen.serving.runners import Runner, accepts_images
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,20 +62,18 @@ class TaskReader:
         return messages
 
 
-def check_sight(messages: Sequence[BaseChatMessage], runner: Runner) -> None:
+def check_images(messages: Sequence[BaseChatMessage], runner: Runner) -> None:
     """Refuse images if no model of a runner accepts them.
 
     Raises:
         InvalidInputError: A message has an image.
     """
     has_images = any(isinstance(message, MultiModalMessage) for message in messages)
-    if has_images and not sees_images(runner):
+    if has_images and not accepts_images(runner):
         raise InvalidInputError("this agent's model cannot see images; please send text")
 
 
-def handed_back(
-    messages: Sequence[BaseChatMessage], question: Question
-) -> Sequence[BaseChatMessage]:
+def hand_back(messages: Sequence[BaseChatMessage], question: Question) -> Sequence[BaseChatMessage]:
     """Return the answer to a handoff for a `Swarm`: handed back to the asking agent."""
     *others, last = messages
     is_text = isinstance(last, TextMessage)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MAX_BYTES = 256 * 2**20
 _MAX_STORED_BYTES = 32 * 2**20
 _KIND = "autogen"
-_TOO_LONG = "this conversation has become too long; start a new one"
+_TOO_LONG = "this conversation has become too long; please start a new one"
 
 
 class StateKey(NamedTuple):
@@ -138,6 +138,11 @@ class Remembered:
 
     state: State | None = None
     question: Question | None = None
+
+    @property
+    def start_state(self) -> State | None:
+        """The state from which the next run starts."""
+        return self.question.state if self.question else self.state
 
 
 class Memory:

@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Asked:
+class PendingQuestion:
     """An agent's pending question; `complaint` is the fault of the last reply."""
 
     asker: str
@@ -93,11 +93,11 @@ class Run:
         self._source = source
         self._make_task = task
         self._token = _Token()
-        self._queue: asyncio.Queue[RunEvent | Asked | None] = asyncio.Queue()
+        self._queue: asyncio.Queue[RunEvent | PendingQuestion | None] = asyncio.Queue()
         self._work = asyncio.create_task(self._run())
         self._work.add_done_callback(lambda _: self._queue.put_nowait(None))
 
-    async def next(self) -> RunEvent | Asked | None:
+    async def next(self) -> RunEvent | PendingQuestion | None:
         """Return the next event; None when the run has ended.
 
         Raises:
@@ -129,7 +129,7 @@ class Run:
             self._cancel()
             await asyncio.wait({self._work}, timeout=_STOP_STEP)
         else:
-            logger.warning("a run goes on after it was cancelled: its code does not end")
+            logger.warning("a cancelled run is still running: its code ignores the cancellation")
         if self._work.done() and not self._work.cancelled():
             self._work.exception()  # `next` has raised it already
 
@@ -155,16 +155,16 @@ class Run:
             self.state = await state_of(runner)
 
     async def _ask(self, asker: str, prompt: str) -> str:
-        asked = Asked(asker, prompt)
-        self._token.link_future(asked.answer)
-        self._queue.put_nowait(asked)
-        return await asked.answer
+        pending = PendingQuestion(asker, prompt)
+        self._token.link_future(pending.answer)
+        self._queue.put_nowait(pending)
+        return await pending.answer
 
 
 _ONE_AFTER_THE_OTHER = (RoundRobinGroupChat, SelectorGroupChat, Swarm)
 
 
-async def suspended(runner: Runner, proxy: str) -> tuple[State, str] | None:
+async def suspended_state(runner: Runner, proxy: str) -> tuple[State, str] | None:
     """Return the state of a team that waits for a user proxy, and the agent that handed over.
 
     The proxy blocks its run, which ends with the process. But if agents speak one at a time, all
@@ -181,8 +181,8 @@ async def suspended(runner: Runner, proxy: str) -> tuple[State, str] | None:
         return None
     state = await state_of(runner)
     team: dict[str, Any] = state["state"]["agent_states"]
-    heard = team[proxy]["message_buffer"]
-    handoff = heard[-1] if heard and heard[-1]["type"] == HandoffMessage.__name__ else {}
+    unread = team[proxy]["message_buffer"]
+    handoff = unread[-1] if unread and unread[-1]["type"] == HandoffMessage.__name__ else {}
     team[proxy]["message_buffer"] = []
     for member in team.values():
         if "current_turn" in member:  # the team's manager: the proxy's turn is over with the answer
@@ -190,7 +190,7 @@ async def suspended(runner: Runner, proxy: str) -> tuple[State, str] | None:
     return state, handoff.get("source", "")
 
 
-def proxy_says(question: Question, text: str) -> BaseChatMessage:
+def proxy_message(question: Question, text: str) -> BaseChatMessage:
     """Return the message of a user proxy for the caller's answer."""
     if question.asker:
         return HandoffMessage(content=text, target=question.asker, source=question.addressee)

@@ -60,38 +60,38 @@ _ENDING_BY_THEMSELVES = (GraphFlow, MagenticOneGroupChat)
 _CONSOLE_INPUT = "autogen_agentchat.agents._user_proxy_agent"
 
 
-def family(runner: Runner) -> Iterator[Runner]:
+def runners_in(runner: Runner) -> Iterator[Runner]:
     """Yield a runner and all runners inside it."""
     yield runner
     for inner in (*_covered(runner), *_uncovered(runner)):
-        yield from family(inner)
+        yield from runners_in(inner)
 
 
 def tools(runner: Runner) -> list[BaseTool[Any, Any]]:
     """Return an agent's local tools; those of MCP servers are unknown before a run."""
     found: list[BaseTool[Any, Any]] = []
-    for bench in _benches(runner):
-        if isinstance(bench, StaticWorkbench):
-            found += bench._tools  # noqa: SLF001
+    for workbench in _workbenches(runner):
+        if isinstance(workbench, StaticWorkbench):
+            found += workbench._tools  # noqa: SLF001
     return found
 
 
 def resources(runner: Runner) -> Iterator[Workbench | ChatCompletionClient]:
     """Yield the workbenches, then the model clients, which may hold connections or processes."""
-    benches = [bench for member in family(runner) for bench in _benches(member)]
-    yield from benches
-    for owner in (*family(runner), *benches):
+    workbenches = [workbench for member in runners_in(runner) for workbench in _workbenches(member)]
+    yield from workbenches
+    for owner in (*runners_in(runner), *workbenches):
         client = getattr(owner, "_model_client", None)
         if isinstance(client, ChatCompletionClient):
             yield client
 
 
-async def end_bench(bench: Workbench) -> None:
+async def stop_workbench(workbench: Workbench) -> None:
     """Stop a workbench and the process of its MCP server, in any state."""
-    if (actor := getattr(bench, "_actor", bench)) is None:  # it was never started
+    if (actor := getattr(workbench, "_actor", workbench)) is None:  # it was never started
         return
     try:
-        await bench.stop()
+        await workbench.stop()
     except asyncio.CancelledError:
         # While its server does not answer, the session ignores the stop.
         if (session := getattr(actor, "_actor_task", None)) is not None:
@@ -104,14 +104,14 @@ def participants(runner: Runner) -> list[Runner]:
     return list(getattr(runner, "_participants", ()))
 
 
-def sees_images(runner: Runner) -> bool:
+def accepts_images(runner: Runner) -> bool:
     """Whether a model in it accepts images. Agents without a model are assumed to accept them."""
-    clients = [getattr(member, "_model_client", None) for member in family(runner)]
+    clients = [getattr(member, "_model_client", None) for member in runners_in(runner)]
     known = [client for client in clients if isinstance(client, ChatCompletionClient)]
     return not known or any(client.model_info["vision"] for client in known)
 
 
-def speaks_data(runner: Runner) -> bool:
+def returns_data(runner: Runner) -> bool:
     """Whether an agent's answer is structured, so that its tokens are JSON."""
     types = runner.produced_message_types if isinstance(runner, ChatAgent) else ()
     return any(issubclass(kind, StructuredMessage) for kind in types)
@@ -122,12 +122,12 @@ def inner_names(runner: Runner) -> set[str]:
     taking_part = [runner]
     for member in taking_part:
         taking_part += participants(member)
-    return {member.name for member in family(runner)} - {member.name for member in taking_part}
+    return {member.name for member in runners_in(runner)} - {member.name for member in taking_part}
 
 
 def user_names(runner: Runner) -> set[str]:
     """Return the names of the user proxies."""
-    return {member.name for member in family(runner) if isinstance(member, UserProxyAgent)}
+    return {member.name for member in runners_in(runner) if isinstance(member, UserProxyAgent)}
 
 
 def prepare(
@@ -142,7 +142,7 @@ def prepare(
         TargetError: A team was given its own runtime.
     """
     limited = []
-    for member in family(runner):
+    for member in runners_in(runner):
         if isinstance(member, UserProxyAgent) and _asks_console(member):
             member.input_func = caller_input(member.name)
             member._is_async = True  # noqa: SLF001
@@ -153,13 +153,13 @@ def prepare(
             if _is_endless(member):
                 member._termination_condition = MaxMessageTermination(max_messages)  # noqa: SLF001
                 limited.append(member.name)
-                renew(member)
+                replace_runtimes(member)
     return limited
 
 
-def parts(runner: Runner) -> Iterator[object]:
+def stateful_parts(runner: Runner) -> Iterator[object]:
     """Yield all stateful parts of a runner."""
-    for member in family(runner):
+    for member in runners_in(runner):
         yield member
         for name in ("_termination_condition", "_model_context"):
             if (part := getattr(member, name, None)) is not None:
@@ -187,7 +187,7 @@ async def restore(runner: Runner, state: State) -> None:
     await runner.load_state(state["state"])
 
 
-def said_since(
+def messages_since(
     runner: Runner, before: State | None, after: State
 ) -> list[BaseAgentEvent | BaseChatMessage]:
     """Return the messages and events that a team's thread gained between two of its states."""
@@ -195,7 +195,9 @@ def said_since(
     return [create(message) for message in _thread(after)[len(_thread(before)) :]]
 
 
-async def recount(runner: Runner, said: Sequence[BaseAgentEvent | BaseChatMessage]) -> None:
+async def replay_to_termination(
+    runner: Runner, said: Sequence[BaseAgentEvent | BaseChatMessage]
+) -> None:
     """Pass earlier messages to a team's termination condition: `save_state` omits it."""
     condition = getattr(runner, "_termination_condition", None)
     if condition is not None and said:
@@ -211,12 +213,12 @@ async def reset(runner: Runner) -> None:
             await member.on_reset(CancellationToken())
 
 
-def renew(runner: Runner) -> None:
+def replace_runtimes(runner: Runner) -> None:
     """Give every team in it a new runtime.
 
     After an interrupted run a team still waits for answers that will never come.
     """
-    for member in family(runner):
+    for member in runners_in(runner):
         if isinstance(member, BaseGroupChat):
             member._runtime = SingleThreadedAgentRuntime(  # noqa: SLF001
                 ignore_unhandled_exceptions=False
@@ -249,7 +251,7 @@ def turns_in(state: State | None) -> int:
 
 def running_tasks(runner: Runner) -> list[asyncio.Task[Any]]:
     """Return the asyncio tasks of the agents of all teams."""
-    runtimes = (getattr(member, "_runtime", None) for member in family(runner))
+    runtimes = (getattr(member, "_runtime", None) for member in runners_in(runner))
     return [task for runtime in runtimes for task in getattr(runtime, "_background_tasks", ())]
 
 
@@ -299,7 +301,7 @@ def _uncovered(runner: Runner) -> list[Runner]:
 
 
 def _register(team: BaseGroupChat, input_type: type[BaseModel] | None) -> None:
-    agents = (member for member in family(team) if isinstance(member, ChatAgent))
+    agents = (member for member in runners_in(team) if isinstance(member, ChatAgent))
     kinds = {kind for agent in agents for kind in agent.produced_message_types}
     if input_type is not None:
         kinds.add(StructuredMessage[input_type])  # type: ignore[valid-type]
@@ -309,10 +311,10 @@ def _register(team: BaseGroupChat, input_type: type[BaseModel] | None) -> None:
             known.register(kind)
 
 
-def _benches(runner: Runner) -> list[Workbench]:
-    benches = getattr(runner, "_workbench", None) or ()
-    found = benches if isinstance(benches, list | tuple) else [benches]
-    return [bench for bench in found if isinstance(bench, Workbench)]
+def _workbenches(runner: Runner) -> list[Workbench]:
+    workbenches = getattr(runner, "_workbench", None) or ()
+    found = workbenches if isinstance(workbenches, list | tuple) else [workbenches]
+    return [workbench for workbench in found if isinstance(workbench, Workbench)]
 
 
 def _asks_console(agent: UserProxyAgent) -> bool:

@@ -18,15 +18,15 @@ from a2a_adapters import Factory, TargetError
 from a2a_adapters.concurrency import Background
 from a2a_adapters_autogen.serving.runners import (
     Runner,
-    end_bench,
-    family,
-    parts,
     prepare,
-    renew,
+    replace_runtimes,
     reset,
     resources,
     restore,
+    runners_in,
     state_of,
+    stateful_parts,
+    stop_workbench,
 )
 
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ _SECONDS = 10.0
 
 
 async def _close(runner: Runner, example: Runner) -> None:
-    for member in family(runner):
+    for member in runners_in(runner):
         if isinstance(member, ChatAgent):
             await _finish(member.close(), member)
     shared = {id(resource) for resource in resources(example)}
     own = {id(resource): resource for resource in resources(runner) if id(resource) not in shared}
     for resource in own.values():
         if isinstance(resource, Workbench):
-            await _finish(end_bench(resource), resource)
+            await _finish(stop_workbench(resource), resource)
         else:
             await _finish(resource.close(), resource)
 
@@ -150,7 +150,7 @@ class Shared(Source):
         if self._pristine is None:
             self._pristine = await state_of(self._runner)
         if self._was_cut_off:
-            renew(self._runner)
+            replace_runtimes(self._runner)
         await reset(self._runner)
         await restore(self._runner, self._pristine)
         if state is not None:
@@ -180,20 +180,20 @@ class Fresh(Source):
         self._input_type = input_type
         self._seen: WeakSet[Any] = WeakSet()
         self._closing = Background()  # no answer waits for it, and no cancel cuts it short
-        self._looking = asyncio.Lock()
+        self._example_lock = asyncio.Lock()
         self.example = None
         made = build.example if isinstance(build, Factory) else self._make_now()
         if made is not _LATER:
-            self._show(made)
+            self._set_example(made)
             if (another := self._make_now()) is not _LATER:
                 self._checked(another)
 
     @asynccontextmanager
     async def use(self, state: State | None) -> AsyncIterator[Runner]:
         """Make an object, and close its own resources afterwards."""
-        async with self._looking:
+        async with self._example_lock:
             if self.example is None:
-                self._show(await self._make())
+                self._set_example(await self._make())
         runner = self._checked(await self._make())
         try:
             prepare(runner, self._max_messages, self._input_type)
@@ -222,7 +222,7 @@ class Fresh(Source):
         made = self._build()
         return await made if inspect.isawaitable(made) else made
 
-    def _show(self, made: object) -> None:
+    def _set_example(self, made: object) -> None:
         example = self._checked(made)
         limited = prepare(example, self._max_messages, self._input_type)
         _log_limited(limited, self._max_messages)
@@ -231,13 +231,13 @@ class Fresh(Source):
     def _checked(self, made: object) -> Runner:
         if not isinstance(made, ChatAgent | Team):
             raise TargetError(f"a factory returned {type(made).__name__}, not an agent or team")
-        for part in parts(made):
+        for part in stateful_parts(made):
             if part in self._seen:
                 raise TargetError(
                     f"a factory returned a {type(part).__name__} for the second time; it has to "
                     "make the agents, teams, termination conditions and contexts anew"
                 )
-        self._seen.update(parts(made))
+        self._seen.update(stateful_parts(made))
         return made
 
 

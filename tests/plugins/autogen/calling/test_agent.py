@@ -71,7 +71,7 @@ async def test_its_state_is_its_conversation():
         assert (await later.run(task="two")).messages[-1].content == "one | two"
 
 
-async def test_in_a_team_it_hears_what_is_new():
+async def test_a_team_sends_only_new_messages():
     async with remote(remembering) as elsewhere:
         team = round_robin(agent("a draft", name="writer"), A2AAgent("far", elsewhere), max_turns=4)
         team = RoundRobinGroupChat(
@@ -81,7 +81,7 @@ async def test_in_a_team_it_hears_what_is_new():
     assert result.messages[-1].content == "user: write\nwriter: draft | writer: better"
 
 
-async def test_with_nothing_new_it_is_asked_to_go_on():
+async def test_without_new_messages_it_is_asked_to_continue():
     async with remote(remembering) as elsewhere:
         result = await A2AAgent("far", elsewhere).run()
     assert result.messages[-1].content == "Please go on."
@@ -113,7 +113,7 @@ async def test_data_and_images_are_sent_and_come_back():
     assert "".join(chunk.content for chunk in chunks) == text
 
 
-async def test_a_question_is_handed_to_the_user():
+async def test_a_question_is_a_handoff_to_the_user():
     async with remote(booking) as elsewhere:
         far = A2AAgent("far", elsewhere, user="traveller")
         message, result = await events_of(far, "book")
@@ -176,7 +176,7 @@ async def test_a_failure_is_raised():
 
 
 @pytest.mark.parametrize("in_team", [False, True])
-async def test_a_cancel_reaches_the_remote_agent(in_team, has_begun):
+async def test_cancelling_cancels_the_remote_task(in_team, has_begun):
     endless = Endless()
     async with remote(endless.__call__) as elsewhere:
         token = CancellationToken()
@@ -190,7 +190,7 @@ async def test_a_cancel_reaches_the_remote_agent(in_team, has_begun):
         await asyncio.wait_for(endless.was_stopped.wait(), 60)
 
 
-async def test_it_can_be_named_and_described_by_its_card():
+async def test_the_card_gives_name_and_description():
     async with remote(booking) as elsewhere:
         far = await A2AAgent.from_card(elsewhere)
     assert far.name == "The_booking_agent"

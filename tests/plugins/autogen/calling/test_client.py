@@ -61,7 +61,7 @@ async def test_the_answer_is_streamed_and_returned():
         assert client.total_usage() == RequestUsage(prompt_tokens=6, completion_tokens=8)
 
 
-async def test_only_what_is_new_is_sent():
+async def test_only_new_messages_are_sent():
     async with remote(remembering) as agent:
         client = A2AChatCompletionClient(agent)
         talk = [user("one")]
@@ -99,7 +99,7 @@ async def test_many_conversations_share_a_client():
         assert heard == [f"caller{n}.0 | caller{n}.1 | caller{n}.2" for n in range(16)]
 
 
-async def test_conversations_with_the_same_words_are_not_mixed():
+async def test_conversations_with_identical_messages_are_isolated():
     async with remote(remembering) as agent:
         client = A2AChatCompletionClient(agent)
         for _ in range(2):
@@ -118,7 +118,7 @@ async def test_the_next_message_answers_a_question():
         assert done.content == "Booked Rome."
 
 
-async def test_a_dialogue_tells_who_said_what():
+async def test_a_dialogue_names_its_speakers():
     call = FunctionCall(id="1", name="look", arguments="{}")
     result = FunctionExecutionResult(content="seen", name="look", call_id="1", is_error=False)
     dialogue = [
@@ -144,7 +144,7 @@ async def test_images_are_files():
     assert result.messages[-1].content == "[look][image/png True]"
 
 
-async def test_what_is_not_text_is_told_as_text():
+async def test_other_content_is_sent_as_text():
     async with remote(everything) as agent:
         client = A2AChatCompletionClient(agent)
         *chunks, result = [chunk async for chunk in client.create_stream([user("hi")])]
@@ -162,7 +162,7 @@ async def test_a_failure_is_raised():
 
 
 @pytest.mark.parametrize("by_token", [True, False])
-async def test_a_cancel_reaches_the_remote_agent(by_token, has_begun):
+async def test_cancelling_cancels_the_remote_task(by_token, has_begun):
     endless = Endless()
     async with remote(endless.__call__) as agent:
         token = CancellationToken()
@@ -194,13 +194,13 @@ def _cancelled():
         ({"extra_create_args": {"seed": 3}}, "no options: seed"),
     ],
 )
-async def test_what_cannot_be_asked_is_an_error(options, complaint):
+async def test_tools_and_json_output_are_refused(options, complaint):
     client = A2AChatCompletionClient("http://127.0.0.1:9")
     with pytest.raises(ValueError, match=complaint):
         await client.create([user("hi")], **options)
 
 
-def test_it_is_honest_about_what_it_can_do():
+def test_model_info_reports_the_real_capabilities():
     client = A2AChatCompletionClient("http://127.0.0.1:9")
     info = client.model_info
     assert client.capabilities == info
@@ -226,7 +226,7 @@ async def test_it_can_be_dumped_and_loaded():
         A2AChatCompletionClient(RemoteAgent(url)).dump_component()
 
 
-async def test_a_client_has_options_and_a_call_its_own():
+async def test_options_of_a_client_and_of_a_call():
     recording = Recording(build_app(remembering))
     async with running(recording) as url:
         client = A2AChatCompletionClient(url, timeout=60, headers={"X-Key": "k"})
@@ -237,7 +237,7 @@ async def test_a_client_has_options_and_a_call_its_own():
     assert "a" in recording.header_values("x-tenant")
 
 
-async def test_times_are_limits():
+async def test_timeouts_are_reported_as_limits():
     async def silent(text: str) -> str:
         await asyncio.Event().wait()
         return text
@@ -271,5 +271,5 @@ def test_options_are_dumped_except_headers(made):
         made(RemoteAgent("http://127.0.0.1:9"), timeout=3)
 
 
-def test_the_hook_makes_one():
+def test_remote_llm_returns_a_client():
     assert isinstance(remote_llm("http://127.0.0.1:9", "autogen"), A2AChatCompletionClient)

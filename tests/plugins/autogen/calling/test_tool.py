@@ -35,7 +35,7 @@ async def call(tool, message):
     return tool.return_value_as_string(result)
 
 
-async def test_it_is_named_and_described_by_the_card():
+async def test_the_card_gives_name_and_description():
     async with remote(booking) as elsewhere:
         tool = await A2ATool.afrom_agent(elsewhere)
         blocking = await asyncio.to_thread(A2ATool.from_agent, elsewhere)
@@ -69,7 +69,7 @@ async def test_calls_are_one_conversation_and_answer_questions():
 
 
 @pytest.mark.parametrize("is_shared", [True, False])
-async def test_served_agents_with_tools_do_not_mix_callers(is_shared):
+async def test_tools_of_served_agents_are_isolated(is_shared):
     async with remote(remembering) as elsewhere:
         words = iter(["ann1", "bob1", "ann2"])
         client = model(*(calling("far", message=word) for word in words))
@@ -84,7 +84,7 @@ async def test_served_agents_with_tools_do_not_mix_callers(is_shared):
         assert answer(await ask(adapter, "hi", owner="ann")) == "ann1 | ann2"
 
 
-async def test_all_of_an_answer_is_told():
+async def test_the_answer_includes_data_and_file_names():
     async with remote(everything) as elsewhere:
         tool = A2ATool(elsewhere, "far", "Tells.")
         result = await tool.run_json({"message": "hi"}, CancellationToken())
@@ -95,7 +95,7 @@ async def test_all_of_an_answer_is_told():
     )
 
 
-async def test_no_answer_is_told_too():
+async def test_an_empty_answer_is_reported_to_the_model():
     async def silent(text: str):
         """Say nothing."""
 
@@ -103,7 +103,7 @@ async def test_no_answer_is_told_too():
         assert await call(A2ATool(elsewhere, "far", "x"), "hi") == "(The agent answered nothing.)"
 
 
-async def test_a_failure_is_told_to_the_model():
+async def test_a_failure_is_returned_to_the_model():
     async with remote(failing) as elsewhere:
         tool = A2ATool(elsewhere, "far", "Fails.")
         helper = agent(calling("far", message="hello"), tools=[tool])
@@ -113,7 +113,7 @@ async def test_a_failure_is_told_to_the_model():
     assert "failed" in outcome.content
 
 
-async def test_a_cancel_reaches_the_remote_agent(has_begun):
+async def test_cancelling_cancels_the_remote_task(has_begun):
     endless = Endless()
     async with remote(endless.__call__) as elsewhere:
         token = CancellationToken()
