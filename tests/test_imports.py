@@ -65,7 +65,8 @@ BUILT_IN = {
         "runtime", "security",
     },
     "sql": {
-        "cli", "concurrency", "contract", "observability", "protocol", "runtime", "storage",
+        "cli", "concurrency", "contract", "executor", "observability", "protocol", "runtime",
+        "storage",
     },
 }  # fmt: skip
 """Plugins that every installation has, and the packages of the core that they also import."""

@@ -6,6 +6,7 @@ What they are, and how the runtime carries them out, is in `operations`, for gRP
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from a2a.types import ListTasksResponse, Task
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
     from a2a_adapters.bindings.operations import Operation
-    from a2a_adapters.runtime.updates import AnyUpdate
+
 
 T = TypeVar("T")
 Params = dict[str, Any]
@@ -112,8 +113,7 @@ def encode_page(page: ListTasksResponse, task_to: Callable[[Task], object] = tas
     )
 
 
-def _encode_update(update: AnyUpdate) -> bytes:
-    return update.json()
+_encode_update = methodcaller("json")
 
 
 METHODS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -36,9 +37,15 @@ from a2a_adapters.contract.limits import Limits
 from a2a_adapters.executor.clock import RunClock, RunClocks, TimeLimitError
 from a2a_adapters.executor.closing import closes_by_whole
 from a2a_adapters.executor.conversations import Conversations
-from a2a_adapters.executor.earlier import NO_LONGER_WAITING, Earlier, cut_off, is_too_late
+from a2a_adapters.executor.earlier import (
+    NO_LONGER_WAITING,
+    CutOff,
+    Earlier,
+    cut_off,
+    is_too_late,
+)
 from a2a_adapters.executor.files import FileFetcher
-from a2a_adapters.executor.history import History, StoredHistory
+from a2a_adapters.executor.history import ConversationKey, History, StoredHistory
 from a2a_adapters.executor.run import AdapterEvents, ParkedRuns, Run
 from a2a_adapters.executor.writer import TaskWriter, TextQueue, question_parts
 from a2a_adapters.observability.failures import log_failure
@@ -49,7 +56,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from a2a.server.events import EventQueue
-    from a2a.types import TaskState
 
     from a2a_adapters.contract.adapter import StateStorage
     from a2a_adapters.contract.parts import Part
@@ -203,8 +209,8 @@ class AdapterExecutor(AgentExecutor):
         task, task_id = context.current_task, context.task_id or ""
         # a2a-sdk 1.3 makes up a context id for a follow-up that names only its task.
         context_id = task.context_id if task else context.context_id or ""
-        is_anybodys = self.adapter.resumes and is_durable_question(task)
-        if task and is_anybodys:
+        is_unowned = self.adapter.resumes and is_durable_question(task)
+        if task and is_unowned:
             self._parked.drop_outdated(task)
         parked = self._parked.take(task_id) if task else None
         cancelled = parked.cancelled if parked else CancelFlag()
@@ -216,7 +222,7 @@ class AdapterExecutor(AgentExecutor):
         by_whole = closes_by_whole(context, is_ours=ours is not None)
         names, active = (task_id, context_id), request.extensions
         writer = TaskWriter(queue, *names, ours, by_whole=by_whole, active=active)
-        run = Run(request, writer, calls, ours, asyncio.current_task(), announced=task is not None)
+        run = Run(request, writer, calls, ours, asyncio.current_task())
         if task is not None:
             earlier = Earlier(context, request, self._files, self._history)
             run.request, run.number = replace(request, earlier=earlier), earlier.count
@@ -226,7 +232,7 @@ class AdapterExecutor(AgentExecutor):
             run.events, run.answers_parked, run.tool_calls = parked.events, True, parked.tool_calls
         elif task:
             run.is_too_late = is_too_late(context)
-            run.is_anybodys = is_anybodys
+            run.is_unowned = is_unowned
         run.is_awaited_at_once = getattr(context.configuration, "return_immediately", False)
         return run
 
@@ -234,30 +240,38 @@ class AdapterExecutor(AgentExecutor):
         request = run.request
         key = (request.owner, request.context_id)
         has_to_wait = self._conversations.is_busy(key) or self._slots.locked()
-        if has_to_wait and not run.announced:
-            await self._announce(run, states.SUBMITTED)
+        if has_to_wait and not run.writer.announced:
+            await run.writer.announce(request.message, states.SUBMITTED)
         run.turn = self._conversations.turn(key)
         async with run.turn:
-            await run.take(self._slots)
+            if run.queue is not None and run.is_unowned and self._slots.locked():
+                await run.writer.submitted()  # so that no process lets others go ahead of it
+            await run.turn.take(self._slots)
             if run.is_too_late:
                 await run.writer.finish(states.FAILED, NO_LONGER_WAITING)
                 return
-            if self.adapter.uses_history:
-                said = await self._history.recall(key)
-                request = run.request = replace(request, history=tuple(said))
-            if self.adapter.fetch is not None:
-                request = run.request = await self._files.fetched(request)
-            run.events = run.events or await self._opened(run)
-            if run.announced:
+            if self.adapter.uses_history or self.adapter.fetch is not None:
+                await self._complete_request(run, key)
+            if run.cut_off is not None:
+                run.events = await self._resumed(run, run.cut_off)
+            elif run.events is None:
+                run.events = self.adapter.stream(run.request)
+            if run.writer.announced:
                 await run.writer.working()
             elif run.is_awaited_at_once or not self.adapter.may_reply:
-                await self._announce(run, states.WORKING)
+                await run.writer.announce(request.message, states.WORKING)
             async with self._clocks.clock(partial(self._stop, run)) as clock:
                 await self._pump(run, run.events, clock)
 
-    async def _opened(self, run: Run) -> AdapterEvents:
-        if (cut := run.cut_off) is None:
-            return self.adapter.stream(run.request)
+    async def _complete_request(self, run: Run, key: ConversationKey) -> None:
+        """Add the conversation's history, and the bytes of files sent as URLs."""
+        if self.adapter.uses_history:
+            said = await self._history.recall(key)
+            run.request = replace(run.request, history=tuple(said))
+        if self.adapter.fetch is not None:
+            run.request = await self._files.fetched(run.request)
+
+    async def _resumed(self, run: Run, cut: CutOff) -> AdapterEvents:
         run.request = replace(run.request, said=cut.said)
         events = self.adapter.resume(run.request)
         assert run.queue is not None  # noqa: S101 - nobody but our runtime resumes
@@ -268,54 +282,47 @@ class AdapterExecutor(AgentExecutor):
         return events
 
     async def _pump(self, run: Run, events: AdapterEvents, clock: RunClock) -> None:
-        """Write every event until the adapter ends or waits for its caller."""
+        """Write every event until the adapter asks, or ends and so completes the task."""
         writer, cancelled = run.writer, run.request.cancelled
         now = asyncio.get_running_loop().time
         if run.answers_parked:
-            try:
-                event = await events.asend(run.request)
-            except StopAsyncIteration:
-                await self._complete(run)
-                return
-            if await self._write(run, event):
-                return
+            with suppress(StopAsyncIteration):
+                if await self._write(run, await events.asend(run.request)):
+                    return
         async for event in events:
             clock.last = now()
             if cancelled.is_set:
                 return
-            if type(event) is TextDelta and run.announced:
+            if type(event) is TextDelta and writer.announced:
                 await writer.text(event.text)
             elif await self._write(run, event):
                 return
-        await self._complete(run)
-
-    async def _complete(self, run: Run) -> None:
         run.events = None  # it has ended: there is nothing to close
-        if run.request.cancelled.is_set:
+        if cancelled.is_set:
             return
-        if not run.announced:
-            await self._announce(run, states.WORKING)
+        if not writer.announced:
+            await writer.announce(run.request.message, states.WORKING)
         if self.adapter.uses_history:
             await self._remember(run)
-        await run.writer.finish(states.COMPLETED)
+        await writer.finish(states.COMPLETED)
 
     async def _remember(self, run: Run, said: Sequence[Part] = (), *, asks: bool = False) -> None:
         """Remember what was said, before the caller is told that it is the end."""
         if not self.adapter.uses_history or run.request.cancelled:
             return
-        if run.announced:
+        if run.writer.announced:
             await run.writer.close_text()
         answer, number = (*run.writer.said, *said), run.number if asks else None
         await self._history.remember(run.request, answer, run.queue, number=number)
 
     async def _write(self, run: Run, event: AgentEvent) -> bool:
         """Write one event; return whether the run ends with it."""
-        if isinstance(event, Reply) and not run.announced:
+        if isinstance(event, Reply) and not run.writer.announced:
             await self._remember(run, event.parts)
             await run.writer.reply(event)
             return True
-        if not run.announced:
-            await self._announce(run, states.WORKING)
+        if not run.writer.announced:
+            await run.writer.announce(run.request.message, states.WORKING)
         if isinstance(event, InputRequired):
             await self._remember(run, question_parts(event), asks=event.durable)
             if event.waits or not event.durable:
@@ -343,10 +350,6 @@ class AdapterExecutor(AgentExecutor):
                 await self._progress(run, event)
             case _:
                 raise TypeError(f"an adapter yielded {type(event).__name__}, not an AgentEvent")
-
-    async def _announce(self, run: Run, state: TaskState) -> None:
-        run.announced = True
-        await run.writer.announce(run.request.message, state)
 
     async def _progress(self, run: Run, event: ProgressEvent) -> None:
         if not run.request.wants_progress:
@@ -386,8 +389,8 @@ class AdapterExecutor(AgentExecutor):
         failure = failure_of(error)
         cause = failure.__cause__ if error is failure else None
         error_id = log_failure(f"task {run.request.task_id} failed", cause or error)
-        if not run.announced:
-            await self._announce(run, states.WORKING)
+        if not run.writer.announced:
+            await run.writer.announce(run.request.message, states.WORKING)
         await run.fail_calls(self._progress)
         run.writer.add_metadata({"error": {"category": failure.category, "id": error_id}})
         await run.writer.finish(states.FAILED, f"{failure} Error id: {error_id}")

@@ -48,10 +48,9 @@ class Run:
     """What a process that is gone has left of it."""
     is_too_late: bool = False
     """Whether it answers a question to which no answer can be taken any more."""
-    is_anybodys: bool = False
+    is_unowned: bool = False
     """Whether it answers a question whose answer any process can take, and go on with."""
     answers_parked: bool = False
-    announced: bool = False
     is_awaited_at_once: bool = False
     """Whether the caller wants the task as soon as there is one (`returnImmediately`)."""
     parked: bool = False
@@ -61,13 +60,6 @@ class Run:
     """Whether its task has, though the agent may not have noticed."""
     outlives: bool = False
     """Whether the agent was stopped and goes on."""
-
-    async def take(self, slots: asyncio.Semaphore) -> None:
-        """Wait for a slot, once its conversation is its own."""
-        assert self.turn is not None  # noqa: S101 - it is its turn
-        if self.queue is not None and self.is_anybodys and slots.locked():
-            await self.writer.submitted()  # so that at no process others go ahead of it
-        await self.turn.take(slots)
 
     def leave(self) -> None:
         """Tell its code to end, and to write nothing more: the conversation is another's now."""

@@ -127,13 +127,16 @@ class TaskWriter:
         self._metadata: dict[str, JSON] = {}
         self.said: list[Part] = []
         self.has_written = False
+        self.announced = False
 
     def follow(self, artifacts: int) -> None:
-        """Go on with a task that has so many artifacts."""
+        """Continue an announced task that already has this many artifacts."""
+        self.announced = True
         self._artifacts = self._before = artifacts
 
     async def announce(self, message: Message, state: TaskState) -> None:
         """Create the task; `message` begins its history."""
+        self.announced = True
         if self._text_queue:
             self.has_written = True
             await self._text_queue.announce(state)
@@ -202,9 +205,9 @@ class TaskWriter:
         self._artifacts += 1
         self.said.extend(said)
         artifact = Artifact(
-            artifact_id=new_id(),
             name=whole_characters(output.name),
             description=whole_characters(output.description),
+            artifact_id=new_id(),
             parts=parts,
             extensions=self._activated(output.extensions),
         )

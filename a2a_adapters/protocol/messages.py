@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from typing import TYPE_CHECKING
 
@@ -29,10 +28,6 @@ if TYPE_CHECKING:
 ANSWER = "answer"
 """Name of the artifact that holds the answer's text."""
 
-_RANDOM = re.compile("[0-9a-fA-F]{32}")
-_DISTINCT_DIGITS = 8
-_LONGEST_SEARCHED = 256
-
 
 def new_id() -> str:
     """Return a random id for a message or an artifact; faster than `uuid.uuid4`."""
@@ -49,19 +44,6 @@ def new_uuid() -> str:
     digits = os.urandom(10).hex()
     variant = "89ab"[int(digits[3], 16) & 3]
     return f"{made[:8]}-{made[8:]}-7{digits[:3]}-{variant}{digits[4:7]}-{digits[7:19]}"
-
-
-def is_guessable(text: str) -> bool:
-    """Return whether another caller might choose the same id.
-
-    An id cannot be guessed if it holds 32 hexadecimal digits in a row, as a UUID does (hyphens
-    between them do not count), at least eight of them different and one of them a letter.
-    """
-    found = _RANDOM.search(text[:_LONGEST_SEARCHED].replace("-", ""))
-    if found is None:
-        return True
-    digits = set(found[0].lower())
-    return len(digits) < _DISTINCT_DIGITS or digits.isdisjoint("abcdef")
 
 
 def agent_message(parts: Sequence[Part], context_id: str = "", task_id: str = "") -> Message:

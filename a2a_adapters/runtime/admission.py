@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from a2a.server.id_generator import UUIDGenerator
@@ -19,7 +20,6 @@ from a2a.utils.task import validate_history_length
 
 from a2a_adapters.protocol.card import ANY, DEDUPLICATION_EXTENSION, overlap
 from a2a_adapters.protocol.headers import V03, VERSION_STATE
-from a2a_adapters.protocol.messages import is_guessable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +46,10 @@ _SHOWN_CHARACTERS = 100
 
 _SHORTEST_ID = 8
 """Clients that send every message as "1" or "m1" are common: such an id identifies nothing."""
+
+_RANDOM = re.compile("[0-9a-fA-F]{32}")
+_DISTINCT_DIGITS = 8
+_LONGEST_SEARCHED = 256
 
 
 class Identity(NamedTuple):
@@ -102,7 +106,7 @@ class Admission:
         message, owner = params.message, context.user.user_name
         requested = context.requested_extensions
         if DEDUPLICATION_EXTENSION in requested and DEDUPLICATION_EXTENSION in self._offered:
-            if not owner and is_guessable(message.message_id):
+            if not owner and _is_guessable(message.message_id):
                 raise InvalidParamsError(
                     "without authentication, the deduplication extension needs a messageId that "
                     "cannot be guessed, such as a UUID"
@@ -240,8 +244,21 @@ def speaks_v03(context: ServerCallContext) -> bool:
 
 
 def is_recognizable(message_id: str, owner: str) -> bool:
-    """Return whether a repeat can be told from another request that happens to be the same."""
-    return len(message_id) >= _SHORTEST_ID and (bool(owner) or not is_guessable(message_id))
+    """Return whether a retry can be told from an unrelated request with the same content."""
+    return len(message_id) >= _SHORTEST_ID and (bool(owner) or not _is_guessable(message_id))
+
+
+def _is_guessable(text: str) -> bool:
+    """Return whether another caller might choose the same id.
+
+    An id that holds 32 hexadecimal digits in a row, as a UUID does (hyphens are ignored), at
+    least eight of them different and one of them a letter, cannot be guessed.
+    """
+    found = _RANDOM.search(text[:_LONGEST_SEARCHED].replace("-", ""))
+    if found is None:
+        return True
+    digits = set(found[0].lower())
+    return len(digits) < _DISTINCT_DIGITS or digits.isdisjoint("abcdef")
 
 
 def check_digest(known: bytes, given: bytes) -> None:

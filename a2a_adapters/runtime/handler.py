@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -22,20 +23,21 @@ from a2a_adapters.protocol.errors import (
     StorageUnavailableError,
 )
 from a2a_adapters.runtime.admission import Admission
+from a2a_adapters.runtime.duplicates import Duplicates
 from a2a_adapters.runtime.endings import Endings, end_runs
 from a2a_adapters.runtime.guard import OperationGuard
+from a2a_adapters.runtime.interface import Recovery
 from a2a_adapters.runtime.journal import Journal
 from a2a_adapters.runtime.live import LiveTask
+from a2a_adapters.runtime.memory import MemoryTaskStore, validate_listing
 from a2a_adapters.runtime.messages import Messages
 from a2a_adapters.runtime.optional import OptionalOperations
 from a2a_adapters.runtime.push.notifier import PushNotifier
 from a2a_adapters.runtime.registry import LiveTasks
-from a2a_adapters.runtime.repeats import Repeats
-from a2a_adapters.runtime.run import Repeated, over_error
-from a2a_adapters.runtime.store import MemoryTaskStore, validate_listing
+from a2a_adapters.runtime.run import Duplicate, terminal_error
 from a2a_adapters.runtime.subscriber import Backlog, Subscriber, Subscription, leaving
-from a2a_adapters.runtime.takeover import Takeover
 from a2a_adapters.runtime.upkeep import PRUNE_SECONDS, Upkeep
+from a2a_adapters.storage.interface import AgentStorage
 from a2a_adapters.storage.memory import MemoryAgentStorage
 
 if TYPE_CHECKING:
@@ -57,7 +59,14 @@ if TYPE_CHECKING:
 
     from a2a_adapters.runtime.optional import MakeExtendedCard
     from a2a_adapters.runtime.push import PushOptions
-    from a2a_adapters.storage.interface import AgentStorage
+
+
+class RecoverableStorage(AgentStorage):
+    """A storage that outlives the processes that use it."""
+
+    @abstractmethod
+    def recovery(self, runtime: Runtime) -> Recovery:
+        """Return the recovery of dead processes' tasks."""
 
 
 class Runtime(OptionalOperations):
@@ -88,7 +97,7 @@ class Runtime(OptionalOperations):
         namespace: str = "",
         storage: AgentStorage | None = None,
     ) -> None:
-        self._executor = executor
+        self.executor = executor
         self._endings = Endings(executor)
         self._extended_card = extended_card
         self.limits = limits or Limits()
@@ -101,19 +110,10 @@ class Runtime(OptionalOperations):
         attach = self._push.attach if self._push else None
         report = partial(report_end, self.figures)
         self.live = LiveTasks(self._journal, self.limits, self._endings.give_up, report, attach)
-        self._messages = Messages(
-            executor,
-            self.admission,
-            own,
-            self.live,
-            self.figures,
-            self._push,
-            self._recover,
-        )
-        self.recovery = Takeover(
-            own, self.live, self._messages, executor, self.limits, self.figures
-        )
-        self._repeats = Repeats(self.live, own, self.figures)
+        self.messages = Messages(executor, self.admission, own, self.live, self.figures, self._push)
+        self.recovery = own.recovery(self) if isinstance(own, RecoverableStorage) else Recovery()
+        self.messages.recovery = self.recovery
+        self._duplicates = Duplicates(self.live, own, self.figures)
         self._upkeep = Upkeep()
         self._backlog = Backlog(self.limits.subscribers_bytes)
 
@@ -122,10 +122,10 @@ class Runtime(OptionalOperations):
     ) -> Task | Message:
         """Answer a message: wait until its task ends or waits, unless told not to."""
         with OperationGuard("SendMessage"):
-            run = await self._messages.accept(params, context)
+            run = await self.messages.accept(params, context)
             until_begun = params.configuration.return_immediately
-            if isinstance(run, Repeated):
-                result = await self._repeats.answer(run, context, until_begun=until_begun)
+            if isinstance(run, Duplicate):
+                result = await self._duplicates.answer(run, context, until_begun=until_begun)
             else:
                 result = await run.wait(until_begun=until_begun)
             if isinstance(result, Task):
@@ -140,9 +140,9 @@ class Runtime(OptionalOperations):
             if params.configuration.return_immediately:  # of no effect here (section 3.2.2)
                 params.configuration.return_immediately = False
             subscriber = self.reader(context, params.configuration)
-            run = await self._messages.accept(params, context, subscriber)
-            if isinstance(run, Repeated):
-                return await self._repeats.read(run, context, subscriber)
+            run = await self.messages.accept(params, context, subscriber)
+            if isinstance(run, Duplicate):
+                return await self._duplicates.read(run, context, subscriber)
             leave = leaving(run.live, LiveTask.unsubscribe, subscriber)
             return Subscription(subscriber, self.figures, subscriber, leave)
 
@@ -155,7 +155,7 @@ class Runtime(OptionalOperations):
                 raise InvalidParamsError("the id of a task is missing")
             live = await self.live.find(params.id, context)
             if live.is_over:
-                raise over_error(live)
+                raise terminal_error(live)
             subscriber = self.reader(context)
             live.subscribers.append(subscriber)
             live.show(subscriber)
@@ -223,9 +223,6 @@ class Runtime(OptionalOperations):
         except ConcurrentTaskModificationError as error:
             raise ConversationElsewhereError from error
 
-    async def _recover(self, live: LiveTask) -> None:
-        await self.recovery.recover(live)
-
     def reader(
         self, context: ServerCallContext, asked: SendMessageConfiguration | None = None
     ) -> Subscriber:
@@ -245,7 +242,7 @@ class Runtime(OptionalOperations):
             await self.recovery.sweep()
         sweep_seconds = self.limits.sweep_seconds
         self._upkeep.every(sweep_seconds, "a sweep", self.recovery.sweep)
-        self._upkeep.every(sweep_seconds, "leaving runs behind", self._messages.leave_behind)
+        self._upkeep.every(sweep_seconds, "leaving runs behind", self.messages.leave_behind)
         self._upkeep.every(PRUNE_SECONDS, "pruning", self._prune)
         if self._push:
             resume = partial(self._push.resume, self.live.find)
@@ -257,11 +254,11 @@ class Runtime(OptionalOperations):
 
     def on_storage_trouble(self) -> None:
         """Refuse those who wait for something to be stored; what runs goes on."""
-        self._messages.give_up_waiting(StorageUnavailableError())
+        self.messages.give_up_waiting(StorageUnavailableError())
 
     async def aclose(self) -> None:
         """Refuse new messages, give running tasks their time, then end them."""
-        self._messages.is_closed = True
+        self.messages.is_closed = True
         self._upkeep.close()
         await end_runs(self.live, self.limits.shutdown_seconds, self.recovery.leave)
         if self._push:

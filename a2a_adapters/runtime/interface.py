@@ -18,7 +18,29 @@ if TYPE_CHECKING:
 
     from a2a_adapters.observability.figures import Figures
     from a2a_adapters.runtime.admission import Admission
+    from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.subscriber import Subscription
+
+
+class Recovery:
+    """Recovers tasks of dead processes. This one has none: its storage dies with its process."""
+
+    async def sweep(self) -> None:
+        """Resume orphaned tasks, and fail those that cannot be resumed."""
+
+    async def recover(self, live: LiveTask) -> None:
+        """Sweep if the context of a task has orphaned tasks, which come first.
+
+        Raises:
+            StorageUnavailableError: They cannot be recovered yet.
+        """
+
+    def lose(self, live: LiveTask) -> None:
+        """Stop the work on a task that another process has taken."""
+
+    def leave(self, live: LiveTask) -> bool:  # noqa: ARG002
+        """Leave an unfinished task to the next process; return whether that can resume it."""
+        return False
 
 
 class StreamingHandler(RequestHandler):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 from a2a.types import (
     Message,
@@ -21,10 +21,11 @@ from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import agent_struct
 from a2a_adapters.protocol.messages import ANSWER, status_event
+from a2a_adapters.runtime.subscriber import publish
 from a2a_adapters.runtime.updates import AnyUpdate, TextStream, Update
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from a2a.auth.user import User
     from a2a.server.events import Event
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters.contract.parts import JSON
     from a2a_adapters.runtime.journal import Page
-    from a2a_adapters.runtime.subscriber import Subscriber
+    from a2a_adapters.runtime.subscriber import Receiver, Subscriber
     from a2a_adapters.storage.interface import State
 
 _UPDATES_PER_TURN = 32
@@ -44,13 +45,6 @@ _CHUNK_BYTES = 64
 """What a chunk takes beside its text."""
 
 logger = logging.getLogger(__name__)
-
-
-class Receiver(Protocol):
-    """Who gets a task's updates as push notifications."""
-
-    def push(self, update: AnyUpdate, live: LiveTask) -> None:
-        """Send an update of `live` when its turn comes."""
 
 
 class LiveTask:
@@ -100,7 +94,7 @@ class LiveTask:
         """The state of the task; unspecified before it was announced."""
         self.is_over = self.state in states.TERMINAL
         """Whether no event can follow."""
-        self.receivers: dict[str, Receiver] = {}
+        self.receivers: dict[str, Receiver[Any]] = {}
         """Who is sent push notifications, by the id of the config."""
         self.draft: Task | None = None
         """The task as its first message begins it, before it is announced."""
@@ -195,13 +189,13 @@ class LiveTask:
             raise InvalidAgentResponseError("the agent sent an event of another task or context")
         if isinstance(event, TaskStatusUpdateEvent):
             if PROGRESS_EXTENSION in event.status.message.extensions:
-                self._publish(Update(event, is_progress=True), self.subscribers)
+                publish(Update(event, is_progress=True), self.subscribers, self)
                 self._updates += 1
                 if self._updates % _UPDATES_PER_TURN == 0:
                     await self._let_others_run()
                 return
             if self._text is not None and event.status.state in states.TERMINAL:
-                self._publish(self._text.next("", last=True), self.subscribers)
+                publish(self._text.next("", last=True), self.subscribers, self)
                 self._end_text()
         if isinstance(event, TaskArtifactUpdateEvent):
             self._count(event.ByteSize())
@@ -217,7 +211,7 @@ class LiveTask:
         if self._task is not None:
             raise InvalidAgentResponseError("the agent sent a message after it began a task")
         self.reply, self.is_over = reply, True
-        self._publish(Update(reply), self.subscribers)
+        publish(Update(reply), self.subscribers, self)
         self.close_subscribers()
 
     async def _tell(
@@ -231,17 +225,18 @@ class LiveTask:
         # Who subscribes while this is saved is shown a task that holds the event already.
         readers = tuple(self.subscribers)
         version = 0
+        is_artifact = isinstance(event, TaskArtifactUpdateEvent)
+        is_settled = self.state in states.SETTLED
         try:
-            if self.page.waits_for(event, self.state) or kept:
+            if kept or not (is_artifact or (self.page.is_known_active and not is_settled)):
                 version = await self.page.save(task, event, self.receivers, kept)
             elif not self.page.is_dirty:
                 self.page.mark(self.save)
         finally:  # readers are told what is the case now, also when it could not be saved
             if (readers or self.receivers) and not self.page.is_lost:
                 shown = _copy(task) if event is task else event
-                self._publish(Update(shown, version=version), readers)
-            is_settled = self.state in states.SETTLED
-            if is_settled and self.subscribers and not isinstance(event, TaskArtifactUpdateEvent):
+                publish(Update(shown, version=version), readers, self)
+            if self.state in states.SETTLED and self.subscribers and not is_artifact:
                 self.close_subscribers()
             if self.is_over and not self.page.is_lost:
                 self._on_end(self)
@@ -266,7 +261,7 @@ class LiveTask:
         if not self.page.is_dirty:
             self.page.mark(self.save)
         self._snapshot = None
-        self._publish(update, self.subscribers)
+        publish(update, self.subscribers, self)
         self._updates += 1
         if self._updates % _UPDATES_PER_TURN == 0:
             await self._let_others_run()
@@ -293,7 +288,7 @@ class LiveTask:
         if not self.page.is_dirty:
             self.page.mark(self.save)
         if (snapshot := self.snapshot()) is not None:
-            self._publish(snapshot, tuple(self.subscribers))
+            publish(snapshot, tuple(self.subscribers), self)
 
     async def _let_others_run(self) -> None:
         """Let readers read what a generator yields that never waits, and wait for slow ones."""
@@ -381,17 +376,6 @@ class LiveTask:
         if self._text is not None:
             self._text.end()
             self._text = None
-
-    def _publish(self, update: AnyUpdate, readers: Iterable[Subscriber]) -> None:
-        for subscriber in readers:
-            if subscriber.has_begun or isinstance(update.event, Task | Message):
-                subscriber.has_begun = True
-                subscriber.push(update)
-            else:
-                self.show(subscriber)
-        if self.receivers:
-            for receiver in set(self.receivers.values()):
-                receiver.push(update, self)
 
 
 def _copy(task: Task) -> Task:

@@ -1,4 +1,4 @@
-"""Answers messages: stores each with its task, recognises repeats, and looks after the runs."""
+"""Answers messages: stores each with its task, recognises duplicates, and tracks the runs."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ from a2a_adapters.protocol.errors import ConversationElsewhereError, ServerBusyE
 from a2a_adapters.runtime.admission import UNRECOGNIZABLE, check_digest, is_in_history
 from a2a_adapters.runtime.context import MessageContext, SentRequests
 from a2a_adapters.runtime.room import Room, weight
-from a2a_adapters.runtime.run import Repeated, Run, Stage, over_error
+from a2a_adapters.runtime.run import Duplicate, Run, Stage, terminal_error
 from a2a_adapters.storage.interface import UsedMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from a2a.server.agent_execution import AgentExecutor
-    from a2a.types import SendMessageRequest, Task
+    from a2a.types import SendMessageRequest
 
     from a2a_adapters.observability.figures import Figures
-    from a2a_adapters.runtime.admission import Admission, Identity
+    from a2a_adapters.runtime.admission import Admission
+    from a2a_adapters.runtime.interface import Recovery
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.push.notifier import PushNotifier
     from a2a_adapters.runtime.registry import LiveTasks
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 STOPPED = "The server was stopped."
 
 _NOTED_IDS = 10_000
-"""How many ids are remembered to log their reuse."""
+"""How many message ids are remembered to log their reuse."""
 
 logger = logging.getLogger(__name__)
 
@@ -51,13 +50,15 @@ class Messages:
 
     Args:
         executor: Answers them.
-        admission: Tells which are allowed, and how many at a time; of one caller half of them.
-        storage: Stores each with the task that it begins.
-        live: Their tasks.
-        figures: Counts them.
-        push: Tells the receivers of their tasks.
-        recover: Recovers what dead processes have left of a task's conversation.
+        admission: Checks them, and limits how many run or wait at a time.
+        storage: Stores each message with the task that it begins.
+        live: The live tasks.
+        figures: Counts messages and refusals.
+        push: Sends push notifications; None if the agent offers none.
     """
+
+    recovery: Recovery
+    """Recovers the tasks of dead processes."""
 
     def __init__(
         self,
@@ -67,7 +68,6 @@ class Messages:
         live: LiveTasks,
         figures: Figures,
         push: PushNotifier | None,
-        recover: Callable[[LiveTask], Awaitable[None]],
     ) -> None:
         self._executor = executor
         self._admission = admission
@@ -76,49 +76,48 @@ class Messages:
         self._journal = journal = live.journal
         self._figures = figures
         self._push = push
-        self._recover = recover
         adapter = executor.adapter if isinstance(executor, AdapterExecutor) else None
         self._sent = SentRequests(storage, adapter if journal.knows_owners else None)
         may_reply = adapter is None or adapter.may_reply
-        # A task that may turn out to be a mere reply is unknown to callers until it is announced.
+        # Hidden until it is announced: the agent may still answer without a task.
         self._first_state = states.UNSPECIFIED if may_reply else states.SUBMITTED
         self._runs: set[Run] = set()
         figures.messages = self._runs
         self.is_closed = False
-        """Whether no more are taken: the server is being stopped."""
+        """Whether shutdown has begun; new messages are refused."""
         limits = admission.limits
-        self._room = Room(limits.runs + limits.queued_runs)
-        self._named: dict[tuple[str, str], Run] = {}
-        """Those that have a name, from their arrival to the end of their runs."""
+        self._capacity = Room(limits.runs + limits.queued_runs)
+        self._recognizable: dict[tuple[str, str], Run] = {}
+        """The runs whose duplicates can be recognised, by owner and name of the request."""
         self._noted: OrderedDict[int, None] = OrderedDict()
         self._lingering: set[Run] = set()
-        """Runs that had answered, and gone on, when they were looked at last."""
+        """Runs that had answered but not ended at the last look."""
 
     async def accept(
         self,
         params: SendMessageRequest,
         context: ServerCallContext,
         subscriber: Subscriber | None = None,
-    ) -> Run | Repeated:
-        """Begin to answer a message, or find what it began when it came first.
+    ) -> Run | Duplicate:
+        """Start answering a message, or find the run or task of its first arrival.
 
         Args:
-            params: What was sent. It is told the ids of the task and its context.
-            context: Who sent it.
-            subscriber: Reads the events of its run from the first one on.
+            params: The request; the ids of its task and context are filled in.
+            context: The caller.
+            subscriber: Receives the events of the run, from the first one on.
 
         Raises:
-            ServerBusyError: There is no room for it, or the server is being stopped.
-            InvalidParamsError: It is not allowed, or its id was used for another message although
-                the caller said that ids are unique.
-            UnsupportedOperationError: Its task cannot take a message now.
+            ServerBusyError: No capacity is left, or the server is shutting down.
+            InvalidParamsError: The message is not allowed, or its id was used for another message
+                although the caller declared its ids unique.
+            UnsupportedOperationError: The task cannot take a message now.
             ConversationElsewhereError: Another process has to answer it; nothing was begun.
             StorageUnavailableError: It could not be stored in time; nothing was begun.
         """
         try:
             return await self._accept(params, context, subscriber)
         except A2AError as error:
-            if not isinstance(error, ConversationElsewhereError):  # which is no refusal
+            if not isinstance(error, ConversationElsewhereError):  # a redirect, not a refusal
                 self._figures.refusals[type(error).__name__] += 1
             raise
 
@@ -127,95 +126,104 @@ class Messages:
         params: SendMessageRequest,
         context: ServerCallContext,
         subscriber: Subscriber | None,
-    ) -> Run | Repeated:
+    ) -> Run | Duplicate:
         caller: str = context.user.user_name or context.state.get(SHARE, "")
         if self.is_closed:
             raise ServerBusyError(STOPPED)
         self._admission.check(params, context.requested_extensions)
         message = params.message
         identity = UNRECOGNIZABLE if message.task_id else self._admission.identify(params, context)
-        if not self._room.has(caller, 1):
+        if not self._capacity.has(caller, 1):
             raise ServerBusyError
         if message.task_id:
-            live = await self._follow_up(message, context)
+            live = await self._task_of(message, context)
             identity = self._admission.identify(params, context)
-            if not self._is_repeat(identity, message, live):
+            is_running = (live.owner, identity.name) in self._recognizable
+            if not is_running and not is_in_history(identity, message, live):
                 self._live.check_ours(live)
-                # A stream can still be told of a refusal, and so can who waits.
+                # Streams and blocking callers still learn of a refusal; others would not.
                 is_deaf = params.configuration.return_immediately and subscriber is None
-                _check_free(live, is_deaf=is_deaf)
+                _check_accepts_messages(live, is_deaf=is_deaf)
             self._live.hold(live)
         else:
             live = self._live.begin(message, context)
         try:
             run = Run(live, message, self._storage, identity, caller, subscriber)
             request = MessageContext(context, params, live, self._journal, self._sent)
-            return await self._begin_once(run, request, params)
+            if not identity.name:
+                return await self._begin(run, request, params)
+            if (first := await self._first_arrival(run)) is not None:
+                return first
+            return await self._begin_recognizable(run, request, params)
         finally:
             self._live.let_go(live)
 
-    async def _follow_up(self, message: Message, context: ServerCallContext) -> LiveTask:
-        """Return the task that a message names."""
+    async def _task_of(self, message: Message, context: ServerCallContext) -> LiveTask:
         live = await self._live.find(message.task_id, context)
         if message.context_id and message.context_id != live.context_id:
             raise InvalidParamsError(f"Task {live.task_id} belongs to another context")
         message.context_id = live.context_id
         return live
 
-    def _is_repeat(self, identity: Identity, message: Message, live: LiveTask) -> bool:
-        is_here = (live.owner, identity.name) in self._named  # which holds no empty names
-        return is_here or is_in_history(identity, message, live)
-
-    async def _begin_once(
-        self, run: Run, request: MessageContext, params: SendMessageRequest
-    ) -> Run | Repeated:
-        """Begin a message, or wait for what the same request has begun that came before."""
-        name = run.identity.name
-        if not name:
-            return await self._begin(run, request, params)
-        key = run.live.owner, name
-        while (first := self._named.get(key)) is not None:
+    async def _first_arrival(self, run: Run) -> Duplicate | None:
+        """Return the outcome of the same request if this process is handling it already."""
+        key = run.live.owner, run.identity.name
+        while (first := self._recognizable.get(key)) is not None:
             check_digest(first.identity.digest, run.identity.digest)
-            if first.stage is Stage.ARRIVED:
-                if first.begun is None:
-                    first.begun = asyncio.get_running_loop().create_future()
-                await asyncio.wait([arriving := first.begun])
-                if arriving.cancelled():  # its caller has gone: the next one begins
-                    continue
-                begun = arriving.result()
-                if isinstance(begun, Repeated):
-                    return begun
-            return Repeated(first.live.task_id, first, name)
-        self._named[key] = run
+            if first.stage is not Stage.ARRIVED:
+                return Duplicate(first.live.task_id, first, run.identity.name)
+            if first.begun is None:
+                first.begun = asyncio.get_running_loop().create_future()
+            await asyncio.wait([begun := first.begun])
+            if begun.cancelled():  # its caller left: the next duplicate takes over
+                continue
+            outcome = begun.result()
+            if isinstance(outcome, Duplicate):
+                return outcome
+            return Duplicate(first.live.task_id, first, run.identity.name)
+        return None
+
+    async def _begin_recognizable(
+        self, run: Run, request: MessageContext, params: SendMessageRequest
+    ) -> Run | Duplicate:
+        """Begin a message, and pass the outcome on to its duplicates."""
+        key = run.live.owner, run.identity.name
+        self._recognizable[key] = run
         try:
-            begun = await self._begin(run, request, params)
+            outcome = await self._begin(run, request, params)
         except BaseException as error:
-            del self._named[key]
-            _tell_repeats(run, error)
+            del self._recognizable[key]
+            _resolve(run, error)
             raise
-        if begun is not run:
-            del self._named[key]
-        _tell_repeats(run, begun)
-        return begun
+        if outcome is not run:
+            del self._recognizable[key]
+        if run.begun is not None:
+            _resolve(run, outcome)
+        return outcome
 
     async def _begin(
         self, run: Run, request: MessageContext, params: SendMessageRequest
-    ) -> Run | Repeated:
-        """Store a message and begin to answer it, unless it was stored before."""
-        live, identity, context = run.live, run.identity, request.call_context
-        if live.draft is None and is_in_history(identity, params.message, live):
-            return Repeated(live.task_id, None, identity.name)
+    ) -> Run | Duplicate:
+        """Store a message and start its run, unless it was stored before.
+
+        Raises:
+            ServerBusyError: No capacity is left, or the server is shutting down.
+            InvalidParamsError: Its push notification config is not allowed.
+        """
+        live, context = run.live, request.call_context
+        if live.draft is None and is_in_history(run.identity, params.message, live):
+            return Duplicate(live.task_id, None, run.identity.name)
         if self._storage.is_durable:
             await self._sent.keep(live, params, context)
         if live.draft is not None:
             if self._push:
                 await self._push.begin(live, params, context)
-            if first := await self._store(live, live.draft, identity):
+            if first := await self._store(run):
                 return first
-        self._note_id(live, params.message.message_id)
+        self._log_reuse(live, params.message.message_id)
         try:
             if self._storage.is_durable:
-                await self._recover(live)
+                await self.recovery.recover(live)
             await self._start(run, request, params)
         except BaseException:
             if live.task is None:
@@ -223,21 +231,23 @@ class Messages:
             raise
         return run
 
-    async def _store(self, live: LiveTask, task: Task, identity: Identity) -> Repeated | None:
-        """Store a new task together with the message that begins it, unless it has begun one."""
+    async def _store(self, run: Run) -> Duplicate | None:
+        """Store a draft with the message that begins it, unless that began another task."""
+        live, identity, task = run.live, run.identity, run.live.draft
+        assert task is not None  # noqa: S101 - the message begins the task
         task.status.state = state = self._first_state
-        told = await self._storage.accept(
+        stored = await self._storage.accept(
             live.owner, identity.name, identity.digest, task, live.config, joins=live.joins
         )
-        if isinstance(told, UsedMessage):
-            check_digest(told.digest, identity.digest)
-            return Repeated(told.task_id, None, identity.name)
-        if not told.is_missing:
-            live.page.accepted(told, state)
+        if isinstance(stored, UsedMessage):
+            check_digest(stored.digest, identity.digest)
+            return Duplicate(stored.task_id, None, identity.name)
+        if not stored.is_missing:
+            live.page.accepted(stored, state)
         return None
 
-    def _note_id(self, live: LiveTask, message_id: str) -> None:
-        """Log that an id which this process has seen lately is used for another request."""
+    def _log_reuse(self, live: LiveTask, message_id: str) -> None:
+        """Log that a message id seen lately is used for another request."""
         key = hash((live.owner, message_id))
         if key in self._noted:
             shown = quote(clipped(message_id))
@@ -251,59 +261,29 @@ class Messages:
             self._noted.popitem(last=False)
 
     async def _start(self, run: Run, request: MessageContext, params: SendMessageRequest) -> None:
-        """Start the run of a message that is stored.
-
-        Raises:
-            ServerBusyError: There is no room for it, or the server is being stopped.
-            InvalidParamsError: Its push notification config is not allowed.
-        """
-        live, room, receiver = run.live, self._live.room, ""
-        size = _size(live, params.message)
-        if not room.take_if_there(live.owner, size):
+        live, memory, new_config = run.live, self._live.room, ""
+        size = weight(params.message)
+        if live.draft is None and live.task is not None:
+            size += weight(live.task)
+        if request.is_resumed:
+            memory.take(live.owner, size)
+        elif not memory.take_if_there(live.owner, size):
             self._live.end_oldest_waiting(live.owner)
             raise ServerBusyError
         if self._push:
             try:
-                receiver = await self._push.follow(live, params, request.call_context)
+                new_config = await self._push.follow(live, params, request.call_context)
             except BaseException:
-                room.take(live.owner, -size)
+                memory.take(live.owner, -size)
                 raise
         if self.is_closed:
-            room.take(live.owner, -size)
+            memory.take(live.owner, -size)
             raise ServerBusyError(STOPPED)
-        self._execute(run, request, size, receiver)
-
-    async def resume(self, live: LiveTask) -> None:
-        """Go on with the last message of a task, which a dead process was answering.
-
-        Repeats of the message find the task in the storage.
-
-        Raises:
-            ServerBusyError: The server is being stopped.
-            StorageUnavailableError: It cannot be read what came with the message.
-        """
-        task = live.shown
-        assert task is not None  # noqa: S101 - it was stored
-        message = next(item for item in reversed(task.history) if item.role == Role.ROLE_USER)
-        params = await self._sent.beside(live, message)
-        if self.is_closed:
-            raise ServerBusyError(STOPPED)
-        extensions = set(params.message.extensions)
-        params.message.CopyFrom(message)
-        context = ServerCallContext(user=live.user, requested_extensions=extensions)
-        request = MessageContext(context, params, live, self._journal, self._sent, is_resumed=True)
-        run = Run(live, message, self._storage, UNRECOGNIZABLE, live.owner)
-        size = _size(live, message)
-        self._live.room.take(live.owner, size)
-        self._execute(run, request, size)
-
-    def _execute(self, run: Run, request: MessageContext, size: int, receiver: str = "") -> None:
-        live = run.live
-        self._room.take(run.caller, 1)
+        self._capacity.take(run.caller, 1)
         run.stage = Stage.BEGUN if request.is_resumed else Stage.ACCEPTED
         execute = run.execute(self._executor, request)
         if self._push and live.receivers:
-            execute = self._push.during(execute, run, receiver, request.call_context)
+            execute = self._push.during(execute, run, new_config, request.call_context)
         execution = asyncio.create_task(execute)
         live.unanswered += 1
         live.runs.add(execution)
@@ -311,25 +291,45 @@ class Messages:
         run.on_end = partial(self._ended, run, size, execution)
         execution.add_done_callback(run.end)  # also if it is cancelled before it begins
 
+    async def resume(self, live: LiveTask) -> None:
+        """Resume the last message of a task, whose process died.
+
+        Duplicates of the message find the task in the storage.
+
+        Raises:
+            ServerBusyError: The server is shutting down.
+            StorageUnavailableError: The rest of its request cannot be read.
+        """
+        task = live.shown
+        assert task is not None  # noqa: S101 - it was stored
+        message = next(item for item in reversed(task.history) if item.role == Role.ROLE_USER)
+        params = await self._sent.beside(live, message)
+        extensions = set(params.message.extensions)
+        params.message.CopyFrom(message)
+        context = ServerCallContext(user=live.user, requested_extensions=extensions)
+        request = MessageContext(context, params, live, self._journal, self._sent, is_resumed=True)
+        run = Run(live, message, self._storage, UNRECOGNIZABLE, live.owner)
+        await self._start(run, request, params)
+
     def _ended(self, run: Run, size: int, execution: asyncio.Task[None]) -> None:
         live = run.live
         self._runs.discard(run)
         live.runs.discard(execution)
-        self._named.pop((live.owner, run.identity.name), None)
+        self._recognizable.pop((live.owner, run.identity.name), None)
         size += live.grown
         live.grown = 0
-        self._room.take(run.caller, -1)
+        self._capacity.take(run.caller, -1)
         self._live.room.take(live.owner, -size)
         self._figures.end(run)
         self._live.release(live)
 
     def hand_over(self, live: LiveTask) -> None:
-        """Let a task's runs say nothing more: another process is to go on with it."""
+        """Mute the runs of a task that another process will resume."""
         for run in self._runs_of(live):
             run.stop(ServerBusyError(STOPPED))
 
     def lose(self, live: LiveTask) -> None:
-        """Stop a task's runs: another process has it."""
+        """Stop the runs of a task that another process has taken."""
         live.page.is_lost = True
         for run in self._runs_of(live):
             run.stop()
@@ -337,14 +337,14 @@ class Messages:
             execution.cancel()
 
     def give_up_waiting(self, error: A2AError) -> None:
-        """Refuse those who wait for something to be stored; what runs goes on."""
+        """Refuse callers that wait for a save; the runs continue."""
         for run in tuple(self._runs):
             run.give_up_waiting(error)
 
     async def leave_behind(self) -> None:
-        """Leave those behind that had answered already when this was called before.
+        """Abandon runs that had answered by the previous call, and have not ended.
 
-        One whose answer is still being stored waits for that.
+        A run whose answer is still being stored is kept.
         """
         answered = {run for run in self._runs if run.has_answered and not run.live.page.is_saving}
         for run in answered & self._lingering:
@@ -356,38 +356,29 @@ class Messages:
         return [run for run in self._runs if run.live is live]
 
 
-def _tell_repeats(run: Run, begun: Run | Repeated | BaseException) -> None:
-    """Tell those who sent the same request meanwhile what came of the first one."""
+def _resolve(run: Run, outcome: Run | Duplicate | BaseException) -> None:
+    """Give the duplicates that wait for a message its outcome."""
     waiting, run.begun = run.begun, None  # an error knows its frame, and by it the run: a cycle
     if waiting is None:
         return
-    if isinstance(begun, asyncio.CancelledError):
+    if isinstance(outcome, asyncio.CancelledError):
         waiting.cancel()
-    elif isinstance(begun, BaseException):
-        waiting.set_exception(begun)
-        waiting.exception()  # perhaps nobody waits for it any more
+    elif isinstance(outcome, BaseException):
+        waiting.set_exception(outcome)
+        waiting.exception()  # perhaps its waiters have left
     else:
-        waiting.set_result(begun)
+        waiting.set_result(outcome)
 
 
-def _size(live: LiveTask, message: Message) -> int:
-    """Return how much a message takes while it is answered."""
-    size = weight(message)
-    if live.draft is None and live.task is not None:
-        size += weight(live.task)
-    return size
-
-
-def _check_free(live: LiveTask, *, is_deaf: bool) -> None:
-    """Refuse a new message to a task that cannot take one.
-
-    Whoever does not wait for the answer (`is_deaf`) would not know if the task ended before.
+def _check_accepts_messages(live: LiveTask, *, is_deaf: bool) -> None:
+    """Refuse a message to a task that cannot take one.
 
     Raises:
-        UnsupportedOperationError: The task has ended, or works on an earlier message.
+        UnsupportedOperationError: The task is terminal, or works on an earlier message and the
+            caller does not wait (`is_deaf`): it would not learn that the task ended before.
     """
     if live.is_over:
-        raise over_error(live)
+        raise terminal_error(live)
     if is_deaf and live.unanswered:
         text = "wait for its answer, or send this one without returnImmediately"
         raise UnsupportedOperationError(f"Task {live.task_id} works on an earlier message: {text}")

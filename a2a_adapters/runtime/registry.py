@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.limits import Limits
     from a2a_adapters.runtime.journal import Journal
     from a2a_adapters.runtime.subscriber import Subscriber
-    from a2a_adapters.storage.interface import LeftTask
 
 _PAUSES = (0.1, 1.0, 5.0, 30.0)
 """Seconds between attempts to save the last state of a task."""
@@ -47,8 +46,8 @@ _LEFT_BEHIND = "The server was stopped while it worked on this task; please star
 logger = logging.getLogger(__name__)
 
 
-def _is_anybodys(live: LiveTask) -> bool:
-    return live.task is not None and live.page.is_anybodys(live.task)
+def _is_unowned(live: LiveTask) -> bool:
+    return live.task is not None and live.page.is_unowned(live.task)
 
 
 class LiveTasks:
@@ -92,22 +91,21 @@ class LiveTasks:
         It is held until `let_go`. The message is told the ids.
         """
         page = self.journal.page(context)
-        message.task_id = new_uuid()
+        task_id = message.task_id = new_uuid()
         joins = bool(message.context_id)
         if not joins:
             message.context_id = new_uuid()
-        live = LiveTask(
-            message.task_id, message.context_id, context.user, page, self._on_end, self.grow
-        )
-        live.joins = joins
-        if (record := CURRENT.get()) is not None:
-            record.note_task(live.task_id, live.context_id, live.owner)
-        live.draft = Task(
-            id=live.task_id,
-            context_id=live.context_id,
+        context_id = message.context_id
+        draft = Task(
+            id=task_id,
+            context_id=context_id,
             status=status(states.SUBMITTED),
             history=[message],
         )
+        live = LiveTask(task_id, context_id, context.user, page, self._on_end, self.grow)
+        live.draft, live.joins = draft, joins
+        if (record := CURRENT.get()) is not None:
+            record.note_task(task_id, context_id, live.owner)
         self._by_id[live.task_id] = live
         live.holders = 1
         return live
@@ -172,18 +170,17 @@ class LiveTasks:
             await self._attach(live)
         return live
 
-    async def adopt(self, left: LeftTask) -> LiveTask:
-        """Return a task that a process which is gone has left, held until it is released."""
-        context = ServerCallContext(user=Caller(left.owner))
-        live = await self._revived(left.stored, context)
+    async def adopt(self, owner: str, stored: StoredTask) -> LiveTask:
+        """Return the live task of an orphaned one, held until `release`."""
+        live = await self._revived(stored, ServerCallContext(user=Caller(owner)))
         self._by_id[live.task_id] = live
         return live
 
-    async def end_late(self, left: LeftTask) -> None:
+    async def end_late(self, owner: str, stored: StoredTask) -> None:
         """End a stored task that has waited too long for its caller, unless it lives here."""
-        if left.stored.task.id in self._by_id:
+        if stored.task.id in self._by_id:
             return
-        live = await self.adopt(left)
+        live = await self.adopt(owner, stored)
         try:
             await self._give_up(live)
         except ConcurrentTaskModificationError:  # another process did, or it was answered
@@ -276,7 +273,7 @@ class LiveTasks:
         if live.page.is_lost:
             self.forget(live)
             return
-        if live.state in states.INTERRUPTED and not _is_anybodys(live):
+        if live.state in states.INTERRUPTED and not _is_unowned(live):
             self._expire_later(live)
             return
         if live.subscribers:

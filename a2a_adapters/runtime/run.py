@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Repeated(NamedTuple):
+class Duplicate(NamedTuple):
     """The first arrival of a request that is sent again."""
 
     task_id: str
@@ -91,7 +91,7 @@ class Run(TextQueue):
         """When its turn came, of `time.monotonic`; 0 if it never did."""
         self.is_left = False
         """Whether it was left behind: nothing that it says counts."""
-        self.begun: asyncio.Future[Run | Repeated] | None = None
+        self.begun: asyncio.Future[Run | Duplicate] | None = None
         """Tells those who sent the same request meanwhile what it has begun."""
         self.on_end: Callable[[], None] | None = None
         """Called once, when it has ended or is left behind; None before it began and afterwards."""
@@ -137,7 +137,7 @@ class Run(TextQueue):
             self._turn = live.turn
             try:
                 if live.is_over:
-                    self.error = over_error(live)
+                    self.error = terminal_error(live)
                 else:
                     await self._execute(executor, context)
             finally:
@@ -374,7 +374,7 @@ def _wake(waiter: asyncio.Future[None]) -> None:
         waiter.set_result(None)
 
 
-def over_error(live: LiveTask) -> UnsupportedOperationError:
+def terminal_error(live: LiveTask) -> UnsupportedOperationError:
     """Return the refusal of a message to a task that has ended."""
     state = TaskState.Name(live.state)
     return UnsupportedOperationError(f"Task {live.task_id} is over ({state}); start a new task")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import ref
+
+from a2a.types import Message, Task
 
 from a2a_adapters.protocol.errors import ReaderBehindError
 from a2a_adapters.runtime.updates import Update
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Iterable
 
     from a2a.server.events import Event
     from a2a.utils.errors import A2AError
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
 
 _SMALL_BYTES = 64 * 1024
 """What every reader may have yet to read."""
@@ -200,6 +203,38 @@ class Backlog:
             update.readers -= 1
             if not update.readers:
                 self._held -= _COPIES * update.size
+
+
+class Receiver(Protocol[T_contra]):
+    """Gets a task's updates as push notifications."""
+
+    def push(self, update: AnyUpdate, live: T_contra) -> None:
+        """Queue an update of `live` for sending."""
+
+
+class Published(Protocol):
+    """A live task."""
+
+    receivers: dict[str, Receiver[Any]]
+
+    def show(self, subscriber: Subscriber) -> None:
+        """Send the task as it is now."""
+
+
+def publish(update: AnyUpdate, subscribers: Iterable[Subscriber], live: Published) -> None:
+    """Hand an update of a task to subscribers and to its push receivers.
+
+    A subscriber that has received nothing yet gets the whole task in its place.
+    """
+    for subscriber in subscribers:
+        if subscriber.has_begun or isinstance(update.event, Task | Message):
+            subscriber.has_begun = True
+            subscriber.push(update)
+        else:
+            live.show(subscriber)
+    if live.receivers:
+        for receiver in set(live.receivers.values()):
+            receiver.push(update, live)
 
 
 class Source(Protocol):

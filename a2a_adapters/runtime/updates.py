@@ -87,7 +87,7 @@ class Update:
 class TextStream:
     """The text artifact that is being written: makes the updates for its chunks."""
 
-    __slots__ = ("_artifact", "_chunks", "_head", "_ids", "_tail", "artifact_id")
+    __slots__ = ("_artifact", "_chunks", "_head", "_ids", "artifact_id")
 
     def __init__(self, artifact: Artifact, task_id: str, context_id: str) -> None:
         self._artifact: Artifact | None = artifact
@@ -95,16 +95,8 @@ class TextStream:
         """The artifact's id."""
         self._chunks: list[str] = []
         self._ids = (task_id, context_id)
-        head = {"taskId": task_id, "contextId": context_id}
-        artifact_id = one_line(artifact.artifact_id)
-        self._head = (
-            b'{"artifactUpdate":'
-            + one_line(head)[:-1]
-            + b',"artifact":{"artifactId":'
-            + artifact_id
-            + b',"parts":[{"text":'
-        )
-        self._tail = b'}]},"append":true}}'
+        self._head = b""
+        """The JSON of a chunk up to its text; made for the first reader."""
 
     def first(self, text: str) -> Update:
         """Begin the artifact."""
@@ -146,7 +138,15 @@ class TextStream:
 
     def to_json(self, text: str) -> bytes:
         """Return a chunk that is not the last one as JSON."""
-        return self._head + one_line(text) + self._tail
+        if not self._head:
+            task_id, context_id = self._ids
+            ids = one_line({"taskId": task_id, "contextId": context_id})[:-1]
+            artifact_id = one_line(self.artifact_id)
+            self._head = b'{"artifactUpdate":%b,"artifact":{"artifactId":%b,"parts":[{"text":' % (
+                ids,
+                artifact_id,
+            )
+        return self._head + one_line(text) + b'}]},"append":true}}'
 
 
 class TextUpdate:

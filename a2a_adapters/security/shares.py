@@ -6,7 +6,7 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from a2a_adapters.net.addresses import share_of
+from a2a_adapters.net.addresses import SHARE, share_of
 from a2a_adapters.security.refusals import Refusal, refuse
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ class RateLimit:
         """Answer a request (ASGI)."""
         if self._rates.behind_proxy:
             scope = _without_proxy(scope)
-        refusal = self._rates.refusal(share_of_caller(scope))
+        share = scope[SHARE] = share_of_caller(scope)
+        refusal = self._rates.refusal(share)
         if refusal is not None:
             await refuse(refusal, scope, receive, send)
             return

@@ -5,14 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
-from a2a.server.cluster.task_store import VersionedTaskStore
-
 from a2a_adapters.contract.adapter import StateStorage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from a2a.server.cluster.task_store import StoredTask
+    from a2a.server.cluster.task_store import VersionedTaskStore
     from a2a.server.cluster.version import TaskVersion
     from a2a.server.request_handlers import RequestHandler
     from a2a.server.tasks import PushNotificationConfigStore, TaskStore
@@ -47,19 +45,6 @@ class State(NamedTuple):
     body: bytes
 
 
-class LeftTask(NamedTuple):
-    """A task that a process which is gone has left unfinished."""
-
-    owner: str
-    stored: StoredTask
-    takeovers: int = 0
-    """How many processes have died with it."""
-    attempts: int = 0
-    """How many of these had gone on with it after another one; see `count_attempt`."""
-    process: str = ""
-    """The name of the one that had it, if it is known."""
-
-
 class Undelivered(NamedTuple):
     """A state of a task that a receiver of push notifications has not got yet."""
 
@@ -68,43 +53,6 @@ class Undelivered(NamedTuple):
     config_id: str
     version: int
     """The stored version of the task that has this state."""
-
-
-class PatientTaskStore(VersionedTaskStore):
-    """A task store that can wait until its database is back."""
-
-    def is_anybodys(self, task: Task) -> bool:  # noqa: ARG002
-        """Tell whether a task waits for an answer that other processes can take as well."""
-        return False
-
-    @abstractmethod
-    async def put(
-        self,
-        task: Task,
-        owner: str,
-        previous: TaskVersion,
-        receivers: Collection[str] = (),
-        kept: Collection[State] = (),
-        *,
-        is_handed_over: bool = False,
-        joins: bool = False,
-    ) -> TaskVersion:
-        """Store a task as it is now, however long that takes; return its new version.
-
-        Args:
-            task: The task.
-            owner: Whose it is.
-            previous: The version that it was made from.
-            receivers: The ids of the push notification configs that this state is owed to.
-            kept: What is kept of conversations from now on; stored with the task or not at all.
-            is_handed_over: Whether another process is to go on with it.
-            joins: Whether the work on it begins now, in a conversation on other tasks of which
-                another process may work.
-
-        Raises:
-            ConcurrentTaskModificationError: It has changed since `previous`, or another process
-                works on a task of the conversation that it joins; nothing was stored.
-        """
 
 
 class AgentStorage(StateStorage):
@@ -165,21 +113,8 @@ class AgentStorage(StateStorage):
     async def reply_to(self, owner: str, message_id: str) -> bytes | None:
         """Return the reply that `retract` was given, None if there was none."""
 
-    @abstractmethod
-    async def left_behind(self) -> Sequence[LeftTask]:
-        """Return the tasks that processes which are gone had begun; from now on they are ours.
-
-        So are those that a process has handed over.
-        Among them are those that wait for an answer only such a process could take.
-        """
-
     async def count_attempt(self, owner: str, task_id: str) -> None:
         """Note that a task that was left behind is gone on with; a hand-over takes that back."""
-
-    @property
-    def has_left_behind(self) -> bool:
-        """Whether tasks may be ours that `left_behind` has not told yet."""
-        return False
 
     is_shared = False
     """Whether other processes may use it at the same time."""
@@ -205,13 +140,6 @@ class AgentStorage(StateStorage):
         Args:
             room: The room.
             what: What is taken; by default memory, in bytes.
-        """
-
-    @abstractmethod
-    async def waiting_since(self, before: float) -> Sequence[LeftTask]:
-        """Return some of the tasks that have waited for their callers since before that time.
-
-        Only those whose answer any process can take.
         """
 
     @abstractmethod

@@ -11,7 +11,6 @@ from a2a_adapters.concurrency import BoundedMap
 from a2a_adapters.storage.interface import (
     REPLY,
     AgentStorage,
-    LeftTask,
     State,
     Storage,
     Undelivered,
@@ -126,10 +125,6 @@ class MemoryAgentStorage(AgentStorage):
         """Return the reply that `retract` was given, None if there was none."""
         return await self.read_state(owner, message_id, REPLY)
 
-    async def left_behind(self) -> Sequence[LeftTask]:
-        """Return nothing: what a process leaves behind in its memory is gone with it."""
-        return ()
-
     async def undelivered(self) -> Sequence[Undelivered]:
         """Return nothing: what a process had to deliver is gone with it."""
         return ()
@@ -137,10 +132,6 @@ class MemoryAgentStorage(AgentStorage):
     async def delivered(self, item: Undelivered) -> bool:  # noqa: ARG002
         """Forget nothing: there are no other processes."""
         return True
-
-    async def waiting_since(self, before: float) -> Sequence[LeftTask]:  # noqa: ARG002
-        """Return nothing: who waits is alive, and has a clock of its own."""
-        return ()
 
     async def read_state(self, owner: str, context_id: str, kind: str) -> bytes | None:
         """Return what was last stored for a conversation under this name."""

@@ -9,9 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 MOST_RETURNS = {
-    "`SendMessage` to a function": 71,
-    "`SendMessage` to a graph": 125,
-    "a stream of two chunks": 113,
+    "`SendMessage` to a function": 60,
+    "`SendMessage` to a graph": 114,
+    "a stream of two chunks": 91,
     "`A2AChatModel.ainvoke`": 64,
 }
 

@@ -119,7 +119,7 @@ async def test_a_waiting_run_cannot_keep_its_task_from_being_cancelled(how):
     task = await runtime.on_message_send(user_message("go"), CALLER)
     async with asyncio.timeout(60):
         await runtime.on_cancel_task(CancelTaskRequest(id=task.id), CALLER)
-        await runtime._executor.aclose()
+        await runtime.executor.aclose()
     stored = await runtime.on_get_task(GetTaskRequest(id=task.id), CALLER)
     assert stored.status.state == TaskState.TASK_STATE_CANCELED
 
@@ -306,7 +306,7 @@ async def test_busy_conversations_do_not_keep_the_others():
     )
     for n in range(10):
         await runtime.on_message_send(user_message("x", context_id=f"c{n}"), CALLER)
-    assert len(runtime._executor._history._turns) == 2
+    assert len(runtime.executor._history._turns) == 2
     release.set()
     await waiting
 

@@ -153,7 +153,7 @@ async def test_what_hangs_gives_its_slot_back(hangs, caplog):
         hung = await runtime.on_message_send(user_message("hang"), CALLER)
         await deaf.holds.wait()
         await check(runtime, deaf, hung.id, caplog)
-        assert runtime._executor._slots._value == 1, "no slot came back twice"
+        assert runtime.executor._slots._value == 1, "no slot came back twice"
 
 
 @pytest.mark.parametrize("hangs", [in_clean_up, swallowing])
@@ -169,7 +169,7 @@ async def test_what_hangs_when_it_is_cancelled_gives_its_slot_back(hangs, caplog
         await runtime.on_cancel_task(CancelTaskRequest(id=hung.id), CALLER)
         await deaf.holds.wait()
         await check(runtime, deaf, hung.id, caplog)
-        assert runtime._executor._slots._value == 1, "no slot came back twice"
+        assert runtime.executor._slots._value == 1, "no slot came back twice"
 
 
 async def test_a_question_whose_agent_hangs_can_be_answered(caplog):
@@ -235,7 +235,7 @@ async def test_an_adapter_that_does_not_close_keeps_nobody(how, caplog):
     close = {"hangs": asyncio.Event().wait, "swallows": deaf.hold, "raises": raises}[how]
     runtime = runtime_of(either(swallowing, deaf), close=close)
     async with asyncio.timeout(60):
-        await runtime._executor.aclose()
+        await runtime.executor.aclose()
     assert "close" in caplog.text
     await deaf.let_go()
 

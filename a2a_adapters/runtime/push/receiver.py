@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from a2a.compat.v0_3.conversions import to_compat_task
+from a2a.server.cluster.task_store import VersionedTaskStore
 from a2a.server.context import ServerCallContext
 from a2a.types import Message, Task, TaskArtifactUpdateEvent
 
@@ -20,7 +21,7 @@ from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.protocol.wire import model_to_json
 from a2a_adapters.runtime.push.delivery import Outcome
 from a2a_adapters.runtime.updates import TextUpdate, Update, take_next
-from a2a_adapters.storage.interface import PatientTaskStore, Undelivered, number_of
+from a2a_adapters.storage.interface import Undelivered, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -315,7 +316,7 @@ class Ledger:
         Waits until the storage answers.
         """
         store = self._storage.tasks
-        if not self._storage.is_shared or not isinstance(store, PatientTaskStore):
+        if not self._storage.is_shared or not isinstance(store, VersionedTaskStore):
             return None
         context, known = ServerCallContext(user=live.user), live.page.version
         while True:

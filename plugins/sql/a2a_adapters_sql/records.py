@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import and_, case, delete, func, literal, select, tuple_, update
 
 from a2a_adapters.protocol.card import DEDUPLICATION_SECONDS
 from a2a_adapters.protocol.errors import ConversationElsewhereError
-from a2a_adapters.storage.interface import LeftTask, UsedMessage
+from a2a_adapters.storage.interface import UsedMessage
 from a2a_adapters_sql.bulk import Rows
 from a2a_adapters_sql.commit import Write
 from a2a_adapters_sql.lease import living
@@ -22,9 +22,23 @@ from a2a_adapters_sql.turns import Joining, is_running
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from a2a.server.cluster.task_store import StoredTask
     from sqlalchemy import CTE, ColumnElement, FromClause, Row, ScalarSelect
     from sqlalchemy.dialects import sqlite
     from sqlalchemy.ext.asyncio import AsyncConnection
+
+
+class LeftTask(NamedTuple):
+    """An unfinished task of a dead process."""
+
+    owner: str
+    stored: StoredTask
+    takeovers: int = 0
+    """How many processes have died with it."""
+    attempts: int = 0
+    """How many of these had resumed it; see `CountAttempt`."""
+    process: str = ""
+    """The name of its last process, if that is known."""
 
 
 _REMEMBERED_NANOSECONDS = DEDUPLICATION_SECONDS * 10**9

@@ -10,11 +10,10 @@ from sqlalchemy import select
 
 from a2a_adapters.contract.adapter import ELSEWHERE
 from a2a_adapters.runtime import Runtime
+from a2a_adapters.runtime.handler import RecoverableStorage
 from a2a_adapters.storage.interface import (
     PATIENCE_SECONDS,
     REPLY,
-    AgentStorage,
-    LeftTask,
     State,
     Storage,
     Undelivered,
@@ -25,7 +24,14 @@ from a2a_adapters_sql.deliveries import Delivered, TakeDeliveries
 from a2a_adapters_sql.lease import LEASE_SECONDS
 from a2a_adapters_sql.outlasting import OutlastingWrite
 from a2a_adapters_sql.push import SaveConfig, SqlPushStore
-from a2a_adapters_sql.records import AcceptMessage, CountAttempt, ForgetMessage, TakeOver
+from a2a_adapters_sql.records import (
+    AcceptMessage,
+    CountAttempt,
+    ForgetMessage,
+    LeftTask,
+    TakeOver,
+)
+from a2a_adapters_sql.recovery import OrphanRecovery
 from a2a_adapters_sql.replicas.places import Places
 from a2a_adapters_sql.replicas.replica import Replica
 from a2a_adapters_sql.retention import names_elsewhere, prune_agent
@@ -87,7 +93,7 @@ class SqlStorage(Storage):
         await self.database.aclose(seconds)
 
 
-class SqlAgentStorage(AgentStorage):
+class SqlAgentStorage(RecoverableStorage):
     """One agent's rows.
 
     Args:
@@ -157,7 +163,10 @@ class SqlAgentStorage(AgentStorage):
         return await self.read_state(owner, message_id, REPLY)
 
     async def left_behind(self) -> Sequence[LeftTask]:
-        """Return the tasks that processes which are gone had begun; from now on they are ours."""
+        """Take over the unfinished tasks of dead processes, and those that were handed over.
+
+        Among them are tasks that wait for an answer only the dead process could take.
+        """
         found: Sequence[LeftTask] = await self._take_over.result()
         return found
 
@@ -167,7 +176,7 @@ class SqlAgentStorage(AgentStorage):
 
     @property
     def has_left_behind(self) -> bool:
-        """Whether tasks may be ours that `left_behind` has not told yet."""
+        """Whether tasks may have been taken over that `left_behind` has not returned."""
         return self._take_over.is_unread
 
     def is_unbroken(self, since: float) -> bool:
@@ -179,6 +188,10 @@ class SqlAgentStorage(AgentStorage):
         if self._database.is_shared:
             name = f"{self._agent}\0{what}" if what else self._agent
             self._database.lease.quotas.share(name, room)
+
+    def recovery(self, runtime: Runtime) -> OrphanRecovery:
+        """Return the recovery of dead processes' tasks."""
+        return OrphanRecovery(self, runtime)
 
     def replicate(self, runtime: RequestHandler) -> RequestHandler:
         """Return a wrapper that also reaches the tasks of other processes, if there can be any."""
@@ -196,10 +209,6 @@ class SqlAgentStorage(AgentStorage):
         """Note that a receiver has got, or never will, a task up to that version."""
         write = Delivered(self._agent, item, self._database.process_id)
         return not await self._database.write(write)
-
-    async def waiting_since(self, before: float) -> Sequence[LeftTask]:
-        """Return some of the tasks that have waited for their callers since before that time."""
-        return await self.tasks.waiting_since(before)
 
     async def read_state(self, owner: str, context_id: str, kind: str) -> bytes | None:
         """Return what was last stored for a conversation under this name."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, TypeAlias
 
+from a2a.server.cluster.task_store import VersionedTaskStore
+from a2a.server.cluster.version import TaskVersion
 from a2a.types import ListTasksResponse, Task
 from a2a.utils.constants import DEFAULT_LIST_TASKS_PAGE_SIZE
 from a2a.utils.errors import InvalidParamsError
@@ -14,9 +17,13 @@ from a2a.utils.task import (
 )
 from sqlalchemy import func, select, tuple_
 
+from a2a_adapters.concurrency.alarm import fair_timeout
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import is_durable_question
-from a2a_adapters.storage.interface import PATIENCE_SECONDS, LeftTask, PatientTaskStore, State
+from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.runtime.journal import PagedStore, StoredPage
+from a2a_adapters.storage.interface import PATIENCE_SECONDS, State
+from a2a_adapters_sql.records import LeftTask
 from a2a_adapters_sql.schema import is_anybodys, is_task, key, tasks
 from a2a_adapters_sql.state_rows import SaveState
 from a2a_adapters_sql.task_rows import (
@@ -34,10 +41,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from a2a.server.cluster.task_store import StoredTask
-    from a2a.server.cluster.version import TaskVersion
     from a2a.server.context import ServerCallContext
     from a2a.server.events import Event
-    from a2a.types import ListTasksRequest
+    from a2a.types import ListTasksRequest, TaskState
     from sqlalchemy import ColumnElement
 
     from a2a_adapters_sql.database import Database
@@ -48,7 +54,7 @@ _SOME = 100
 """How many tasks that have waited too long are read at once."""
 
 
-class SqlTaskStore(PatientTaskStore):
+class SqlTaskStore(VersionedTaskStore, PagedStore):
     """Keeps the tasks of one agent.
 
     Args:
@@ -56,9 +62,15 @@ class SqlTaskStore(PatientTaskStore):
         agent: Whose tasks.
     """
 
+    knows_owners = True
+
     def __init__(self, database: Database, agent: str) -> None:
         self._database = database
         self._agent = agent
+
+    def page(self, context: ServerCallContext, stored: StoredTask | None) -> SqlPage:
+        """Return the page of a caller's task."""
+        return SqlPage(self, context, stored)
 
     async def save(
         self,
@@ -90,7 +102,22 @@ class SqlTaskStore(PatientTaskStore):
         is_handed_over: bool = False,
         joins: bool = False,
     ) -> TaskVersion:
-        """Store a task as it is now, however long that takes; return its new version."""
+        """Store a task as it is now, however long that takes; return its new version.
+
+        Args:
+            task: The task.
+            owner: Whose it is.
+            previous: The version that it was made from.
+            receivers: The ids of the push notification configs that this state is owed to.
+            kept: State of conversations, stored with the task or not at all.
+            is_handed_over: Whether another process will resume it.
+            joins: Whether the work on it begins now, in a conversation on other tasks of which
+                another process may work.
+
+        Raises:
+            ConcurrentTaskModificationError: It has changed since `previous`, or another process
+                works on a task of the conversation that it joins; nothing was stored.
+        """
         write = self.write_of(task, owner, previous)
         if joins and self._database.is_shared:
             write.join()
@@ -123,8 +150,8 @@ class SqlTaskStore(PatientTaskStore):
         rows = await self._database.read(query.order_by(tasks.c.changed).limit(_SOME))
         return [LeftTask(row.owner_name.decode(), stored(row)) for row in rows]
 
-    def is_anybodys(self, task: Task) -> bool:
-        """Tell whether a task waits for an answer that other processes can take as well."""
+    def is_unowned(self, task: Task) -> bool:
+        """Return whether a task waits for an answer that any process can take."""
         return self._database.is_shared and is_durable_question(task)
 
     async def get(self, task_id: str, context: ServerCallContext) -> StoredTask | None:
@@ -178,6 +205,68 @@ class SqlTaskStore(PatientTaskStore):
 
     def _owned(self, owner: str) -> _Conditions:
         return [tasks.c.agent == self._agent, tasks.c.owner == owner]
+
+
+class SqlPage(StoredPage):
+    """Publishes a settled state only once it is stored, and waits as long as the database is away.
+
+    Args:
+        store: The tasks of the agent.
+        context: The caller's.
+        stored: The task as it was read; None if it is new.
+    """
+
+    keeps_states = True
+
+    def __init__(
+        self, store: SqlTaskStore, context: ServerCallContext, stored: StoredTask | None
+    ) -> None:
+        super().__init__(store, context, stored.version if stored else TaskVersion.MISSING)
+        self._tasks = store
+        self.is_known_active = stored is not None and stored.task.status.state in states.ACTIVE
+        self._was_unowned = stored is not None and store.is_unowned(stored.task)
+
+    def accepted(self, version: TaskVersion, state: TaskState) -> None:
+        """Note that the task was stored with the message that began it."""
+        self.version = version
+        self.is_known_active = state in states.ACTIVE
+
+    def is_unowned(self, task: Task) -> bool:
+        """Return whether the task waits for an answer that any process can take."""
+        return not self.is_dirty and self._tasks.is_unowned(task)
+
+    async def written(self) -> None:
+        """Wait until the state being saved is stored."""
+        if self._saving is None:
+            return
+        try:
+            async with fair_timeout(PATIENCE_SECONDS):
+                await asyncio.wait([self._saving])
+        except TimeoutError as error:
+            raise StorageUnavailableError from error
+
+    def _owes(self, task: Task, event: Event | None) -> bool:
+        return event is not None and task.status.state in states.SETTLED
+
+    async def _store_task(
+        self,
+        task: Task,
+        event: Event | None,  # noqa: ARG002
+        receivers: Collection[str],
+        kept: Collection[State],
+    ) -> TaskVersion:
+        state, is_unowned = task.status.state, self._tasks.is_unowned(task)
+        version = await self._tasks.put(
+            task,
+            self._context.user.user_name,
+            self.version,
+            receivers,
+            kept,
+            is_handed_over=self.is_handed_over,
+            joins=self._was_unowned and state in states.ACTIVE,
+        )
+        self.is_known_active, self._was_unowned = state in states.ACTIVE, is_unowned
+        return version
 
 
 def _filters(params: ListTasksRequest) -> list[ColumnElement[bool]]:

@@ -111,7 +111,7 @@ async def test_all_that_come_at_once_are_refused_for_the_same_reason(storage, mo
         await asyncio.sleep(0)
         raise StorageUnavailableError
 
-    monkeypatch.setattr(runtime._messages._storage, "accept", refuse)
+    monkeypatch.setattr(type(storage.of("agent")), "accept", refuse)
     sends = (runtime.on_message_send(message(), CALLER) for _ in range(4))
     told = await asyncio.gather(*sends, return_exceptions=True)
     assert [type(error) for error in told] == [StorageUnavailableError] * 4

@@ -242,7 +242,7 @@ async def test_what_cannot_be_taken_up_now_is_by_the_next_sweep(
         await until_completed(runtime, task_id)
         await runtime.aclose()
     assert adapter.calls == ["resume"]
-    assert caplog.text.count("cannot be taken up yet") == 2
+    assert caplog.text.count("cannot be recovered yet") == 2
 
 
 async def test_who_waits_for_a_task_that_another_process_took_is_told_so(tmp_path):
@@ -331,7 +331,7 @@ async def test_deaths_before_any_effect_do_not_end_a_task(database_url):
 
 async def test_a_task_that_only_ever_ends_its_processes_is_given_up(database_url, monkeypatch):
     # There is no other way: the limit is no option, and it takes long to reach.
-    monkeypatch.setattr("a2a_adapters.runtime.takeover._MOST_TAKEOVERS", 3)
+    monkeypatch.setattr("a2a_adapters_sql.recovery._MOST_TAKEOVERS", 3)
     task_id = await begin(database_url)
     await died(database_url, often=3)
     async with opened(database_url) as storage:

@@ -6,14 +6,13 @@ import asyncio
 import logging
 
 import pytest
-from a2a.server.cluster.version import TaskVersion
 from a2a.server.context import ServerCallContext
 from a2a.types import GetTaskRequest, ListTasksRequest, Task, TaskState, TaskStatusUpdateEvent
+from a2a_adapters_sql.tasks import SqlPage
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from a2a_adapters.protocol.errors import StorageUnavailableError
-from a2a_adapters.runtime.journal import PatientPage
 from tests.plugins.sql.conftest import before_statements, storage_at
 from tests.plugins.sql.test_contract import store_of
 from tests.plugins.sql.test_messages import message, runtime_of
@@ -157,7 +156,7 @@ async def test_who_waits_until_a_state_is_stored_need_not_wait_for_the_next():
             self.stored = [asyncio.Event(), asyncio.Event()]
             self.begun = iter(self.stored)
 
-        def is_anybodys(self, task):
+        def is_unowned(self, task):
             return False
 
         async def put(self, task, owner, previous, *_, **__):
@@ -165,7 +164,7 @@ async def test_who_waits_until_a_state_is_stored_need_not_wait_for_the_next():
             return previous
 
     store = Halting()
-    page = PatientPage(store, CALLER, TaskVersion(1), None)
+    page = SqlPage(store, CALLER, None)
     task, event = Task(id="1"), TaskStatusUpdateEvent(task_id="1")
 
     async def save():

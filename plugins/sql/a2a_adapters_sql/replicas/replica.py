@@ -177,7 +177,7 @@ class Replica(StreamingHandler):
             StorageUnavailableError: The task could not be stored in time.
         """
         live = await self.runtime.live.find(task_id, context)
-        if live.runs or live.task is None or not live.page.is_anybodys(live.task):
+        if live.runs or live.task is None or not live.page.is_unowned(live.task):
             return False
         try:
             async with asyncio.timeout(_SAVE_SECONDS):

@@ -179,9 +179,9 @@ async def test_what_cannot_be_gone_on_with_ends_once_the_storage_answers_again(u
     async with Replica(url).running() as one, Replica(url).running() as other:
         other.agent.resumes = False
         task = await left_behind(one, other)
-        storage = other.core._storage
+        tasks = other.storage.of("steps").tasks
 
-        async def no_answer(_before):
+        async def no_answer(_tasks, _before):
             raise OSError("the storage is away")
 
         async def taken():  # the first sweep may find what one that was cut off has looked for
@@ -190,7 +190,7 @@ async def test_what_cannot_be_gone_on_with_ends_once_the_storage_answers_again(u
             return other.core.recovery._left
 
         with monkeypatch.context() as away:
-            away.setattr(storage, "waiting_since", no_answer)
+            away.setattr(type(tasks), "waiting_since", no_answer)
             await until(taken, bool)
         gc.collect()  # what was begun and never awaited is complained of now
         await other.sweep()
@@ -204,10 +204,10 @@ async def test_it_is_read_though_it_is_just_being_taken_over(url, kind, monkeypa
         is_taken, goes_on = asyncio.Event(), asyncio.Event()
         adopt = other.core.live.adopt
 
-        async def late(left):
+        async def late(owner, stored):
             is_taken.set()
             await goes_on.wait()
-            return await adopt(left)
+            return await adopt(owner, stored)
 
         async def resumed():
             await other.sweep()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from a2a_adapters.observability.figures import Figures
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.registry import LiveTasks
-    from a2a_adapters.runtime.run import Repeated
+    from a2a_adapters.runtime.run import Duplicate
     from a2a_adapters.runtime.subscriber import Subscriber
     from a2a_adapters.storage.interface import AgentStorage
 
@@ -34,7 +34,7 @@ _GONE = (
 )
 
 
-class Repeats:
+class Duplicates:
     """Answers messages that have begun something before.
 
     Args:
@@ -49,7 +49,7 @@ class Repeats:
         self._figures = figures
 
     async def answer(
-        self, first: Repeated, context: ServerCallContext, *, until_begun: bool
+        self, first: Duplicate, context: ServerCallContext, *, until_begun: bool
     ) -> Task | Message:
         """Answer a message that came before as it was answered then."""
         if first.run is not None:
@@ -65,7 +65,7 @@ class Repeats:
         assert result is not None  # noqa: S101 - tasks are found once announced
         return result
 
-    async def _begun(self, first: Repeated, context: ServerCallContext) -> LiveTask:
+    async def _begun(self, first: Duplicate, context: ServerCallContext) -> LiveTask:
         """Return what a message made whose run has ended: a task, or one that was only a reply.
 
         Raises:
@@ -85,7 +85,7 @@ class Repeats:
 
     async def read(
         self,
-        first: Repeated,
+        first: Duplicate,
         context: ServerCallContext,
         subscriber: Subscriber,
     ) -> Subscription:

@@ -23,24 +23,28 @@ from a2a.utils.task import (
 
 from a2a_adapters.concurrency.threads import LARGE_BYTES
 from a2a_adapters.protocol import states
+from a2a_adapters.runtime.journal import Page, PagedStore
 from a2a_adapters.runtime.room import Room, weight
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Collection, Sequence
 
+    from a2a.server.cluster.task_store import StoredTask
     from a2a.server.context import ServerCallContext
+    from a2a.server.events import Event
     from a2a.types import ListTasksRequest
 
     from a2a_adapters.contract.limits import Limits
+    from a2a_adapters.storage.interface import State
 
 
 _PAGE_BYTES = 8 * 1024 * 1024
 
 
-class MemoryTaskStore(TaskStore):
+class MemoryTaskStore(TaskStore, PagedStore):
     """Keeps tasks in memory; forgets finished ones after a time, above a count and a size.
 
-    It holds tasks that go on, and large ones, themselves: what it returns must not be changed.
+    It holds unfinished and large tasks themselves: do not change the returned tasks.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -53,8 +57,12 @@ class MemoryTaskStore(TaskStore):
         """Store a task."""
         self.put(task, context.user.user_name)
 
+    def page(self, context: ServerCallContext, stored: StoredTask | None) -> Page:  # noqa: ARG002
+        """Return the page of a caller's task."""
+        return MemoryPage(self, context.user.user_name)
+
     def put(self, task: Task, owner: str) -> None:
-        """Store a task, without the ceremony of `save`: the runtime does so for each state."""
+        """Store a task (the runtime's fast path for `save`)."""
         index = self._owners.get(owner)
         if index is None:
             index = self._owners[owner] = TaskIndex()
@@ -121,6 +129,30 @@ class MemoryTaskStore(TaskStore):
         index.remove(task_id)
         if not len(index):
             del self._owners[owner]
+
+
+class MemoryPage(Page):
+    """A page in the memory store, which holds the live task itself."""
+
+    def __init__(self, store: MemoryTaskStore, owner: str) -> None:
+        self._store = store
+        self._owner = owner
+
+    def mark(self, save: Callable[[], Awaitable[None]]) -> None:  # noqa: ARG002
+        """Note that the task has changed."""
+        self.is_dirty = True
+
+    async def save(
+        self,
+        task: Task,
+        event: Event | None,  # noqa: ARG002
+        receivers: Collection[str] = (),  # noqa: ARG002
+        kept: Collection[State] = (),  # noqa: ARG002
+    ) -> int:
+        """Put the task into the store."""
+        self.is_dirty = False
+        self._store.put(task, self._owner)
+        return 0
 
 
 def _fitting(tasks: Sequence[Task]) -> int:

@@ -1,11 +1,11 @@
-"""What processes that are gone have left: it is gone on with, or ended with the reason."""
+"""Recovers the tasks of dead processes: resumes them, or fails them with a reason."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 from a2a.server.context import ServerCallContext
@@ -15,77 +15,79 @@ from a2a_adapters.observability.figures import process_name
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import answered_question, is_durable
 from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters.runtime.interface import Recovery
 from a2a_adapters.runtime.journal import Caller
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
-    from a2a.server.agent_execution import AgentExecutor
     from a2a.types import Task
 
-    from a2a_adapters.contract.limits import Limits
-    from a2a_adapters.observability.figures import Figures
+    from a2a_adapters.runtime import Runtime
     from a2a_adapters.runtime.live import LiveTask
-    from a2a_adapters.runtime.messages import Messages
-    from a2a_adapters.runtime.registry import LiveTasks
-    from a2a_adapters.storage.interface import AgentStorage, LeftTask
+    from a2a_adapters_sql.records import LeftTask
+    from a2a_adapters_sql.tasks import SqlTaskStore
 
 _STOPPED = "The server was stopped while it worked on this task; please start a new one."
 _STOPPED_AGAIN = "The server was stopped each time it worked on this task; please start a new one."
 _COMES_FIRST = (
-    "What a process that is gone has left of this conversation cannot be gone on with yet; "
+    "A dead process has left a task of this conversation that cannot be resumed yet; "
     "try again later"
 )
-_NOBODY_WAITS = "The agent was restarted and waits for no answer any more; please start a new task."
+_NO_LONGER_WAITING = (
+    "The agent was restarted and waits for no answer any more; please start a new task."
+)
 
 _MOST_TAKEOVERS = 30
-"""A task that has lost so many processes, if before it had any effect, may be what ends them."""
+"""A task may be what kills its processes, even before it has any effect."""
 
 logger = logging.getLogger(__name__)
 
 
-class Takeover:
-    """Takes over tasks of processes that are gone. Any process may do so, at any time.
+class Orphans(Protocol):
+    """The tasks of dead processes in the storage of an agent."""
+
+    tasks: SqlTaskStore
+
+    async def left_behind(self) -> Sequence[LeftTask]:
+        """Take over the unfinished tasks of dead processes."""
+
+    @property
+    def has_left_behind(self) -> bool:
+        """Whether tasks may have been taken over that `left_behind` has not returned."""
+
+
+class OrphanRecovery(Recovery):
+    """Takes over the tasks of dead processes. Any process may do so, at any time.
 
     Args:
-        storage: Tells which these are.
-        live: Where they live from now on.
-        messages: Goes on with them.
-        executor: May be able to.
-        limits: How long a task may wait for its caller.
-        figures: Count takeovers.
+        storage: Finds them.
+        runtime: Resumes or fails them.
     """
 
-    def __init__(
-        self,
-        storage: AgentStorage,
-        live: LiveTasks,
-        messages: Messages,
-        executor: AgentExecutor,
-        limits: Limits,
-        figures: Figures,
-    ) -> None:
-        self._figures = figures
+    def __init__(self, storage: Orphans, runtime: Runtime) -> None:
+        executor = runtime.executor
         self._storage = storage
-        self._live = live
-        self._messages = messages
+        self._figures = runtime.figures
+        self._live = runtime.live
+        self._messages = runtime.messages
         self._executor = executor if isinstance(executor, AdapterExecutor) else None
-        self._limits = limits
+        self._limits = runtime.limits
         self._left: dict[tuple[str, str], LeftTask] = {}
-        """What is ours now, and not taken up yet."""
+        """Tasks that were taken over, and are not recovered yet."""
         self._sweeping = asyncio.Lock()
 
     async def sweep(self) -> None:
-        """Go on with what was left, end what cannot be gone on with or has waited too long."""
-        async with self._sweeping:  # else two would go on with the same task
-            if not self._messages.is_closed:  # what is taken now would be left at once
+        """Resume orphaned tasks; fail those that cannot be resumed or have waited too long."""
+        async with self._sweeping:  # else two sweeps would resume the same task
+            if not self._messages.is_closed:  # tasks taken now would be orphaned at once
                 await self._sweep()
 
     async def recover(self, live: LiveTask) -> None:
-        """Go on with what dead processes have left of a task's conversation, if there is anything.
+        """Sweep if the context of a task has orphaned tasks, which come first.
 
         Raises:
-            StorageUnavailableError: That cannot be done yet.
+            StorageUnavailableError: They cannot be recovered yet.
         """
         if self._storage.has_left_behind or (self._left and self._has_left(live)):
             await self.sweep()
@@ -93,14 +95,14 @@ class Takeover:
                 raise StorageUnavailableError(_COMES_FIRST)
 
     def _has_left(self, live: LiveTask) -> bool:
-        """Tell whether something of a task's conversation is not taken up yet."""
+        """Return whether the context has tasks waiting for recovery."""
         left = ((left.owner, left.stored.task.context_id) for left in self._left.values())
         return (live.owner, live.context_id) in left
 
     async def _sweep(self) -> None:
         is_outdated = self._storage.has_left_behind
         taken = await self._take()
-        if is_outdated:  # who began that sweep was cancelled: more may have been left since then
+        if is_outdated:  # the caller of that sweep was cancelled: there may be more since
             taken |= await self._take()
         for live in self._live.all() if taken else ():
             if live.runs and (live.owner, live.task_id) in taken:
@@ -110,34 +112,34 @@ class Takeover:
         ended = [left for left in found if not self._can_resume(left)]
         for left in resumed:
             await self._settle(left, self._resume)
-        late = await self._storage.waiting_since(time.time() - self._limits.input_seconds)
+        late = await self._storage.tasks.waiting_since(time.time() - self._limits.input_seconds)
         ending = [self._settle(left, self._end) for left in ended]
-        ending += [self._live.end_late(left) for left in late]
+        ending += [self._live.end_late(left.owner, left.stored) for left in late]
         for outcome in await asyncio.gather(*ending, return_exceptions=True):
             if isinstance(outcome, BaseException):
-                logger.error("a task that was left behind could not be ended", exc_info=outcome)
+                logger.error("an orphaned task could not be ended", exc_info=outcome)
 
     async def _take(self) -> dict[tuple[str, str], LeftTask]:
-        """Return what is ours from now on, remembered until it is settled."""
+        """Take over orphaned tasks; they are remembered until they are settled."""
         left_behind = await self._storage.left_behind()
         taken = {(left.owner, left.stored.task.id): left for left in left_behind}
         self._left.update(taken)
         return taken
 
     async def _settle(self, left: LeftTask, settle: Callable[[LeftTask], Awaitable[None]]) -> None:
-        """Do what is to be done about a task; what fails now is done by the next sweep."""
+        """Resume or end a task; if that fails, the next sweep tries again."""
         try:
             await settle(left)
         except ConcurrentTaskModificationError:  # it is another process's now
             pass
         except Exception:
             if not self._messages.is_closed:  # else the next process does
-                logger.exception("a task that was left behind cannot be taken up yet")
+                logger.exception("an orphaned task cannot be recovered yet")
             return
         self._left.pop((left.owner, left.stored.task.id), None)
 
     def lose(self, live: LiveTask) -> None:
-        """Stop the work on a task that this process has no more."""
+        """Stop the work on a task that another process has taken."""
         logger.warning("task %s was taken from this process; its work stops here", live.task_id)
         if self._executor is not None:
             self._executor.leave(live.task_id)
@@ -145,9 +147,9 @@ class Takeover:
         self._figures.lost_tasks += 1
 
     def leave(self, live: LiveTask) -> bool:
-        """Leave a task to the next process, if that can go on with it; tell whether it can."""
+        """Leave an unfinished task to the next process; return whether that can resume it."""
         task = live.task
-        if self._executor is None or task is None or not self._storage.is_durable:
+        if self._executor is None or task is None:
             return False
         if not self._is_resumable(task):
             return False
@@ -167,7 +169,7 @@ class Takeover:
         return question is None or is_durable(question)
 
     async def _resume(self, left: LeftTask) -> None:
-        live = await self._live.adopt(left)
+        live = await self._live.adopt(left.owner, left.stored)
         try:
             await self._messages.resume(live)
         except BaseException:
@@ -177,11 +179,11 @@ class Takeover:
 
     async def _end(self, left: LeftTask) -> None:
         task = left.stored.task
-        if task.status.state == states.UNSPECIFIED:  # nobody was told of it
+        if task.status.state == states.UNSPECIFIED:  # it was never announced
             context = ServerCallContext(user=Caller(left.owner))
             await self._storage.tasks.delete(task.id, context)
             return
-        live = await self._live.adopt(left)
+        live = await self._live.adopt(left.owner, left.stored)
         self._report(left, "ends", "ended")
         try:
             await live.set_state(states.FAILED, self._reason(left))
@@ -203,16 +205,16 @@ class Takeover:
 
     def _reason(self, left: LeftTask) -> str:
         if left.stored.task.status.state in states.INTERRUPTED:
-            return _NOBODY_WAITS
+            return _NO_LONGER_WAITING
         return _STOPPED_AGAIN if self._ends_processes(left) else _STOPPED
 
     def _ends_processes(self, left: LeftTask) -> bool:
-        """Whether a task may be what ends the processes that work on it."""
+        """Whether a task may be what kills the processes that work on it."""
         has_failed = left.attempts >= self._limits.recovery_attempts
         return has_failed or left.takeovers > _MOST_TAKEOVERS
 
 
 def _order(left: LeftTask) -> tuple[bool, int]:
-    """Return what sorts the tasks of a conversation as they came: only the first can have begun."""
+    """Return a key that sorts a context's tasks by arrival: only the first can have begun."""
     status = left.stored.task.status
     return status.state != states.WORKING, status.timestamp.ToNanoseconds()
