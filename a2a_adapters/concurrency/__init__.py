@@ -9,12 +9,15 @@ from a2a_adapters.concurrency.background import (
     shielded,
 )
 from a2a_adapters.concurrency.bounded import BoundedMap
+from a2a_adapters.concurrency.processes import ProcessTree, basic_environment
 from a2a_adapters.concurrency.threads import run_in_thread
 from a2a_adapters.concurrency.waiting import within
 
 __all__ = [
     "Background",
     "BoundedMap",
+    "ProcessTree",
+    "basic_environment",
     "end_if_cancelled",
     "in_background",
     "run_in_thread",

@@ -1,0 +1,44 @@
+"""The Agent Client Protocol: coding agents as A2A agents, and A2A agents in editors.
+
+`a2a-adapters serve acp:claude` serves a coding agent of this machine, and `a2a-adapters acp URL` is
+an agent for editors over stdio.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a_adapters import hookimpl, lazy_names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a_adapters_acp.serving.agent import AcpAgent
+    from a2a_adapters_acp.serving.permissions import Permissions
+
+__all__ = ["AcpAgent", "Permissions"]
+
+_PREFIX = "acp:"
+
+
+@hookimpl
+def a2a_target(word: str) -> object | None:
+    """Return the coding agent of `acp:NAME` or `acp:COMMAND`."""
+    if not word.startswith(_PREFIX):
+        return None
+    agent: object = __getattr__("AcpAgent").of_word(word.removeprefix(_PREFIX))
+    return agent
+
+
+@hookimpl
+def a2a_frameworks() -> Sequence[str]:
+    """Return what this plugin is made for."""
+    return ("agent-client-protocol",)
+
+
+__getattr__ = lazy_names(
+    __name__,
+    {"AcpAgent": "serving.agent", "Permissions": "serving.permissions"},
+    frameworks=["acp"],
+    extra="acp",
+)

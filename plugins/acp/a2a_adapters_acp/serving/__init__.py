@@ -1,0 +1,1 @@
+"""Coding agents as A2A agents."""

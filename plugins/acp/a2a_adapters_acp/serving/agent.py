@@ -1,0 +1,215 @@
+"""A coding agent as an adapter."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from acp.schema import (
+    HttpMcpServer,
+    McpServerStdio,
+    TextContentBlock,
+)
+
+from a2a_adapters import (
+    ANOTHER_TASK_WAITS,
+    Adapter,
+    AgentDescription,
+    AgentEvent,
+    AgentRequest,
+    ConfigurationError,
+    Progress,
+    ResumeError,
+    TaskMetadata,
+)
+from a2a_adapters.concurrency import basic_environment
+from a2a_adapters_acp.serving.content import check, prompt_of
+from a2a_adapters_acp.serving.folders import Folders, Worktrees
+from a2a_adapters_acp.serving.known import KNOWN, Known, read_word
+from a2a_adapters_acp.serving.permissions import Permissions
+from a2a_adapters_acp.serving.questions import read_stored_answer, repeated
+from a2a_adapters_acp.serving.session import Launch
+from a2a_adapters_acp.serving.sessions import Sessions
+from a2a_adapters_acp.serving.turn import answered
+
+if TYPE_CHECKING:
+    from a2a_adapters import StateStorage
+    from a2a_adapters_acp.serving.content import Block
+
+__all__ = ["AcpAgent"]
+
+Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
+
+_LOST = "The agent's earlier session could not be loaded: it does not remember the conversation."
+_CANNOT_CONTINUE = "The agent was restarted and cannot load its session; please start a new task."
+
+
+class AcpAgent(Adapter):
+    """Serves a coding agent that speaks the Agent Client Protocol over stdio.
+
+    Each conversation has a process and a session of its own, which is loaded again after a restart
+    if the agent can do that. A turn that is cancelled or fails ends its process with everything
+    that it has started.
+
+    Args:
+        command: A name in the table of known agents, such as `claude`, or a command, as one text
+            or as words. Never pass on what a caller or a card names: it is run.
+        cwd: Where the agent works; by default the current folder.
+        worktree: Whether each conversation gets a git worktree and a branch of its own.
+        permissions: What the agent may do without asking, and what never.
+        env: Environment variables for the agent. It gets these, `PATH`, `HOME` and the like, and
+            for a known agent those with its credentials.
+        pass_env: Names of further variables of this process that it gets.
+        mcp_servers: MCP servers for the agent, each a command or a URL.
+        processes: How many processes there may be at once.
+        idle_seconds: How long a conversation's process is kept for its next message.
+        start_seconds: How long the agent may take to start.
+        name: The agent's name; by default that of the known agent, or the program's.
+        description: What the agent does.
+
+    Raises:
+        ConfigurationError: The program is not installed, or the folder cannot be used.
+    """
+
+    def __init__(  # noqa: PLR0913 - a choice each
+        self,
+        command: str | Sequence[str],
+        *,
+        cwd: str | Path | None = None,
+        worktree: bool = False,
+        permissions: Permissions | None = None,
+        env: Mapping[str, str] | None = None,
+        pass_env: Sequence[str] = (),
+        mcp_servers: Sequence[str] = (),
+        processes: int = 8,
+        idle_seconds: float = 300,
+        start_seconds: float = 60,
+        name: str | None = None,
+        description: str | None = None,
+    ) -> None:
+        if processes < 1:
+            raise ConfigurationError(f"processes is a number above 0, not {processes}")
+        words = shlex.split(command) if isinstance(command, str) else list(command)
+        known = KNOWN.get(words[0]) if words else None
+        if known is not None:
+            words = [*shlex.split(known.command), *words[1:]]
+        program = _program(words, known)
+        self._name = name or (known.title if known else Path(words[0]).name)
+        self._description = description or f"{self._name}, a coding agent that works on files."
+        self._folders = (Worktrees if worktree else Folders)(Path(cwd or "."))
+        passed = (*(known.env if known else ()), *pass_env)
+        launch = Launch(
+            command=[program, *words[1:]],
+            env=basic_environment(passed) | dict(env or {}),
+            permissions=permissions or Permissions(),
+            mcp_servers=[_mcp_server(each, number) for number, each in enumerate(mcp_servers, 1)],
+            start_seconds=start_seconds,
+            sign_in=known.sign_in if known else "see the agent's documentation",
+        )
+        self._sessions = Sessions(launch, self._folders, processes, idle_seconds)
+
+    @classmethod
+    def of_word(cls, word: str) -> AcpAgent:
+        """Return the agent of a word of the command line, without its `acp:`.
+
+        Raises:
+            ConfigurationError: The word cannot be understood, or the program is not installed.
+        """
+        said = read_word(word)
+        return cls(
+            said.command if len(said.command) > 1 else said.command[0],
+            cwd=said.cwd,
+            worktree=said.worktree,
+            permissions=Permissions(
+                allow=said.allow,
+                deny=said.deny,
+                allow_edits_in=said.allow_edits_in,
+                ask=not said.deny_rest,
+            ),
+            pass_env=said.env,
+            mcp_servers=said.mcp,
+            processes=said.processes,
+        )
+
+    def describe(self) -> AgentDescription:
+        """Describe the agent by its name."""
+        return AgentDescription(
+            name=self._name,
+            description=self._description,
+            input_modes=["*/*"],  # which files it takes is known once it has started
+            output_modes=["text/plain", "text/x-diff"],
+        )
+
+    async def open(self, storage: StateStorage) -> None:
+        """Keep the ids of sessions in the server's storage."""
+        self._sessions.store_in(storage)
+
+    def stream(self, request: AgentRequest) -> Events:
+        """Prompt the agent, or continue after a question that an earlier process asked.
+
+        Raises:
+            InvalidInputError: The message is empty, or names a file by its address.
+        """
+        check(request)
+        return self._run(request)
+
+    async def aclose(self) -> None:
+        """End all agents."""
+        await self._sessions.aclose()
+
+    async def _run(self, request: AgentRequest) -> Events:
+        key = (request.owner, request.context_id)
+        # A cancelled task's process may still be ending; its question is not open any more.
+        if self._sessions.is_used(key) and await request.others_wait():
+            yield ANOTHER_TASK_WAITS
+            return
+        async with self._sessions.lease(key) as session:
+            granted: set[str] = set()
+            if request.resuming:
+                given = read_stored_answer(request)
+                if given is None:
+                    yield repeated(request)
+                    return
+                if not session.has_history:
+                    raise ResumeError(_CANNOT_CONTINUE)
+                text, granted = given
+                prompt: Sequence[Block] = [TextContentBlock(type="text", text=text)]
+            else:
+                prompt = prompt_of(request, session.prompt_capabilities)
+                if session.is_lost:
+                    yield Progress(_LOST)
+            if branch := self._folders.branch(*key):
+                yield TaskMetadata({"branch": branch})
+            answers = answered(session, request, prompt, granted)
+            answer: AgentRequest | None = None
+            async with aclosing(answers):
+                with suppress(StopAsyncIteration):
+                    while True:
+                        answer = yield await answers.asend(answer)
+
+
+def _program(words: Sequence[str], known: Known | None) -> str:
+    """Return where a command's program is.
+
+    Raises:
+        ConfigurationError: It is not installed.
+    """
+    if not words:
+        raise ConfigurationError(f"name an agent: {', '.join(KNOWN)}, or a command")
+    if found := shutil.which(words[0]):
+        return found
+    hint = f"; {known.install}, then {known.sign_in}" if known else ""
+    raise ConfigurationError(f"there is no program {words[0]!r}{hint}")
+
+
+def _mcp_server(server: str, number: int) -> McpServerStdio | HttpMcpServer:
+    if server.startswith(("http://", "https://")):
+        return HttpMcpServer(type="http", name=f"mcp-{number}", url=server, headers=[])
+    words = shlex.split(server)
+    if not words or (program := shutil.which(words[0])) is None:
+        raise ConfigurationError(f"there is no program for the MCP server {server!r}")
+    return McpServerStdio(name=f"mcp-{number}", command=program, args=words[1:], env=[])

@@ -1,0 +1,245 @@
+"""The client's half of the protocol: what an agent may tell, ask and use."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from acp import RequestError
+from acp.schema import (
+    AllowedOutcome,
+    DeniedOutcome,
+    PermissionOption,
+    PromptResponse,
+    ReadTextFileResponse,
+    RequestPermissionResponse,
+    ToolCallUpdate,
+    WriteTextFileResponse,
+)
+
+from a2a_adapters import AgentFailedError
+from a2a_adapters_acp.serving.paths import inside
+from a2a_adapters_acp.serving.permissions import PROTECTED, Permissions, fingerprint, option_for
+
+if TYPE_CHECKING:
+    from a2a_adapters_acp.serving.updates import Update
+
+_MOST_WAITING = 1_000
+_MOST_REFUSALS = 50
+_FILE_BYTES = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request for permission, and where its answer goes.
+
+    Attributes:
+        call: What the agent wants to do.
+        options: How it may be answered.
+        answer: The id of the chosen option; None cancels.
+    """
+
+    call: ToolCallUpdate
+    options: Sequence[PermissionOption]
+    answer: asyncio.Future[str | None]
+
+
+@dataclass(slots=True)
+class Turn:
+    """A prompt that is being answered.
+
+    Attributes:
+        news: Updates and requests, in order; None at the end.
+        open: The requests for permission without an answer.
+        granted: Fingerprints of calls that the caller has allowed already.
+        refusals: How many requests were denied.
+    """
+
+    news: asyncio.Queue[Update | Asked | None] = field(default_factory=asyncio.Queue)
+    open: set[asyncio.Future[str | None]] = field(default_factory=set)
+    granted: set[str] = field(default_factory=set)
+    refusals: int = 0
+
+    def close(self) -> None:
+        """Cancel the requests for permission that are not answered."""
+        for answer in self.open:
+            if not answer.done():
+                answer.set_result(None)
+
+
+class SessionClient:
+    """Serves one session's requests to its client.
+
+    Outside of a turn everything is refused, so that a cancelled turn changes nothing more.
+
+    Args:
+        permissions: What the agent may do.
+    """
+
+    def __init__(self, permissions: Permissions) -> None:
+        self.folder = Path()
+        self._permissions = permissions
+        self._turn: Turn | None = None
+        self._has_room = asyncio.Event()
+        self._has_room.set()
+        self.session_id = ""
+
+    async def ready(self) -> None:
+        """Wait while a turn has many updates that were not read."""
+        await self._has_room.wait()
+
+    def begin(self, granted: set[str]) -> Turn:
+        """Begin a turn."""
+        self._turn = Turn(granted=granted)
+        return self._turn
+
+    def end(self) -> None:
+        """End the turn."""
+        if self._turn is not None:
+            self._turn.close()
+        self._turn = None
+        self._has_room.set()
+
+    async def news(
+        self, turn: Turn, prompting: asyncio.Task[PromptResponse]
+    ) -> AsyncGenerator[Update | Asked]:
+        """Yield what is reported and asked in a turn until its prompt is answered.
+
+        Raises:
+            AgentFailedError: The agent insists on what it was refused.
+        """
+        prompting.add_done_callback(lambda _: turn.news.put_nowait(None))
+        while (news := await turn.news.get()) is not None:
+            if turn.news.qsize() < _MOST_WAITING:
+                self._has_room.set()
+            yield news
+        if turn.refusals > _MOST_REFUSALS:
+            raise AgentFailedError("limit", "The agent insists on tools that it may not use.")
+
+    async def session_update(self, session_id: str, update: Update, **_: Any) -> None:
+        """Take an update."""
+        if (turn := self._turn) is not None and session_id == self.session_id:
+            turn.news.put_nowait(update)
+            if turn.news.qsize() >= _MOST_WAITING:
+                self._has_room.clear()
+
+    async def request_permission(
+        self, session_id: str, tool_call: ToolCallUpdate, options: list[PermissionOption], **_: Any
+    ) -> RequestPermissionResponse:
+        """Decide by the rules, or have the caller asked."""
+        turn = self._turn
+        if turn is None or session_id != self.session_id:
+            return _outcome(None)
+        verdict = self._permissions.verdict(tool_call, self.folder)
+        mark = fingerprint(tool_call)
+        if verdict == "ask" and mark in turn.granted:
+            turn.granted.discard(mark)
+            verdict = "allow"
+        if verdict == "ask":
+            answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+            turn.open.add(answer)
+            turn.news.put_nowait(Asked(tool_call, options, answer))
+            chosen = await answer
+        else:
+            chosen = option_for(options, is_allowed=verdict == "allow")
+        if self._turn is not turn:
+            return _outcome(None)
+        if not any(o.option_id == chosen and o.kind.startswith("allow") for o in options):
+            turn.refusals += 1
+            if turn.refusals > _MOST_REFUSALS:
+                turn.news.put_nowait(None)
+        return _outcome(chosen)
+
+    async def read_text_file(
+        self,
+        session_id: str,
+        path: str,
+        line: int | None = None,
+        limit: int | None = None,
+        **_: Any,
+    ) -> ReadTextFileResponse:
+        """Read a file in the working folder."""
+        file = self._file(session_id, path, "read")
+        try:
+            if file.stat().st_size > _FILE_BYTES:
+                raise RequestError.invalid_params({"details": "the file is too large"})
+            text = await asyncio.to_thread(file.read_text, errors="replace")
+        except OSError as error:
+            raise RequestError.resource_not_found(path) from error
+        if line is not None or limit is not None:
+            first = max((line or 1) - 1, 0)
+            last = None if limit is None else first + limit
+            text = "".join(text.splitlines(keepends=True)[first:last])
+        return ReadTextFileResponse(content=text)
+
+    async def write_text_file(
+        self, session_id: str, path: str, content: str, **_: Any
+    ) -> WriteTextFileResponse:
+        """Write a file in the working folder."""
+        file = self._file(session_id, path, "edit")
+        if PROTECTED in file.relative_to(self.folder).parts:
+            raise RequestError.invalid_params({"details": "the folder .git is protected"})
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content)  # not in a thread: the turn may end meanwhile
+        except OSError as error:
+            raise RequestError.invalid_params({"details": "the file cannot be written"}) from error
+        return WriteTextFileResponse()
+
+    async def create_terminal(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse."""
+        raise RequestError.method_not_found("terminal/create")
+
+    async def terminal_output(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse."""
+        raise RequestError.method_not_found("terminal/output")
+
+    async def release_terminal(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse."""
+        raise RequestError.method_not_found("terminal/release")
+
+    async def wait_for_terminal_exit(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse."""
+        raise RequestError.method_not_found("terminal/wait_for_exit")
+
+    async def kill_terminal(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse."""
+        raise RequestError.method_not_found("terminal/kill")
+
+    async def create_elicitation(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse."""
+        raise RequestError.method_not_found("elicitation/create")
+
+    async def complete_elicitation(self, *_: Any, **__: Any) -> None:
+        """Ignore."""
+
+    async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Refuse extensions."""
+        raise RequestError.method_not_found(f"_{method}")
+
+    async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
+        """Ignore extensions."""
+
+    def on_connect(self, conn: Any) -> None:
+        """Do nothing: the session has the connection."""
+
+    def _file(self, session_id: str, path: str, kind: str) -> Path:
+        if self._turn is None or session_id != self.session_id:
+            raise RequestError.invalid_request({"details": "there is no turn"})
+        if kind in self._permissions.deny:
+            raise RequestError.invalid_params({"details": "not permitted"})
+        file = inside(path, self.folder)
+        if file is None or not Path(path).is_absolute():
+            raise RequestError.invalid_params({"details": "the path is not in the working folder"})
+        return file
+
+
+def _outcome(option_id: str | None) -> RequestPermissionResponse:
+    return RequestPermissionResponse(
+        outcome=DeniedOutcome(outcome="cancelled")
+        if option_id is None
+        else AllowedOutcome(outcome="selected", option_id=option_id)
+    )

@@ -1,0 +1,182 @@
+"""Which session answers which conversation."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from a2a_adapters import AgentFailedError
+from a2a_adapters.concurrency import Background, BoundedMap, shielded
+from a2a_adapters_acp.serving.session import Launch, Session
+
+if TYPE_CHECKING:
+    from a2a_adapters import StateStorage
+    from a2a_adapters_acp.serving.folders import Folders
+
+Key: TypeAlias = tuple[str, str]
+"""A conversation: its owner, and its contextId."""
+
+_KIND = "acp-session"
+_REMEMBERED = 10_000
+_WAIT_SECONDS = 60.0
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A conversation's session, if it has one, and who uses it or waits for it."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    users: int = 0
+    session: Session | None = None
+    expiry: asyncio.TimerHandle | None = None
+
+
+class Sessions:
+    """A process for each conversation that is in use, kept for its next message.
+
+    Args:
+        launch: How agents are started.
+        folders: Where they work.
+        limit: How many processes there may be.
+        idle_seconds: How long one may be unused.
+    """
+
+    def __init__(self, launch: Launch, folders: Folders, limit: int, idle_seconds: float) -> None:
+        self._launch = launch
+        self._folders = folders
+        self._idle_seconds = idle_seconds
+        self._permits = asyncio.Semaphore(limit)
+        self._waiting = 0
+        self._slots: dict[Key, _Slot] = {}
+        self._background = Background()
+        self._storage: StateStorage | None = None
+        self._ids: BoundedMap[Key, str] = BoundedMap(_REMEMBERED)
+
+    def store_in(self, storage: StateStorage) -> None:
+        """Keep the ids of sessions in a storage."""
+        self._storage = storage
+
+    def is_used(self, key: Key) -> bool:
+        """Whether a conversation's session is in use, or being closed."""
+        return key in self._slots and self._slots[key].lock.locked()
+
+    @asynccontextmanager
+    async def lease(self, key: Key) -> AsyncGenerator[Session]:
+        """Give a conversation's session, once no other run has it; after a failure it is closed.
+
+        Raises:
+            AgentFailedError: The agent cannot be started, or too many are running.
+        """
+        slot = self._slots.setdefault(key, _Slot())
+        slot.users += 1
+        try:
+            await slot.lock.acquire()
+        except BaseException:
+            self._leave(key, slot)
+            raise
+        try:
+            yield await self._session(key, slot)
+        except BaseException:
+            # A run that is cancelled has less time than a process may take to end.
+            self._background.begin(self._discard(key, slot))
+            raise
+        if slot.session is not None and slot.session.is_open and not self._waiting:
+            self._keep(key, slot)
+        else:
+            self._background.begin(self._discard(key, slot))
+
+    async def aclose(self) -> None:
+        """End all processes."""
+        slots = list(self._slots.items())
+        await asyncio.gather(*(self._end(key, slot) for key, slot in slots))
+        await self._background.wait()
+
+    async def _session(self, key: Key, slot: _Slot) -> Session:
+        if slot.expiry is not None:
+            slot.expiry.cancel()
+            slot.expiry = None
+        if slot.session is not None:
+            if slot.session.is_open:
+                return slot.session
+            await self._end(key, slot)
+        await self._permit()
+        slot.session = session = Session(self._launch)
+        folder = await self._folders.open(*key)
+        known = await self._read(key)
+        await session.open(folder, known)
+        if session.id != known:
+            await self._write(key, session.id)
+        return session
+
+    def _keep(self, key: Key, slot: _Slot) -> None:
+        loop = asyncio.get_running_loop()
+        slot.expiry = loop.call_later(
+            self._idle_seconds, lambda: self._background.begin(self._retire(key, slot))
+        )
+        slot.lock.release()
+        self._leave(key, slot)
+
+    def _leave(self, key: Key, slot: _Slot) -> None:
+        slot.users -= 1
+        if not slot.users and slot.session is None:
+            self._slots.pop(key, None)
+
+    async def _discard(self, key: Key, slot: _Slot) -> None:
+        try:
+            await self._end(key, slot)
+        finally:
+            slot.lock.release()
+            self._leave(key, slot)
+
+    async def _retire(self, key: Key, slot: _Slot) -> None:
+        """End the session of an idle conversation."""
+        slot.users += 1
+        await slot.lock.acquire()
+        await self._discard(key, slot)
+
+    async def _end(self, key: Key, slot: _Slot) -> None:
+        if slot.expiry is not None:
+            slot.expiry.cancel()
+            slot.expiry = None
+        session, slot.session = slot.session, None
+        if session is not None:
+            try:
+                await session.close()
+                await self._folders.close(*key)
+            finally:
+                self._permits.release()
+
+    async def _permit(self) -> None:
+        """Wait until another process may run, and end an idle one if that helps.
+
+        Raises:
+            AgentFailedError: All are in use for long.
+        """
+        if self._permits.locked():
+            idle = [(k, s) for k, s in self._slots.items() if s.expiry and not s.lock.locked()]
+            if idle:
+                key, slot = min(idle, key=lambda each: each[1].expiry.when())  # type: ignore[union-attr]
+                await shielded(self._retire(key, slot))
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(_WAIT_SECONDS):
+                await self._permits.acquire()
+        except TimeoutError as error:
+            busy = "All coding agents are busy; please try again later."
+            raise AgentFailedError("limit", busy) from error
+        finally:
+            self._waiting -= 1
+
+    async def _read(self, key: Key) -> str:
+        if self._storage is None:
+            return self._ids.get(key) or ""
+        return (await self._storage.read_state(*key, _KIND) or b"").decode()
+
+    async def _write(self, key: Key, session_id: str) -> None:
+        if self._storage is None:
+            self._ids[key] = session_id
+        else:
+            await self._storage.write_state(*key, _KIND, session_id.encode())

@@ -1,0 +1,298 @@
+"""A coding agent that does what its prompt says, with the standard library alone.
+
+The first word of a prompt is what it does; anything else it repeats. Its sessions are files in the
+folder that the variable AGENT_HOME names, so that another process can load them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+import uuid
+from pathlib import Path
+
+MODE = sys.argv[1] if len(sys.argv) > 1 else ""
+SECRET = "hunter2"
+HOME = Path(os.environ.get("AGENT_HOME", "."))
+ASK = [
+    {"optionId": "o1", "name": "Allow", "kind": "allow_once"},
+    {"optionId": "o2", "name": "Always allow", "kind": "allow_always"},
+    {"optionId": "o3", "name": "Reject", "kind": "reject_once"},
+]
+LYING = [
+    {"optionId": "o1", "name": "Reject", "kind": "allow_once"},
+    {"optionId": "o3", "name": "Allow", "kind": "reject_once"},
+]
+
+numbers = itertools.count(1)
+answers: dict[int, queue.Queue] = {}
+cancelled = threading.Event()
+sessions: dict[str, list[str]] = {}
+folders: dict[str, str] = {}
+lock = threading.Lock()
+
+
+def write(message):
+    with lock:
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        sys.stdout.flush()
+
+
+def call(method, **params):
+    number = next(numbers)
+    answers[number] = queue.Queue()
+    write({"id": number, "method": method, "params": params})
+    return answers[number].get()
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class AgentError(Exception):
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.code = code
+
+
+class Turn:
+    def __init__(self, session, text):
+        self.session, self.text = session, text
+        self.folder = Path(folders[session])
+
+    def update(self, kind, /, *, session=None, **fields):
+        update = {"sessionUpdate": kind, **fields}
+        write(
+            {
+                "method": "session/update",
+                "params": {"sessionId": session or self.session, "update": update},
+            }
+        )
+
+    def say(self, text, session=None):
+        self.update("agent_message_chunk", session=session, content={"type": "text", "text": text})
+
+    def ask(self, call_id, title, kind, /, *, options=ASK, **fields):
+        tool = {"toolCallId": call_id, "title": title, "kind": kind, **fields}
+        answer = call(
+            "session/request_permission", sessionId=self.session, toolCall=tool, options=options
+        )
+        outcome = answer["result"]["outcome"]
+        chosen = next((o for o in options if o["optionId"] == outcome.get("optionId")), {})
+        return chosen.get("kind", "cancelled")
+
+    def edit(self, name, after="new\n"):
+        file = self.folder / name
+        before = file.read_text() if file.exists() else None
+        diff = {"type": "diff", "path": str(file), "oldText": before, "newText": after}
+        self.update(
+            "tool_call", toolCallId="t1", title=f"Edit {file}", kind="edit", status="pending",
+            content=[diff],
+        )  # fmt: skip
+        kind = self.ask("t1", f"Edit {file}", "edit", content=[diff])
+        if not kind.startswith("allow"):
+            self.update("tool_call_update", toolCallId="t1", status="failed")
+            return self.say(f"{kind} {name}")
+        file.write_text(after)
+        self.update("tool_call_update", toolCallId="t1", status="completed", content=[diff])
+        return self.say(f"edited {name}")
+
+    def run(self):
+        word, _, rest = self.text.partition(" ")
+        do = getattr(self, f"do_{word}", None)
+        reason = self.repeat() if do is None else do(rest)
+        return reason or ("cancelled" if cancelled.is_set() else "end_turn")
+
+    def repeat(self):
+        for number, piece in enumerate(self.text.split(" ")):
+            self.say(piece if number == 0 else f" {piece}")
+
+    def do_edit(self, name):
+        self.edit(name)
+
+    def do_edits(self, names):
+        for name in names.split():
+            self.edit(name)
+
+    def do_ask(self, given):
+        fields = json.loads(given)
+        self.say(self.ask("t1", fields.pop("title"), fields.pop("kind", "other"), **fields))
+
+    def do_lie(self, _):
+        title, given = "Do \x1b[2Jit", {"command": "x"}
+        self.say(self.ask("t1", title, "execute", options=LYING, rawInput=given))
+
+    def do_insist(self, _):
+        for number in itertools.count():
+            if self.ask(f"t{number}", "again", "fetch") == "cancelled":
+                break
+
+    def do_late(self, _):
+        # Takes an allow that comes after a cancel, as some agents do.
+        if self.ask("t1", "write", "other").startswith("allow"):
+            (self.folder / "late.txt").write_text("written")
+
+    def do_plan(self, _):
+        self.update("agent_thought_chunk", content={"type": "text", "text": "thinking"})
+        entries = [
+            {"content": "look", "priority": "high", "status": "completed"},
+            {"content": "change", "priority": "low", "status": "in_progress"},
+        ]
+        self.update("plan", entries=entries)
+        given = {"path": str(self.folder / "a.txt")}
+        self.update("tool_call", toolCallId="t1", title="Read it", kind="read", rawInput=given)
+        found = [{"type": "content", "content": {"type": "text", "text": "found"}}]
+        self.update("tool_call_update", toolCallId="t1", status="completed", content=found)
+        self.update("usage_update", used=10, size=100)
+        self.say("done")
+
+    def do_fs(self, rest):
+        verb, path, *text = rest.split(" ")
+        content = {"content": text[0]} if text else {}
+        answer = call(f"fs/{verb}_text_file", sessionId=self.session, path=path, **content)
+        self.say(json.dumps(answer.get("result", answer.get("error"))))
+
+    def do_spawn(self, _):
+        child = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", "print(flush=True); import time; time.sleep(600)"],
+            start_new_session=True,
+            stdout=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+        )
+        child.stdout.readline()
+        self.say(f"{os.getpid()} {child.pid}")
+        cancelled.wait()
+
+    def do_hang(self, _):
+        self.say("begun")
+        cancelled.wait()
+
+    def do_deaf(self, _):
+        self.say("begun")
+        time.sleep(600)
+
+    def do_die(self, _):
+        self.say("begun")
+        die()
+
+    def do_junk(self, _):
+        with lock:
+            sys.stdout.write("not json\n[1, 2]\n" + "[" * 100_000 + "\n\n")
+        self.update("nobody_knows", text="x")
+        self.update("agent_message_chunk", content={"type": "hologram"})
+        self.say("stolen", session="another")
+        self.say("fine")
+
+    def do_recall(self, _):
+        self.say("; ".join(sessions[self.session][:-1]))
+
+    def do_env(self, _):
+        self.say(json.dumps(sorted(os.environ)))
+
+    def do_stop(self, reason):
+        return reason
+
+    def do_folder(self, _):
+        self.say(str(self.folder))
+
+    def mode(self):
+        match MODE:
+            case "silent":
+                return "end_turn"
+            case "failing":
+                raise AgentError(-32603, f"the key {SECRET} is wrong")
+            case "midway":
+                self.say("begun")
+                raise AgentError(-32603, f"the key {SECRET} is wrong")
+            case "endless":
+                self.say("begun")
+                cancelled.wait()
+                return "cancelled"
+            case "signed-out":
+                raise AgentError(-32000, "Authentication required")
+        return self.run()
+
+
+def prompt(params):
+    session = params["sessionId"]
+    text = "".join(block.get("text", f"<{block['type']}>") for block in params["prompt"])
+    sessions[session].append(text)
+    HOME.joinpath(f"{session}.json").write_text(json.dumps(sessions[session]))
+    turn = Turn(session, text)
+    reason = turn.mode()
+    usage = {"inputTokens": 3, "outputTokens": 4, "totalTokens": 7}
+    return {"stopReason": reason, "usage": usage}
+
+
+def load(params):
+    session, file = params["sessionId"], HOME / f"{params['sessionId']}.json"
+    if MODE == "forgetful" or not file.exists():
+        raise AgentError(-32603, "no such session")
+    sessions[session] = json.loads(file.read_text())
+    folders[session] = params["cwd"]
+    Turn(session, "").say("replayed")
+    return {}
+
+
+def create(params):
+    session = uuid.uuid4().hex
+    sessions[session], folders[session] = [], params["cwd"]
+    HOME.joinpath("servers.json").write_text(json.dumps(params["mcpServers"]))
+    return {"sessionId": session}
+
+
+def initialize(params):
+    if MODE == "mute":
+        time.sleep(600)
+    return {
+        "protocolVersion": 1,
+        "agentCapabilities": {
+            "loadSession": True,
+            "promptCapabilities": {"image": True},
+        },
+    }
+
+
+METHODS = {
+    "initialize": initialize,
+    "session/new": create,
+    "session/load": load,
+    "session/prompt": prompt,
+}
+
+
+def answer(message):
+    try:
+        write({"id": message["id"], "result": METHODS[message["method"]](message["params"])})
+    except AgentError as failure:
+        error = {"code": failure.code, "message": str(failure)}
+        write({"id": message["id"], "error": error})
+    except Exception:
+        traceback.print_exc()
+        die()
+
+
+def main():
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message.get("method") == "session/cancel":
+            cancelled.set()
+        elif "method" in message:
+            if message["method"] == "session/prompt":
+                cancelled.clear()
+            threading.Thread(target=answer, args=(message,), daemon=True).start()
+        else:
+            answers[message["id"]].put(message)
+    if MODE == "stubborn":
+        time.sleep(600)
+
+
+main()

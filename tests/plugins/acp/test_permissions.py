@@ -1,0 +1,235 @@
+"""Permissions: questions, rules, and agents that would get around them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from a2a.types import Part
+from a2a_adapters_acp import Permissions
+from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.struct_pb2 import Value
+
+from a2a_adapters import ServerOptions
+from a2a_adapters.testing import answer_of, send, stream, user_message
+from tests.plugins.acp.support import (
+    COMPLETED,
+    FAILED,
+    INPUT_REQUIRED,
+    asked,
+    cancel,
+    question_of,
+    scripted,
+    served,
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "work"
+
+
+def data(value):
+    return Part(data=ParseDict(value, Value()))
+
+
+async def reply(client, task, text="", *parts):
+    return await send(client, user_message(text, *parts, task_id=task.id))
+
+
+async def test_an_edit_is_asked_for_and_its_patch_is_an_artifact(folder):
+    async with served(scripted(folder)) as client:
+        task = await asked(client, "edit a.txt")
+        assert question_of(task) == (
+            "The agent asks for permission (edit): Edit a.txt\nFiles: a.txt\n"
+            "Answer yes or always or no."
+        )
+        about = MessageToDict(task.status.message.parts[1].data)["permission"]
+        assert about["options"][0] == {"id": "o1", "kind": "allow_once", "answer": "yes"}
+        assert "+new" in task.status.message.parts[2].text
+        assert str(folder) not in str(task)
+        done = await reply(client, task, "yes")
+    assert done.status.state == COMPLETED
+    assert (folder / "a.txt").read_text() == "new\n"
+    patch = next(a for a in done.artifacts if a.name == "a.txt.patch")
+    assert patch.parts[0].text == "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+new\n"
+    assert patch.parts[0].media_type == "text/x-diff"
+
+
+async def test_changed_files_are_sent_on_request(folder):
+    async with served(scripted(folder, permissions=Permissions(allow=["edit"]))) as client:
+        request = user_message("edit a.txt")
+        request.metadata["files"] = True
+        task = await send(client, request)
+    assert [a.parts[0].raw for a in task.artifacts if a.name == "a.txt"] == [b"new\n"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        ("Yes.", "edited a.txt"),
+        ("always", "edited a.txt"),
+        ("no", "reject_once a.txt"),
+        ([data({"option": "o1"})], "edited a.txt"),
+        ([data({"option": "o3"})], "reject_once a.txt"),
+    ],
+)
+async def test_answers(folder, answer, outcome):
+    async with served(scripted(folder)) as client:
+        task = await asked(client, "edit a.txt")
+        parts = ("", *answer) if isinstance(answer, list) else (answer,)
+        done = await reply(client, task, *parts)
+    assert outcome in answer_of(done)
+
+
+async def test_an_unclear_answer_is_asked_again_and_never_allows(folder):
+    async with served(scripted(folder)) as client:
+        task = await asked(client, "edit a.txt")
+        for answer in (("yes, but rename it",), ("", data({"option": "o9"})), ("", data({}))):
+            task = await reply(client, task, *answer)
+            assert task.status.state == INPUT_REQUIRED
+            assert question_of(task).startswith("That is not one of the answers.\nThe agent")
+        assert not (folder / "a.txt").exists()
+        done = await reply(client, task, "no")
+    assert "reject_once" in answer_of(done)
+
+
+async def test_the_reason_of_a_no_is_the_next_prompt(folder):
+    async with served(scripted(folder)) as client:
+        task = await asked(client, "edit a.txt")
+        done = await reply(client, task, "no, use b.txt instead")
+    assert answer_of(done) == "reject_once a.txt\n\nuse b.txt instead"
+
+
+async def test_several_questions_of_one_turn(folder):
+    async with served(scripted(folder)) as client:
+        task = await asked(client, "edits a.txt b.txt")
+        task = await reply(client, task, "yes")
+        assert "b.txt" in question_of(task)
+        done = await reply(client, task, "no")
+    assert "edited a.txt" in answer_of(done)
+    assert not (folder / "b.txt").exists()
+
+
+async def test_a_question_is_answered_after_a_restart(folder, tmp_path):
+    options = ServerOptions(storage=f"sqlite:///{tmp_path}/tasks.db")
+    async with served(scripted(folder), options=options) as client:
+        task = await asked(client, "edit a.txt")
+    async with served(scripted(folder), options=options) as client:
+        again = await reply(client, task, "what?")
+        assert again.status.state == INPUT_REQUIRED
+        done = await reply(client, task, "yes")
+    assert done.status.state == COMPLETED
+    assert "Permission is granted. Use it and finish the task." in answer_of(done)
+
+
+async def test_an_agent_that_cannot_load_its_session_fails_after_a_restart(folder, tmp_path):
+    options = ServerOptions(storage=f"sqlite:///{tmp_path}/tasks.db")
+    async with served(scripted(folder), options=options) as client:
+        task = await asked(client, "edit a.txt")
+    async with served(scripted(folder, "forgetful"), options=options) as client:
+        done = await reply(client, task, "yes")
+    assert done.status.state == FAILED
+    assert "please start a new task" in done.status.message.parts[0].text
+
+
+async def test_an_allow_after_a_cancel_changes_nothing(folder):
+    async with served(scripted(folder)) as client:
+        task = await asked(client, "late", context_id="one")
+        await cancel(client, task.id)
+        with pytest.raises(Exception, match="is over"):
+            await stream(client, user_message("yes", task_id=task.id))
+        await send(client, user_message("hello", context_id="one"))
+    assert not (folder / "late.txt").exists()
+
+
+async def test_the_words_of_options_are_ours(folder):
+    async with served(scripted(folder)) as client:
+        task = await asked(client, "lie")
+        assert "\x1b" not in str(task)
+        assert question_of(task).endswith("$ x\nAnswer yes or no.")
+        done = await reply(client, task, "no")
+    assert answer_of(done) == "reject_once"
+
+
+async def test_an_agent_that_insists_is_stopped(folder):
+    async with served(scripted(folder, permissions=Permissions(deny=["fetch"]))) as client:
+        task = await send(client, user_message("insist"))
+    assert task.status.state == FAILED
+    assert "insists" in task.status.message.parts[0].text
+
+
+def call(title="do", **fields):
+    return f"ask {json.dumps({'title': title, **fields})}"
+
+
+RULES = Permissions(allow=["read", "search"], allow_edits_in=["src"], ask=False)
+
+
+@pytest.mark.parametrize(
+    ("fields", "outcome"),
+    [
+        ({"kind": "read"}, "allow_once"),
+        ({"kind": "read", "locations": [{"path": "src/a.py"}]}, "allow_once"),
+        ({"kind": "read", "locations": [{"path": "/etc/passwd"}]}, "reject_once"),
+        ({"kind": "read", "rawInput": {"path": "../secret"}}, "reject_once"),
+        ({"kind": "read", "rawInput": {"path": "link/secret"}}, "reject_once"),
+        ({"kind": "read", "rawInput": {"path": "a\0b"}}, "reject_once"),
+        ({"kind": "read", "rawInput": {"command": "rm -rf ."}}, "reject_once"),
+        ({"kind": "edit", "locations": [{"path": "src/a.py"}]}, "allow_once"),
+        ({"kind": "delete", "locations": [{"path": "src/a.py"}]}, "allow_once"),
+        ({"kind": "edit", "locations": [{"path": "b.py"}]}, "reject_once"),
+        ({"kind": "edit", "locations": [{"path": "src/../b.py"}]}, "reject_once"),
+        ({"kind": "edit"}, "reject_once"),
+        ({"kind": "edit", "locations": [{"path": "src/.git/hooks/pre-commit"}]}, "reject_once"),
+        ({"kind": "fetch"}, "reject_once"),
+        ({"kind": "execute"}, "reject_once"),
+        (
+            {"kind": "read", "content": [{"type": "diff", "path": "b.py", "newText": "x"}]},
+            "reject_once",
+        ),
+    ],
+    ids=str,
+)
+async def test_rules(folder, tmp_path, fields, outcome):
+    agent = scripted(folder, permissions=RULES)
+    (folder / "link").symlink_to(tmp_path)
+    async with served(agent) as client:
+        task = await send(client, user_message(call(**fields)))
+    assert answer_of(task) == outcome
+
+
+@pytest.mark.parametrize(
+    ("path", "outcome"),
+    [
+        ("{folder}/a.txt", "null"),
+        ("{folder}/new/a.txt", "null"),
+        ("{folder}/../a.txt", "not in the working folder"),
+        ("{folder}/link/a.txt", "not in the working folder"),
+        ("{folder}/.git/config", "protected"),
+        ("a.txt", "not in the working folder"),
+        ("/etc/a2a", "not in the working folder"),
+    ],
+)
+async def test_files_are_written_in_the_folder_alone(folder, tmp_path, path, outcome):
+    agent = scripted(folder)
+    (folder / "link").symlink_to(tmp_path)
+    async with served(agent) as client:
+        path = path.format(folder=folder)
+        said = answer_of(await send(client, user_message(f"fs write {path} text")))
+    if outcome == "null":
+        assert said in ("null", "{}")
+    else:
+        assert outcome in said
+    assert not (tmp_path / "a.txt").exists()
+
+
+async def test_files_are_read_in_the_folder_alone(folder, tmp_path):
+    agent = scripted(folder)
+    (folder / "a.txt").write_text("inside")
+    (tmp_path / "b.txt").write_text("hunter2")
+    async with served(agent) as client:
+        inside = await send(client, user_message(f"fs read {folder}/a.txt"))
+        outside = await send(client, user_message(f"fs read {tmp_path}/b.txt"))
+    assert json.loads(answer_of(inside)) == {"content": "inside"}
+    assert "hunter2" not in answer_of(outside)
