@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from a2a_adapters.bindings.http import read_json
     from a2a_adapters.calling.dialect import DialectTransport
     from a2a_adapters.observability.failures import log_failure
-    from a2a_adapters.runtime.room import Room
     from a2a_adapters.security.shares import share_of_caller
+    from a2a_adapters.storage.quota import Room
 
 __all__ = [
     "Answer",
@@ -79,7 +79,7 @@ __getattr__ = lazy_names(
         "DialectTransport": "calling.dialect",
         "log_failure": "observability.failures",
         "read_json": "bindings.http",
-        "Room": "runtime.room",
+        "Room": "storage.quota",
         "share_of_caller": "security.shares",
     },
 )

@@ -33,7 +33,7 @@ LAYERS: dict[str, set[str]] = {
     },
     "calling": {"contract", "concurrency", "net", "protocol"},
     "dialects": {
-        "contract", "observability", "protocol", "security", "runtime", "bindings", "calling",
+        "contract", "observability", "protocol", "security", "storage", "bindings", "calling",
     },
     "": {
         "contract", "concurrency", "net", "security", "executor", "runtime", "serving", "calling",

@@ -1,1 +1,1 @@
-"""The bindings of the protocol: from a request to an operation of the runtime, and back."""
+"""The bindings of the protocol: they map requests to operations of the runtime, and back."""

@@ -1,4 +1,4 @@
-"""Answers over HTTP that may be large: made beside the event loop, shared, sent in slices."""
+"""HTTP answers that may be large: encoded off the event loop, shared, sent in slices."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ if TYPE_CHECKING:
 
 _CACHED_BYTES = 32 * 1024 * 1024
 SLICE_BYTES = 64 * 1024
-"""What is given to a connection at a time: it keeps what its client does not read."""
+"""How much is given to a connection at a time: it buffers what its client does not read."""
 
 
 class Answers:
     """Makes the answers of one agent.
 
-    Large tasks are converted once for all who ask for them, as long as they do not change.
+    A large task is encoded once for all its readers, as long as it does not change.
 
     Args:
-        limit: How many bytes may be on their way at a time. The same bytes count once, however
-            many read them.
+        limit: How many bytes may be under way. Shared bytes count once.
     """
 
     def __init__(self, limit: int) -> None:
@@ -39,10 +38,10 @@ class Answers:
         self._held_bytes = 0
 
     def check_room(self, size: int) -> None:
-        """Refuse what may be so large before anything is made of it.
+        """Refuse a large answer before it is made.
 
         Raises:
-            ServerBusyError: There is no room for it beside what is on its way.
+            ServerBusyError: Too much is under way.
         """
         if size and self._held_bytes and self._held_bytes + size > self._limit:
             raise ServerBusyError
@@ -59,20 +58,20 @@ class Answers:
 
         Args:
             encode: Makes JSON of the result.
-            result: What came of the call. It must not change any more.
-            media_type: What the answer is.
-            head: What goes before the JSON.
-            tail: What goes after it.
+            result: The result. It must not change any more.
+            media_type: The media type of the answer.
+            head: Precedes the JSON.
+            tail: Follows the JSON.
 
         Raises:
-            ServerBusyError: Too much is on its way to clients that take their time.
+            ServerBusyError: Too much is under way to slow clients.
         """
         size = 0 if result is None else result.ByteSize()
         if size <= LARGE_BYTES:
             return Response(head + encode(result) + tail, media_type=media_type)
         if id(result) not in self._held and self._held_bytes + size > self._limit:
             raise ServerBusyError
-        self.hold(result, size)  # it waits for its turn
+        self.hold(result, size)  # while it waits for its turn
         try:
             body = await computed(self._encoded, encode, result)
         finally:
@@ -97,13 +96,13 @@ class Answers:
             self._cached_bytes -= len(oldest)
 
     def hold(self, content: object, size: int) -> None:
-        """Count what is being made or sent."""
+        """Count an answer that is being made or sent."""
         self._held[id(content)] += 1
         if self._held[id(content)] == 1:
             self._held_bytes += size
 
     def release(self, content: object, size: int) -> None:
-        """Count it no longer."""
+        """Undo `hold`."""
         self._held[id(content)] -= 1
         if not self._held[id(content)]:
             del self._held[id(content)]
@@ -111,7 +110,7 @@ class Answers:
 
 
 class _LargeResponse(Response):
-    """Sends pieces that others send as well, without copies of the whole."""
+    """Sends shared pieces without copying the whole."""
 
     def __init__(
         self, answers: Answers, body: bytes, pieces: Sequence[bytes], media_type: str
@@ -136,7 +135,7 @@ class _LargeResponse(Response):
 
 
 def slices(pieces: Sequence[bytes]) -> Iterator[bytes]:
-    """Return the pieces in slices of `SLICE_BYTES` at most, small ones put together."""
+    """Yield the pieces in slices of at most `SLICE_BYTES`; small ones are joined."""
     small: list[bytes] = []
     size = 0
     for piece in pieces:

@@ -1,4 +1,4 @@
-"""What the bindings over HTTP have in common: reading requests, naming extensions."""
+"""Reading requests over HTTP, and naming extensions."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ T = TypeVar("T")
 
 
 class HttpAgent:
-    """An agent whose endpoints share how requests are read and answers made: small ones at once.
+    """An agent whose endpoints share how requests are read and answers made.
 
-    What is made of a large request takes many times what came. They go one after the other, beside
-    the event loop, and as long as one waits for its turn nothing is there but its bytes.
+    A large request takes many times its size when it is parsed. Large ones are parsed one at a
+    time off the event loop; until then only their bytes are held.
 
     Args:
-        runtime: What carries out the operations.
-        answers_bytes: How many bytes of answers may be on their way at a time.
+        runtime: Carries out the operations.
+        answers_bytes: How many bytes of answers may be under way.
     """
 
     def __init__(self, runtime: StreamingHandler, answers_bytes: int) -> None:
@@ -53,10 +53,10 @@ class HttpAgent:
         self._lock = asyncio.Lock()
 
     async def read(self, scope: Scope, convert: Callable[[bytes], T]) -> T:
-        """Return what `convert` makes of the body of a request, which does not keep it.
+        """Return `convert(body)`; the request does not keep its body.
 
         Raises:
-            ClientDisconnect: Its client has left meanwhile.
+            ClientDisconnect: The client has left.
         """
         body: Body = scope[BODY]
         if body.size <= LARGE_BYTES:
@@ -70,7 +70,7 @@ class HttpAgent:
             body.release()
 
     def name_extensions(self, response: Response, context: ServerCallContext) -> None:
-        """Tell a client which of the extensions it asked for are active."""
+        """Add the header that names the activated extensions."""
         if activated := self.runtime.admission.activated(context.requested_extensions):
             is_old = context.state[VERSION_STATE] == V03
             name = OLD_EXTENSION_HEADER if is_old else HTTP_EXTENSION_HEADER
@@ -78,12 +78,10 @@ class HttpAgent:
 
 
 async def read_json(request: Request) -> object:
-    """Return what the request's body says.
-
-    The request does not keep it.
+    """Return the JSON of a request, which does not keep its body.
 
     Raises:
-        ClientDisconnect: Its client has left before it had sent everything.
+        ClientDisconnect: The client has left before it had sent everything.
         ContentTypeNotSupportedError: It is not labelled as JSON.
         JSONParseError: It is not JSON.
     """
@@ -98,7 +96,7 @@ async def read_json(request: Request) -> object:
 
 
 def parse_json(body: bytes) -> object:
-    """Return what a body says.
+    """Return the value of a JSON body.
 
     Raises:
         JSONParseError: It is not JSON.
@@ -112,9 +110,9 @@ def parse_json(body: bytes) -> object:
 def check_content_type(headers: Mapping[str, str]) -> None:
     """Refuse a body that is not JSON.
 
-    Any page in a user's browser can send a form or plain text to this server, or a body without
-    a type, but JSON only if the server allows it (CORS). A browser always tells the `Origin`, so
-    other clients may omit the type.
+    A page in a user's browser can send a form, plain text, or a body without a type to this server,
+    but JSON only if the server allows it (CORS). Browsers always send `Origin`, so other clients
+    may omit the type.
 
     Raises:
         ContentTypeNotSupportedError: The body is something else.
@@ -136,7 +134,7 @@ EXTENSION_HEADERS = (HTTP_EXTENSION_HEADER.lower(), OLD_EXTENSION_HEADER.lower()
 
 
 def requested_extensions(headers: Mapping[str, str]) -> set[str]:
-    """Return the extensions that the headers of a request name, in either version."""
+    """Return the extensions in the headers of a request, of either version."""
     if headers.keys().isdisjoint(EXTENSION_HEADERS):
         return set()
     return get_requested_extensions(
@@ -148,7 +146,7 @@ _ANONYMOUS = UnauthenticatedUser()
 
 
 def caller_of(request: Request) -> ServerCallContext:
-    """Return the context of a call, as a2a-sdk's default builder does, in half the time."""
+    """Return the context of a call, as a2a-sdk's default builder does in twice the time."""
     scope = request.scope
     headers = scope[HEADERS]
     state: dict[str, object] = {"headers": headers, "scope": scope, SHARE: scope.get(SHARE, "")}

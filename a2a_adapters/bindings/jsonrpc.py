@@ -1,7 +1,7 @@
 """The JSON-RPC binding (A2A 1.0, section 9; A2A 0.3, section 7).
 
 a2a-sdk 1.3's dispatcher validates by reflection, copies each message, sends every stream
-event through several queues, and calls wrong parameters of 0.3 an invalid request.
+event through several queues, and reports wrong parameters of 0.3 as an invalid request.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from pydantic_core import to_json
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from a2a_adapters.bindings import methods, mixed, v03_jsonrpc
+from a2a_adapters.bindings import mixed, operations, v03_jsonrpc
 from a2a_adapters.bindings.http import JSON, caller_of, check_content_type, parse_json
-from a2a_adapters.bindings.methods import parsed
+from a2a_adapters.bindings.operations import parsed
 from a2a_adapters.bindings.sse import EventStream, Frame
 from a2a_adapters.protocol import errors as failures
 from a2a_adapters.protocol.headers import (
@@ -43,25 +43,25 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from a2a_adapters.bindings.http import HttpAgent
-    from a2a_adapters.bindings.methods import Method
+    from a2a_adapters.bindings.operations import Method
     from a2a_adapters.protocol.errors import CallId
 
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """How one version of the protocol is spoken."""
+    """The methods and errors of one version of the protocol."""
 
     name: str
     methods: Mapping[str, Method]
     error: Callable[[CallId, A2AError], object]
 
 
-_V1 = _Version(V1, methods.METHODS, failures.rpc_error)
+_V1 = _Version(V1, operations.METHODS, failures.rpc_error)
 _V03 = _Version(V03, v03_jsonrpc.METHODS, v03_jsonrpc.rpc_error)
 
 
 class _Call:
-    """One call as it is read: as far as it is right, it is known whose error is told how.
+    """One call. If it is malformed, the fields read so far decide the form of the error.
 
     Args:
         asked: Returns the version that the request asks for.
@@ -78,10 +78,10 @@ class _Call:
         self.params: Any
 
     def read(self, body: bytes) -> None:
-        """Take what a body says.
+        """Read a body.
 
         Raises:
-            A2AError: It is no call.
+            A2AError: It is not a valid call.
         """
         call = parse_json(body)
         if not isinstance(call, dict):
@@ -107,7 +107,7 @@ class _Call:
             raise InvalidParamsError("params must be an object")
         self.method = method if self.version is _V1 else mixed.method_for(name, params) or method
         self.params = parsed(self.method.parse, params)
-        if "id" not in call:  # JSON-RPC would take it for a notification, and A2A has none
+        if "id" not in call:  # a notification in JSON-RPC, but A2A has none
             raise InvalidRequestError("id is missing: every method of A2A has an answer")
 
 
@@ -153,7 +153,7 @@ class JsonRpcEndpoint:
         if operation.streams:
             response = await self._stream(call, context)
         else:
-            result = await operation.run(self._runtime, params, context)
+            result = await operation.of(self._runtime)(params, context)
             head = b'{"jsonrpc":"2.0","id":' + to_json(call.id) + b',"result":'
             response = await self._answers.respond(call.method.encode, result, JSON, head, b"}")
         if context.requested_extensions:
@@ -169,12 +169,12 @@ class JsonRpcEndpoint:
             return b"data: " + one_line(call.version.error(call.id, error)) + b"\n\n"
 
         try:
-            subscription = await call.method.operation.run(self._runtime, call.params, context)
+            subscription = await call.method.operation.of(self._runtime)(call.params, context)
             return await EventStream.open(subscription, frame, frame_error)
         except Exception as error:
             if call.version is _V1:
                 raise
-            # Clients of 0.3 take nothing but a stream for an answer, also if it is an error.
+            # Clients of 0.3 expect a stream, even for an error.
             return _refusal(error, call.name, frame_error, EventStream.media_type)
 
 
@@ -191,10 +191,10 @@ def _unknown(method: str, version: _Version) -> MethodNotFoundError | VersionNot
 def _refusal(
     error: Exception, name: str, framed: Callable[[A2AError], bytes], media_type: str
 ) -> Response:
-    """Return an error: HTTP 200 like all of JSON-RPC, unless clients of HTTP should try again.
+    """Return an error: HTTP 200 as in all of JSON-RPC, except for errors that ask to retry.
 
-    What is told stays in here: in the caller's frame, which the error knows, it would be a cycle,
-    and keep the request and its task in memory.
+    The hidden error stays local: in the caller's frame, which the error refers to, it would form a
+    cycle that keeps the request and its task in memory.
     """
     told = hidden(error, name)
     headers = failures.retry_headers(told)

@@ -1,7 +1,7 @@
-"""Clients that mix the generations, such as fasta2a's: 0.3's methods and enums, 1.0's shapes.
+"""Clients that mix the versions, such as fasta2a's: methods and enums of 0.3, shapes of 1.0.
 
-They send `message/send` without a version, and parts as 1.0 has them, without a `kind`. They read
-`result.task` or, of a stream, `result.artifactUpdate`, with states and roles as 0.3 writes them.
+They send `message/send` without a version, and parts as in 1.0, without a `kind`. They read
+`result.task`, or `result.artifactUpdate` of a stream, with states and roles as in 0.3.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 from a2a.types import Role, TaskState
 from pydantic_core import from_json
 
-from a2a_adapters.bindings import methods, v03_jsonrpc
-from a2a_adapters.bindings.methods import Method
+from a2a_adapters.bindings import operations, v03_jsonrpc
+from a2a_adapters.bindings.operations import Method
 from a2a_adapters.protocol.reading import parse_send
 from a2a_adapters.protocol.wire import one_line
 
 if TYPE_CHECKING:
-    from a2a_adapters.bindings.methods import Params
+    from a2a_adapters.bindings.operations import Params
 
 _CONTENTS = {"text", "raw", "url", "data"}
 _FREE = ("data", "metadata")
-"""Members with values of any shape, whose names are not the protocol's."""
+"""Members with values of any shape, whose names are not part of the protocol."""
 
 _OLD_NAMES = {
     name: name.removeprefix(prefix).lower().replace("_", "-")
@@ -67,20 +67,15 @@ def _method(old: Method, new: Method) -> Method:
 
 
 _METHODS = {
-    "message/send": _method(v03_jsonrpc.METHODS["message/send"], methods.METHODS["SendMessage"]),
+    "message/send": _method(v03_jsonrpc.METHODS["message/send"], operations.METHODS["SendMessage"]),
     "message/stream": _method(
-        v03_jsonrpc.METHODS["message/stream"], methods.METHODS["SendStreamingMessage"]
+        v03_jsonrpc.METHODS["message/stream"], operations.METHODS["SendStreamingMessage"]
     ),
 }
 
 
 def method_for(name: str, params: Params) -> Method | None:
-    """Return the method that such a client calls; None if the call is another client's.
-
-    Args:
-        name: The method of 0.3.
-        params: Its parameters.
-    """
+    """Return the method that such a client calls; None if the call is of another client."""
     message = params.get("message") if name in _METHODS else None
     parts = message.get("parts") if isinstance(message, dict) and "kind" not in message else None
     is_mixed = isinstance(parts, list) and bool(parts) and all(map(_is_new, parts))

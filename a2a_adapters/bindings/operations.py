@@ -1,12 +1,11 @@
-"""The operations of A2A, whatever binding they are called by (A2A 1.0, section 3.1).
-
-How one is read from JSON and answered in it is in `methods`; gRPC needs neither.
-"""
+"""The operations of A2A (1.0, section 3.1), and how they are read from JSON and answered in it."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter, methodcaller
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from a2a.types import (
     CancelTaskRequest,
@@ -16,15 +15,23 @@ from a2a.types import (
     GetTaskRequest,
     ListTaskPushNotificationConfigsRequest,
     ListTasksRequest,
+    ListTasksResponse,
     SendMessageRequest,
     SubscribeToTaskRequest,
+    Task,
     TaskPushNotificationConfig,
 )
+from a2a.utils.errors import InvalidParamsError
+from google.protobuf.json_format import ParseDict, ParseError
+from pydantic_core import ValidationError, to_json
+
+from a2a_adapters.contract.errors import violations
+from a2a_adapters.protocol.reading import parse_send
+from a2a_adapters.protocol.wire import message_to_dict, task_to_dict, to_dict
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from a2a.server.context import ServerCallContext
     from google.protobuf.message import Message
 
     from a2a_adapters.runtime import StreamingHandler
@@ -36,51 +43,148 @@ class Operation:
 
     Attributes:
         name: Its name in the specification.
-        params: What it takes, in the types of A2A 1.0.
-        run: Carries it out; one that streams returns a `Subscription`.
-        streams: Whether it does.
-        large_bytes: How large its answer may be, if it is made for one caller alone.
+        params: Its request, a type of A2A 1.0.
+        of: Returns a runtime's method for it, which takes the request and the caller's context;
+            a streaming one returns a `Subscription`.
+        streams: Whether it answers with a stream.
+        large_bytes: The size that its answer may have, if no other caller gets the same.
     """
 
     name: str
     params: type[Message]
-    run: Callable[[StreamingHandler, Any, ServerCallContext], Awaitable[Any]]
+    of: Callable[[StreamingHandler], Callable[..., Awaitable[Any]]]
     streams: bool = False
     large_bytes: int = 0
 
 
-def _of(method: str) -> Callable[[StreamingHandler, Any, ServerCallContext], Awaitable[Any]]:
-    return lambda runtime, params, context: getattr(runtime, method)(params, context)
+def _operation(params: type[Message], method: str = "", **options: Any) -> Operation:
+    """Return the operation that is named like its request, and by default like its method."""
+    name = params.__name__.removesuffix("Request")
+    snake = re.sub("(?=[A-Z])", "_", name).lower()
+    return Operation(name, params, attrgetter(method or f"on{snake}"), **options)
 
 
-SEND = Operation("SendMessage", SendMessageRequest, _of("on_message_send"))
-STREAM = Operation("SendStreamingMessage", SendMessageRequest, _of("open_stream"), streams=True)
-GET = Operation("GetTask", GetTaskRequest, _of("on_get_task"))
-LIST = Operation("ListTasks", ListTasksRequest, _of("on_list_tasks"), large_bytes=8 * 1024 * 1024)
-CANCEL = Operation("CancelTask", CancelTaskRequest, _of("on_cancel_task"))
-SUBSCRIBE = Operation(
-    "SubscribeToTask", SubscribeToTaskRequest, _of("open_subscription"), streams=True
+SEND = _operation(SendMessageRequest, "on_message_send")
+STREAM = Operation(
+    "SendStreamingMessage", SendMessageRequest, attrgetter("open_stream"), streams=True
 )
+GET = _operation(GetTaskRequest)
+LIST = _operation(ListTasksRequest, large_bytes=8 * 1024 * 1024)
+CANCEL = _operation(CancelTaskRequest)
+SUBSCRIBE = _operation(SubscribeToTaskRequest, "open_subscription", streams=True)
 CREATE_PUSH = Operation(
     "CreateTaskPushNotificationConfig",
     TaskPushNotificationConfig,
-    _of("on_create_task_push_notification_config"),
+    attrgetter("on_create_task_push_notification_config"),
 )
-GET_PUSH = Operation(
-    "GetTaskPushNotificationConfig",
-    GetTaskPushNotificationConfigRequest,
-    _of("on_get_task_push_notification_config"),
-)
-LIST_PUSH = Operation(
-    "ListTaskPushNotificationConfigs",
-    ListTaskPushNotificationConfigsRequest,
-    _of("on_list_task_push_notification_configs"),
-)
-DELETE_PUSH = Operation(
-    "DeleteTaskPushNotificationConfig",
-    DeleteTaskPushNotificationConfigRequest,
-    _of("on_delete_task_push_notification_config"),
-)
-EXTENDED_CARD = Operation(
-    "GetExtendedAgentCard", GetExtendedAgentCardRequest, _of("on_get_extended_agent_card")
-)
+GET_PUSH = _operation(GetTaskPushNotificationConfigRequest)
+LIST_PUSH = _operation(ListTaskPushNotificationConfigsRequest)
+DELETE_PUSH = _operation(DeleteTaskPushNotificationConfigRequest)
+EXTENDED_CARD = _operation(GetExtendedAgentCardRequest)
+
+T = TypeVar("T")
+Params = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """An operation in one version of JSON.
+
+    Attributes:
+        operation: The operation.
+        parse: Parses its request; raises `InvalidParamsError`.
+        encode: Makes JSON from its result or, if it streams, from an update of the task.
+    """
+
+    operation: Operation
+    parse: Callable[[Params], Message]
+    encode: Callable[[Any], bytes]
+
+
+def parsed(parse: Callable[[T], Message], params: T) -> Any:
+    """Return `parse(params)`.
+
+    Raises:
+        InvalidParamsError: It raised anything: protobuf and a2a-sdk raise errors of all kinds for
+            unexpected values.
+    """
+    try:
+        return parse(params)
+    except (InvalidParamsError, MemoryError):
+        raise
+    except ParseError as error:
+        raise InvalidParamsError(str(error)) from error
+    except ValidationError as error:
+        found = [{"field": place, "message": what} for place, what in violations(error)]
+        raise InvalidParamsError(data={"errors": found}) from error
+    except Exception as error:
+        raise InvalidParamsError from error
+
+
+def _method(operation: Operation, encode: Callable[[Any], bytes] | None = None) -> Method:
+    def parse(params: Params) -> Message:
+        return ParseDict(params, operation.params(), ignore_unknown_fields=True)
+
+    return Method(operation, parse, encode or _encode)
+
+
+def parse_list(params: Params) -> Message:
+    """Return a `ListTasksRequest`.
+
+    Raises:
+        ParseError: A parameter, or its state, is unknown.
+    """
+    request = LIST.params()
+    ParseDict(params, request, ignore_unknown_fields=True)
+    # Ignoring unknown fields makes protobuf ignore unknown states as well.
+    ParseDict({"status": params.get("status")}, LIST.params())
+    return request
+
+
+def _encode(result: Message | None) -> bytes:
+    return to_json({} if result is None else to_dict(result))
+
+
+def _encode_task(task: Task) -> bytes:
+    return to_json(task_to_dict(task))
+
+
+def _encode_sent(result: Task | Any) -> bytes:
+    if isinstance(result, Task):
+        return to_json({"task": task_to_dict(result)})
+    return to_json({"message": message_to_dict(result)})
+
+
+def encode_page(page: ListTasksResponse, task_to: Callable[[Task], object] = task_to_dict) -> bytes:
+    """Return the JSON of a page; `task_to` makes a JSON value of each task."""
+    # The fields of a page are required, also when they are empty (section 3.1.4).
+    return to_json(
+        {
+            "tasks": [task_to(task) for task in page.tasks],
+            "nextPageToken": page.next_page_token,
+            "pageSize": page.page_size,
+            "totalSize": page.total_size,
+        }
+    )
+
+
+_encode_update = methodcaller("json")
+
+
+METHODS = {
+    method.operation.name: method
+    for method in (
+        Method(SEND, parse_send, _encode_sent),
+        Method(STREAM, parse_send, _encode_update),
+        _method(GET, _encode_task),
+        Method(LIST, parse_list, encode_page),
+        _method(CANCEL, _encode_task),
+        _method(SUBSCRIBE, _encode_update),
+        _method(CREATE_PUSH),
+        _method(GET_PUSH),
+        _method(LIST_PUSH),
+        _method(DELETE_PUSH),
+        _method(EXTENDED_CARD),
+    )
+}
+"""The methods of A2A 1.0 by name."""

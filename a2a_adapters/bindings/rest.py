@@ -1,8 +1,8 @@
-"""The HTTP+JSON binding (A2A 1.0, section 11), and its forerunner of A2A 0.3 under `/v1`.
+"""The HTTP+JSON binding (A2A 1.0, section 11), and that of A2A 0.3 under `/v1`.
 
-a2a-sdk 1.3 answers bodies that are not UTF-8 by 500, cuts streams of 0.3 off where an error
-is due, has no way to delete 0.3's push notification configurations, and labels errors as
-another media type than the specification.
+a2a-sdk 1.3 answers bodies that are not UTF-8 with 500, cuts streams of 0.3 off instead of
+sending an error, cannot delete 0.3's push notification configs, and labels errors with another
+media type than the specification.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from a2a_adapters.bindings.http import (
     check_content_type,
     parse_json,
 )
-from a2a_adapters.bindings.methods import METHODS, Method, Params, parsed
+from a2a_adapters.bindings.operations import METHODS, Method, Params, parsed
 from a2a_adapters.bindings.sse import EventStream, Frame
 from a2a_adapters.protocol import errors as failures
 from a2a_adapters.protocol.headers import (
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 _CONFIGS = "/tasks/{taskId}/pushNotificationConfigs"
 
 Calls = dict[str, dict[str, Method]]
-"""By path, and then by the verb of HTTP."""
+"""By path, then by HTTP method."""
 
 _V1: Calls = {
     "/message:send": {"POST": METHODS["SendMessage"]},
@@ -87,7 +87,7 @@ def _parse_old_send(params: Params) -> Message:
 
 
 def _parse_old_get(params: Params) -> Message:
-    # 0 is 0.3's word for "all of it".
+    # In 0.3, 0 means all.
     if params.get("historyLength") in ("", "0"):
         del params["historyLength"]
     return METHODS["GetTask"].parse(params)
@@ -114,7 +114,7 @@ def _encode_update(update: AnyUpdate) -> bytes:
 
 
 def _by_path(operation: Operation, encode: Callable[[Any], bytes]) -> Method:
-    """All that such a call tells is in its path, and called as in 1.0."""
+    """Return a method whose request is all in its path, as in 1.0."""
     return Method(operation, METHODS[operation.name].parse, encode)
 
 
@@ -170,7 +170,7 @@ def rest_routes(
 
 
 class _Endpoint:
-    """Answers the calls of one path, by the verb of HTTP, in one version of the protocol."""
+    """Answers the calls of one path, by HTTP method, in one version of the protocol."""
 
     def __init__(self, verbs: Mapping[str, Method], version: str, agent: HttpAgent) -> None:
         self._verbs = verbs
@@ -210,7 +210,7 @@ class _Endpoint:
         context.tenant = params.tenant
         context.state[VERSION_STATE] = self._version
         self._agent.answers.check_room(method.operation.large_bytes)
-        result = await method.operation.run(self._agent.runtime, params, context)
+        result = await method.operation.of(self._agent.runtime)(params, context)
         response = await self._respond(method, result)
         if context.requested_extensions:
             self._agent.name_extensions(response, context)
@@ -237,7 +237,7 @@ class _Endpoint:
 
 
 def _read(parse: Callable[[Params], Message], in_path: Params, body: bytes) -> Any:
-    """Return all that a request tells, in its body or its path."""
+    """Return the request in a body and a path."""
     params = parse_json(body) if body else {}
     if not isinstance(params, dict):
         raise InvalidParamsError("the body must be an object")

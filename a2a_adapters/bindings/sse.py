@@ -25,17 +25,17 @@ _HEARTBEAT_SECONDS = 15.0
 _HEARTBEAT = b": keep-alive\n\n"
 
 _REFUSAL_SECONDS = 3.0
-"""How long a stream without updates may still be answered by an error instead."""
+"""How long an error may still replace a stream without updates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """How updates become events of a stream.
+    """Frames updates as events of a stream.
 
     Attributes:
-        head: What goes before the JSON of each.
+        head: Precedes the JSON of each.
         encode: Makes that JSON, the same bytes for all readers.
-        tail: What goes after it.
+        tail: Follows it.
     """
 
     head: bytes
@@ -55,17 +55,17 @@ class Frame:
 
 
 class EventStream(Response):
-    """Sends updates until the subscription ends or the client goes away.
+    """Sends updates until the subscription ends or the client leaves.
 
-    All updates that have queued up go out in one write, and one small task beside the
-    writer watches for the client leaving; a2a-sdk's response needs a queue and several
-    tasks per stream, and frames events with CRLF.
+    All queued updates go out in one write, and one small task beside the writer watches for the
+    client leaving; a2a-sdk's response needs a queue and several tasks per stream, and ends lines
+    with CRLF.
 
     Args:
-        subscription: What is sent.
-        first: Updates already taken from it, None if there were none yet.
-        frame: Makes the event's bytes from an update.
-        frame_error: Makes the event's bytes from an error.
+        subscription: The updates.
+        first: Updates already taken from it; None if there were none yet.
+        frame: Frames an update.
+        frame_error: Frames an error.
     """
 
     media_type = "text/event-stream"
@@ -93,9 +93,8 @@ class EventStream(Response):
     ) -> EventStream:
         """Wait a moment for the first update.
 
-        An agent that refuses a message mostly does so at once, and the client gets an error
-        instead of a stream. One whose message waits behind another, or whose agent takes its
-        time, gets a stream; should it be refused then, the error is the only event.
+        An agent that refuses a message mostly does so at once; its client then gets an error in
+        place of a stream. Otherwise it gets a stream, and a later refusal is the only event.
 
         Raises:
             A2AError: The message was refused.
@@ -142,7 +141,7 @@ class EventStream(Response):
             await send({"type": "http.response.body", "body": body, "more_body": True})
 
     async def _watch(self, receive: Receive, send: Send) -> None:
-        """Close the subscription when the client leaves; keep quiet connections open."""
+        """Close the subscription when the client leaves; send heartbeats."""
         while True:
             try:
                 async with asyncio.timeout(_HEARTBEAT_SECONDS):

@@ -1,9 +1,11 @@
-"""A2A 0.3 on the runtime of 1.0: what the conversions of a2a-sdk leave out."""
+"""A2A 0.3 on the runtime of 1.0: fills the gaps in a2a-sdk's conversions."""
 
 from __future__ import annotations
 
 import base64
 import binascii
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import a2a.server.routes  # noqa: F401 - a2a.compat cannot be imported first (circular in 1.3.0)
@@ -30,7 +32,6 @@ from a2a.utils.errors import (
 )
 
 from a2a_adapters.bindings import operations
-from a2a_adapters.bindings.operations import Operation
 from a2a_adapters.protocol import states
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ OldEvent: TypeAlias = (
 
 
 def to_old(event: Event) -> OldEvent:
-    """Return an event, a task or a message as 0.3 has it."""
+    """Return an event, a task or a message in the model of 0.3."""
     match event:
         case Task():
             return conversions.to_compat_task(event)
@@ -55,7 +56,7 @@ def to_old(event: Event) -> OldEvent:
             return conversions.to_compat_task_artifact_update_event(event)
         case TaskStatusUpdateEvent():
             old = conversions.to_compat_task_status_update_event(event)
-            # a2a-sdk 1.3 forgets that a question ends the stream as well (0.3, section 7.2.2).
+            # a2a-sdk 1.3 does not know that a question ends the stream, too (0.3, section 7.2.2).
             old.final = event.status.state in states.SETTLED
             return old
     raise TypeError(f"{type(event).__name__} is not an event")
@@ -74,9 +75,9 @@ async def _get_push(
     params: GetTaskPushNotificationConfigRequest,
     context: ServerCallContext,
 ) -> TaskPushNotificationConfig:
-    """Without the id of a configuration, 0.3 means the task's default: its first.
+    """Return a config; without an id 0.3 means the default, which is the task's first.
 
-    Some clients of 0.3 say `default`, the official compatibility kit for instance.
+    Some clients of 0.3 send `default`, for instance the official compatibility kit.
     """
     every = ListTaskPushNotificationConfigsRequest(task_id=params.task_id)
     found = await runtime.on_list_task_push_notification_configs(every, context)
@@ -91,27 +92,27 @@ async def _get_push(
 async def _extended_card(
     runtime: StreamingHandler, params: GetExtendedAgentCardRequest, context: ServerCallContext
 ) -> AgentCard:
-    """0.3 has one error for agents that do not offer the card and those that lack it."""
+    """Raise 0.3's only error for agents without an extended card."""
     try:
         return await runtime.on_get_extended_agent_card(params, context)
     except UnsupportedOperationError as error:
         raise ExtendedAgentCardNotConfiguredError from error
 
 
-GET_PUSH = Operation(operations.GET_PUSH.name, operations.GET_PUSH.params, _get_push)
-EXTENDED_CARD = Operation(
-    operations.EXTENDED_CARD.name, operations.EXTENDED_CARD.params, _extended_card
+GET_PUSH = replace(operations.GET_PUSH, of=lambda runtime: partial(_get_push, runtime))
+EXTENDED_CARD = replace(
+    operations.EXTENDED_CARD, of=lambda runtime: partial(_extended_card, runtime)
 )
 
 
 def to_core_send(request: pb.SendMessageRequest) -> SendMessageRequest:
-    """Return a request to send a message in 1.0's type.
+    """Return a request to send a message as a type of 1.0.
 
     Raises:
         ValueError: A part is empty.
     """
     for part in request.request.content:
-        # a2a-sdk has base64 in the field for bytes, and expects it there; others have the bytes.
+        # a2a-sdk sends and expects base64 in the field for bytes; others send the bytes.
         content = part.file.file_with_bytes
         if content and not _is_base64(content):
             part.file.file_with_bytes = base64.b64encode(content)
@@ -120,7 +121,7 @@ def to_core_send(request: pb.SendMessageRequest) -> SendMessageRequest:
 
 
 def to_core_push(config: pb.TaskPushNotificationConfig, task_id: str) -> TaskPushNotificationConfig:
-    """Return a push notification configuration in 1.0's type."""
+    """Return a push notification config as a type of 1.0."""
     old = FromProto.push_notification_config(config.push_notification_config)
     core = conversions.to_core_push_notification_config(old)
     core.task_id = task_id
@@ -128,24 +129,24 @@ def to_core_push(config: pb.TaskPushNotificationConfig, task_id: str) -> TaskPus
 
 
 def from_task(task: Task) -> pb.Task:
-    """Return a task in 0.3's type."""
+    """Return a task as a type of 0.3."""
     return ToProto.task(conversions.to_compat_task(task))
 
 
 def from_sent(result: Task | Message) -> pb.SendMessageResponse:
-    """Return the answer to a message in 0.3's type."""
+    """Return the answer to a message as a type of 0.3."""
     if isinstance(result, Task):
         return pb.SendMessageResponse(task=from_task(result))
     return pb.SendMessageResponse(msg=ToProto.message(conversions.to_compat_message(result)))
 
 
 def from_event(event: Event) -> pb.StreamResponse:
-    """Return an event of a stream in 0.3's type."""
+    """Return an event of a stream as a type of 0.3."""
     return ToProto.stream_response(to_old(event))
 
 
 def from_push(config: TaskPushNotificationConfig) -> pb.TaskPushNotificationConfig:
-    """Return a push notification configuration in 0.3's type."""
+    """Return a push notification config as a type of 0.3."""
     old = conversions.to_compat_task_push_notification_config(config)
     return ToProto.task_push_notification_config(old)
 
@@ -153,10 +154,10 @@ def from_push(config: TaskPushNotificationConfig) -> pb.TaskPushNotificationConf
 def from_pushes(
     found: ListTaskPushNotificationConfigsResponse,
 ) -> pb.ListTaskPushNotificationConfigResponse:
-    """Return push notification configurations in 0.3's type."""
+    """Return push notification configs as a type of 0.3."""
     return pb.ListTaskPushNotificationConfigResponse(configs=map(from_push, found.configs))
 
 
 def from_card(card: AgentCard) -> pb.AgentCard:
-    """Return a card in 0.3's type."""
+    """Return a card as a type of 0.3."""
     return ToProto.agent_card(conversions.to_compat_agent_card(card))

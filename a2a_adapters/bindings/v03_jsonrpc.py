@@ -9,7 +9,7 @@ from a2a.utils.errors import A2AError, InvalidParamsError
 from pydantic_core import from_json
 
 from a2a_adapters.bindings import operations, v03
-from a2a_adapters.bindings.methods import Method, Params, encode_page, parse_list
+from a2a_adapters.bindings.operations import Method, Params, encode_page, parse_list
 from a2a_adapters.protocol import errors as failures
 from a2a_adapters.protocol.reading import standard_base64
 from a2a_adapters.protocol.wire import escaped, model_to_json
@@ -28,7 +28,7 @@ _PART_KINDS = ("text", "file", "data")
 
 
 def rpc_error(call_id: CallId, error: A2AError) -> dict[str, Any]:
-    """Return the answer to a call that failed (0.3, section 8)."""
+    """Return the answer to a failed call (0.3, section 8)."""
     body: dict[str, Any] = {"code": failures.rpc_code(error), "message": error.message}
     if violations := failures.json_violations(error):
         body["data"] = dict(violations)
@@ -58,7 +58,7 @@ def _parse_send(params: Params) -> Message:
 
 
 def _prepare_part(part: object) -> None:
-    """Refuse what the models of a2a-sdk 1.3 take for whatever it looks like."""
+    """Refuse malformed parts, which the models of a2a-sdk 1.3 would guess."""
     if not isinstance(part, dict) or _kind(part) not in _PART_KINDS:
         raise InvalidParamsError("a part has one of the kinds text, file, data")
     part["kind"] = _kind(part)
@@ -71,7 +71,7 @@ def _prepare_part(part: object) -> None:
 
 
 def _kind(part: dict[str, object]) -> object:
-    """Return the kind of a part, also of one that does not tell it, or tells it as 0.2 did."""
+    """Return the kind of a part, also if it is missing or named as in 0.2."""
     if "kind" in part:
         return part["kind"]
     told = [kind for kind in _PART_KINDS if kind in part]
@@ -186,7 +186,7 @@ METHODS |= {
         "agent/getExtendedCard": "agent/getAuthenticatedExtendedCard",
     }.items()
 }
-"""Some guides and clients use these names, which mix 0.3's style with 1.0's words."""
+"""The methods of A2A 0.3 by name."""
 
 EARLIER = {
     "tasks/send": "message/send",
@@ -194,4 +194,4 @@ EARLIER = {
     "tasks/pushNotification/set": "tasks/pushNotificationConfig/set",
     "tasks/pushNotification/get": "tasks/pushNotificationConfig/get",
 }
-"""The names of methods before A2A 0.2.0, and what replaced them."""
+"""The names of methods before A2A 0.2.0, and their successors."""

@@ -1,1 +1,1 @@
-"""From an adapter's events to A2A, on any a2a-sdk server."""
+"""Runs adapters on any a2a-sdk server."""

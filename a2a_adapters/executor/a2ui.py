@@ -1,7 +1,7 @@
-"""Interfaces that agents send: A2UI 0.9.1, for callers that asked for it.
+"""User interfaces from agents: A2UI 0.9.1, for callers that activate it.
 
 See https://a2ui.org, `specification/v0_9_1` of the repository google/A2UI: the extension and its
-`server_to_client_list.json`. What components hold is the catalog's, and checked by nobody here.
+`server_to_client_list.json`. Components are defined by a catalog and not checked here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 A2UI_TYPE = "application/a2ui+json"
-"""The media type of a part that holds A2UI messages."""
+"""The media type of a part with A2UI messages."""
 
 _KINDS = frozenset({"createSurface", "updateComponents", "updateDataModel", "deleteSurface"})
 _UNSEEN = "(This answer is an interface, in A2UI.)"
@@ -69,11 +69,10 @@ class _Message(_Strict):
 
 
 def negotiated(output: Output, active: Collection[str]) -> Output:
-    """Return an artifact as its caller can show it.
+    """Return an artifact in a form that its caller can show.
 
-    Of one that holds an interface, callers that activated A2UI get the interface, and all others
-    the text beside it; without one, the texts that the interface shows. A message that is wrong is
-    left out and told to the operator.
+    Callers that activated A2UI get the interface. All others get the text beside it or, without
+    one, the texts in the interface. Invalid messages are dropped and logged.
     """
     surfaces = [part for part in output.parts if _is_interface(part)]
     if not surfaces:
@@ -97,7 +96,7 @@ def _is_interface(part: Part) -> bool:
 
 
 def _messages(part: Part) -> Sequence[Any]:
-    """Return the messages of a part: a list, or an object with nothing but `messages`."""
+    """Return the messages of a part: a list, or the only member `messages` of an object."""
     value = part.value if isinstance(part, Data) else None
     if isinstance(value, dict) and value.keys() == {"messages"}:
         value = value["messages"]
@@ -105,7 +104,7 @@ def _messages(part: Part) -> Sequence[Any]:
 
 
 def _valid(messages: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    """Yield the messages that are right; each stands for itself."""
+    """Yield the valid messages; each is checked on its own."""
     for number, message in enumerate(messages):
         try:
             _Message.model_validate(message)
@@ -118,7 +117,7 @@ def _valid(messages: Sequence[Any]) -> Iterator[dict[str, Any]]:
 
 
 def _texts(messages: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield the texts that components show, as far as they are written there."""
+    """Yield the literal texts of components."""
     for message in messages:
         for component in message.get("updateComponents", {}).get("components", []):
             nested = next((each for each in component.values() if isinstance(each, dict)), {})

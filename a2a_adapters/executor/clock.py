@@ -1,4 +1,4 @@
-"""The time limits of one run."""
+"""The time limits of a run."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ if TYPE_CHECKING:
 
 
 class TimeLimitError(AgentFailedError):
-    """A run was stopped by its clock. The text is for the caller."""
+    """A run exceeded its time limit. The text is for the caller."""
 
     def __init__(self, message: str) -> None:
         super().__init__("limit", message)
 
 
 class RunClocks:
-    """The clocks of all runs of an executor. They share one timer, which few runs ever wait for.
+    """The clocks of all runs of an executor, which share one timer.
 
     Args:
-        limits: How long a run may take, and how long nothing may happen in it.
+        limits: How long a run may take, and how long it may be idle.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._running: set[RunClock] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
-        """Whose timer is set: it looks before the time of any clock is up."""
+        """The loop of the pending timer, which fires before any clock is due."""
 
     def clock(self, on_stop: Callable[[str], None]) -> RunClock:
-        """Return the clock of one run, to be entered; `on_stop` is told why it stops the run."""
+        """Return the clock of one run, to be entered; `on_stop` gets the reason if it stops."""
         return RunClock(self, self._limits, on_stop)
 
     def begin(self, clock: RunClock, loop: asyncio.AbstractEventLoop) -> None:
-        """Look at a clock that has just begun, whose time is up after those before it."""
+        """Watch a clock."""
         self._running.add(clock)
         if self._loop is not loop:
             self._look_later(loop, clock.due)
 
     def end(self, clock: RunClock) -> None:
-        """Look at it no more."""
+        """Stop watching a clock."""
         self._running.discard(clock)
 
     def _look_later(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
         self._loop = loop
-        loop.call_at(at, self._look, loop, context=Context())  # it is of no run
+        loop.call_at(at, self._look, loop, context=Context())  # belongs to no run
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = None
@@ -65,13 +65,13 @@ class RunClocks:
 
 
 class RunClock:
-    """A context that stops what takes too long, or in which nothing happens for too long.
+    """A context that stops a run that takes too long or is idle for too long.
 
-    A timer looks now and then when something happened `last`: to note that costs next to
-    nothing, unlike a timeout around each event.
+    A timer checks the time of the `last` event now and then: setting that is nearly free, unlike a
+    timeout around each event.
 
     Raises:
-        TimeLimitError: On leaving, if the time was up: also if what was inside took no notice.
+        TimeLimitError: On leaving, if the time was up, even if the run has ignored that.
     """
 
     __slots__ = (
@@ -95,10 +95,10 @@ class RunClock:
         loop = asyncio.get_running_loop()
         self._task = asyncio.current_task(loop)
         self.last = loop.time()
-        """When something happened last, by the time of the loop."""
+        """When the last event came, by the time of the loop."""
         self._deadline = self.last + self._limits.run_seconds
         self.context = copy_context()
-        """What is true of the run, and of what stops it."""
+        """The context variables of the run, for `stop`."""
         self._clocks.begin(self, loop)
         return self
 
@@ -116,11 +116,11 @@ class RunClock:
 
     @property
     def due(self) -> float:
-        """When the time is up if nothing happens meanwhile, by the time of the loop."""
+        """When the time is up unless an event comes, by the time of the loop."""
         return min(self.last + self._limits.idle_seconds, self._deadline)
 
     def stop(self, now: float) -> None:
-        """Stop what is inside: its time is up."""
+        """Stop the run: its time is up."""
         run, idle = self._limits.run_seconds, self._limits.idle_seconds
         if now >= self._deadline:
             self._reason = f"The agent was stopped after {run:g} s."

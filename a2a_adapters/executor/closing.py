@@ -1,12 +1,12 @@
-"""How the text of an answer is closed, by who reads it.
+"""Decides how the text of an answer is closed.
 
-Most clients join the chunks of a stream, and some do so whatever `append` says: for them the last
-chunk is an empty one. Two readers need the whole text in it, in place of all chunks before:
+Most clients join the chunks of a stream, some whatever `append` says: for them the last chunk is
+empty. Two readers need the whole text in it, in place of all chunks before:
 
-- google-adk's `RemoteA2aAgent` takes the chunk that is marked as the last for the whole answer,
-  and what came before for a preview (seen in 2.13);
-- a2a-sdk's own server stores each chunk as a part of its own, which whoever waits for the whole
-  task then has as so many lines (seen in 1.3).
+- google-adk's `RemoteA2aAgent` takes the last chunk for the whole answer, and the others for a
+  preview (seen in 2.13);
+- a2a-sdk's own server stores each chunk as a part of its own, which readers of the whole task see
+  as separate lines (seen in 1.3).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 _ADK_EXTENSION = "https://google.github.io/adk-docs/a2a/a2a-extension/"
 _ADK_MARK = "is_user_input"
-"""In the metadata of each part that a user of google-adk's client said."""
+"""In the metadata of each part from a user of google-adk's client."""
 
 _STREAMS = frozenset({"SendStreamingMessage", "message/stream"})
 
 
 def closes_by_whole(context: RequestContext, *, is_ours: bool) -> bool:
-    """Tell whether the last chunk of an answer is to hold the whole text.
+    """Return whether the last chunk of an answer has to hold the whole text.
 
     Args:
-        context: What was asked, and how.
-        is_ours: Whether it is our runtime that puts the chunks together.
+        context: The request.
+        is_ours: Whether our runtime joins the chunks.
     """
     if not is_ours and not _is_streamed(context):
         return True
@@ -40,7 +40,7 @@ def closes_by_whole(context: RequestContext, *, is_ours: bool) -> bool:
 
 
 def _is_streamed(context: RequestContext) -> bool:
-    """Tell whether the answer is known to be read as a stream, on a2a-sdk's server."""
+    """Return whether the answer is known to be read as a stream, on a2a-sdk's server."""
     state = context.call_context.state
     headers = state.get("headers") or {}
     return state.get("method") in _STREAMS or "text/event-stream" in headers.get("accept", "")

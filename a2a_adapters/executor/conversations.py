@@ -1,4 +1,4 @@
-"""The order of requests: those of one conversation are answered one at a time."""
+"""Orders requests: those of one conversation are answered one at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Conversations:
-    """The conversations of one agent in which requests are being answered.
+    """The conversations of one agent that are in use.
 
     Args:
         seconds: How long a request waits for its turn.
@@ -20,21 +20,21 @@ class Conversations:
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._waiting: dict[ConversationKey, deque[asyncio.Future[None]]] = {}
-        """Who waits for the request that is being answered."""
+        """The waiters of each conversation in use."""
 
     def is_busy(self, key: ConversationKey) -> bool:
-        """Tell whether a request of this conversation is being answered."""
+        """Return whether a request of this conversation is being answered."""
         return key in self._waiting
 
     def turn(self, key: ConversationKey) -> ConversationTurn:
-        """Return the time in which a request has the conversation for itself, to be entered."""
+        """Return a request's turn, to be entered."""
         return ConversationTurn(self, key)
 
     async def acquire(self, key: ConversationKey) -> None:
-        """Wait until earlier requests of the conversation are answered, then hold it.
+        """Wait for earlier requests of the conversation, then hold it.
 
         Raises:
-            TimeoutError: An earlier request took longer than it may, and goes on.
+            TimeoutError: An earlier request exceeds its time and continues.
         """
         if key not in self._waiting:
             self._waiting[key] = deque()
@@ -45,12 +45,12 @@ class Conversations:
             async with asyncio.timeout(self._seconds):
                 await waiter
         except BaseException:
-            if waiter.done() and not waiter.cancelled():  # it had just been given
+            if waiter.done() and not waiter.cancelled():  # its turn has just come
                 self.release(key)
             raise
 
     def release(self, key: ConversationKey) -> None:
-        """Let the next request have the conversation."""
+        """Give the conversation to the next request."""
         waiting = self._waiting[key]
         while waiting:
             waiter = waiting.popleft()
@@ -61,7 +61,7 @@ class Conversations:
 
 
 class ConversationTurn:
-    """The time in which one request has its conversation for itself."""
+    """Holds the conversation, and a slot, for one request."""
 
     __slots__ = ("_conversations", "_is_held", "_key", "_slots")
 
@@ -77,7 +77,7 @@ class ConversationTurn:
         return self
 
     async def take(self, slots: asyncio.Semaphore) -> None:
-        """Wait for one of the slots, and have it as long as the conversation."""
+        """Wait for a slot, and hold it as long as the conversation."""
         await slots.acquire()
         self._slots = slots
 
@@ -85,7 +85,7 @@ class ConversationTurn:
         self.leave()
 
     def leave(self) -> None:
-        """Let others have the slot and the conversation, though this one may go on."""
+        """Release the slot and the conversation."""
         slots, self._slots = self._slots, None
         if slots is not None:
             slots.release()

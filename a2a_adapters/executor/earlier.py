@@ -1,4 +1,4 @@
-"""What is known of a task from before: its earlier messages, and an answer that was cut off."""
+"""The past of a task: its earlier messages, and an interrupted answer."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NO_LONGER_WAITING = (
 
 @dataclass(frozen=True, slots=True)
 class CutOff:
-    """How far the answer to a task's last message had come when its process ended."""
+    """The state of the answer to a task's last message when its process died."""
 
     artifacts: int
     """How many artifacts the task had before."""
@@ -55,7 +55,7 @@ def questions_of(task: Task | None) -> int:
 
 
 def _exchanges(task: Task | None) -> list[tuple[Message, Message]]:
-    """Return the messages that led to a question, each with that question."""
+    """Return the messages that led to a question, each with its question."""
     if task is None:
         return []
     said = list(task.history)
@@ -66,13 +66,13 @@ def _exchanges(task: Task | None) -> list[tuple[Message, Message]]:
 
 
 def is_too_late(context: RequestContext) -> bool:
-    """Tell whether a message answers a question that only the run that asked it could take."""
+    """Return whether a message answers a question whose waiting run is lost."""
     question = question_of(context)
     return question is not None and not is_durable(question)
 
 
 def cut_off(context: RequestContext, task: Task) -> CutOff | None:
-    """Return how far the answer had come, if a process that is gone has begun it."""
+    """Return the state of the answer, if a dead process has begun it."""
     if not is_resumed(context):
         return None
     question = answered_question(task)
@@ -87,13 +87,13 @@ def _artifacts_before(question: Message) -> int:
 
 
 class Earlier:
-    """Returns the messages of a task before the one that is being answered.
+    """Returns the messages of a task before the current one.
 
     Args:
-        context: The latter's.
-        request: The latter.
-        files: Fetches what they name by address.
-        history: Knows what they were told of the conversation.
+        context: The context of the current request.
+        request: The current request.
+        files: Fetches files sent as URLs.
+        history: Holds the conversation before each message.
     """
 
     def __init__(
@@ -106,14 +106,14 @@ class Earlier:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of earlier messages."""
         return questions_of(self._context.current_task)
 
     async def __call__(self) -> Sequence[Exchange]:
         """Return them, oldest first.
 
         Raises:
-            InvalidInputError: A file cannot be had any more.
+            InvalidInputError: A file is no longer available.
         """
         found: list[Exchange] = []
         answered: Message | None = None
@@ -126,7 +126,7 @@ class Earlier:
         return found
 
     async def _past(self, message: Message, answered: Message | None) -> AgentRequest:
-        beside = getattr(self._context, "sent_beside", None)  # our runtime's context tells
+        beside = getattr(self._context, "sent_beside", None)  # only in our runtime's context
         metadata = metadata_of(message)
         if beside is not None:
             metadata = metadata_of(await beside(message)) | metadata

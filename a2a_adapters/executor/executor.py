@@ -66,10 +66,10 @@ Redact: TypeAlias = "Callable[[ProgressEvent], ProgressEvent | None]"
 """Changes a progress event before it is sent; None drops it."""
 
 _STOP_SECONDS = 1.0
-"""How long an agent that is stopped may take to end; its task does not wait for longer."""
+"""How long a stopped agent may take to end before its task does without it."""
 
 _CLOSE_SECONDS = 5.0
-"""How long an agent that has ended its task may take to clean up."""
+"""How long an agent may clean up after its task has ended."""
 
 logger = logging.getLogger(__name__)
 
@@ -77,13 +77,13 @@ logger = logging.getLogger(__name__)
 class AdapterExecutor(AgentExecutor):
     """Feeds requests to an adapter and its events to the task.
 
-    Failures end the task with a fixed text and an error id; what happened is in the log only.
+    Failures end the task with a fixed text and an error id; the details are in the log only.
 
     Args:
-        adapter: What answers.
+        adapter: Answers the requests.
         limits: Time limits and the bounds of the conversation memory.
-        redact: Sees every event of the progress extension before it is sent.
-        extensions: URIs of extensions that the agent has besides those its adapter tells of.
+        redact: Changes or drops progress events before they are sent.
+        extensions: URIs of further extensions beside those of the adapter.
     """
 
     def __init__(
@@ -106,14 +106,14 @@ class AdapterExecutor(AgentExecutor):
         self._files = FileFetcher(adapter.fetch, self._limits)
 
     async def open(self, storage: StateStorage) -> None:
-        """Keep conversations in a storage, if that is more than this process, from now on."""
+        """Keep conversations in a storage from now on, if that is durable."""
         if storage.is_durable:
             self._history = StoredHistory(storage, self._limits)
         await self.adapter.open(storage)
 
     @cached_property
     def _offered(self) -> frozenset[str]:
-        """The extensions that the agent has."""
+        """The extensions of the agent."""
         extensions = self.adapter.describe().extensions
         return frozenset({PROGRESS_EXTENSION, *self._extensions, *(e.uri for e in extensions)})
 
@@ -122,7 +122,7 @@ class AdapterExecutor(AgentExecutor):
 
         Raises:
             InvalidParamsError: The target cannot use the message; no task was created.
-            ConcurrentTaskModificationError: Another process has the task; its run says no more.
+            ConcurrentTaskModificationError: Another process has the task.
         """
         run = await self._begin(context, event_queue)
         self._running[run.request.task_id] = run
@@ -136,8 +136,8 @@ class AdapterExecutor(AgentExecutor):
         except ConcurrentTaskModificationError:
             run.leave()
             raise
-        except BaseException as error:  # nothing may reach the wire, nor sys.exit() end the server
-            is_closed = not runs_now(run.task)  # this coroutine itself
+        except BaseException as error:  # nothing may escape, nor sys.exit() end the server
+            is_closed = not runs_now(run.task)  # the loop has closed this coroutine
             if is_closed or isinstance(error, asyncio.CancelledError):
                 run.request.cancelled.set()
                 raise
@@ -146,7 +146,7 @@ class AdapterExecutor(AgentExecutor):
             await self._end(run)
 
     def leave(self, task_id: str) -> None:
-        """Have a run that is about to be stopped leave everything as it is."""
+        """Have a run that is about to be stopped leave its conversation as it is."""
         if (run := self._running.get(task_id)) is not None:
             run.request.cancelled.left_behind = True
 
@@ -156,11 +156,11 @@ class AdapterExecutor(AgentExecutor):
         if task_id in self._running:
             self._stop(self._running[task_id])
         abandoned = None
-        if is_durable_question(context.current_task):  # which it is no longer when it has ended
+        if is_durable_question(context.current_task):  # before it ends
             abandoned = agent_request(context, context_id, CancelFlag(), self._offered)
         writer = TaskWriter(event_queue, task_id, context_id)
         await writer.finish(states.CANCELED)
-        # The user's code has the last word in its own time, it cannot keep the task from ending.
+        # The user's code runs in the background: it cannot keep the task from ending.
         self._parked.drop(task_id)
         if abandoned:
             self._parked.in_background(self._abandon(abandoned))
@@ -171,7 +171,7 @@ class AdapterExecutor(AgentExecutor):
             await self.adapter.abandon(request)
 
     async def aclose(self) -> None:
-        """Release every parked run and the adapter, each for `Limits.shutdown_seconds` at most."""
+        """Release parked runs and the adapter, each within `Limits.shutdown_seconds`."""
         seconds = self._limits.shutdown_seconds
         await self._parked.aclose(seconds)
         closing = asyncio.ensure_future(self.adapter.aclose())
@@ -183,7 +183,7 @@ class AdapterExecutor(AgentExecutor):
             log_failure("the agent did not close as it should", error)
 
     async def _end(self, run: Run) -> None:
-        """Let go of what a run has, which has ended."""
+        """Release the resources of a run that has ended."""
         if run.events is not None and not run.parked and runs_now(run.task):
             await self._close(run, run.events)
         if self._running.get(run.request.task_id) is run:
@@ -194,7 +194,7 @@ class AdapterExecutor(AgentExecutor):
             run.calls.count(-1)
 
     async def _close(self, run: Run, events: AdapterEvents) -> None:
-        """Let the adapter clean up, for a while."""
+        """Let the adapter clean up, for a limited time."""
         loop = asyncio.get_running_loop()
         watch = loop.call_later(_CLOSE_SECONDS + _STOP_SECONDS, self._look_after, run, "")
         try:
@@ -274,7 +274,7 @@ class AdapterExecutor(AgentExecutor):
     async def _resumed(self, run: Run, cut: CutOff) -> AdapterEvents:
         run.request = replace(run.request, said=cut.said)
         events = self.adapter.resume(run.request)
-        assert run.queue is not None  # noqa: S101 - nobody but our runtime resumes
+        assert run.queue is not None  # noqa: S101 - only our runtime resumes
         await run.queue.take_back(cut.artifacts)
         if await self.adapter.had_effect(run.request):
             await run.queue.count_attempt()
@@ -307,7 +307,7 @@ class AdapterExecutor(AgentExecutor):
         await writer.finish(states.COMPLETED)
 
     async def _remember(self, run: Run, said: Sequence[Part] = (), *, asks: bool = False) -> None:
-        """Remember what was said, before the caller is told that it is the end."""
+        """Add the turn to the history, before the caller learns that it has ended."""
         if not self.adapter.uses_history or run.request.cancelled:
             return
         if run.writer.announced:
@@ -360,7 +360,7 @@ class AdapterExecutor(AgentExecutor):
             await run.writer.progress(shown)
 
     def _stop(self, run: Run, reason: str = "") -> None:
-        """Tell a run's code to end; see to it that the task fails if there is a reason for that."""
+        """Ask a run to end; with a reason, its task fails if it does not."""
         run.request.cancelled.set()
         asyncio.get_running_loop().call_later(_STOP_SECONDS, self._look_after, run, reason)
 
@@ -385,7 +385,7 @@ class AdapterExecutor(AgentExecutor):
         run.has_failed = True
         if run.parked:
             self._parked.drop(run.request.task_id)
-        run.request.cancelled.set()  # threads of this run have no one to work for any more
+        run.request.cancelled.set()  # its threads should stop, too
         failure = failure_of(error)
         cause = failure.__cause__ if error is failure else None
         error_id = log_failure(f"task {run.request.task_id} failed", cause or error)

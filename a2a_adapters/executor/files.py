@@ -1,4 +1,4 @@
-"""Files that callers name by their addresses, fetched before the adapter sees them."""
+"""Fetches files that callers send as URLs, before the adapter gets them."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.parts import Part
 
 _SECONDS = 30
-"""How long fetching all files of a message may take."""
+"""Time limit for all files of a message."""
 
 logger = logging.getLogger(__name__)
 
 
 class FileFetcher:
-    """Fetches what a message names by address, so that neither framework nor model has to.
+    """Fetches files sent as URLs, so that neither framework nor model has to.
 
     Args:
-        policy: Which addresses are connected to; without one they stay addresses.
-        limits: How large a file may be (`part_bytes`), and all of a message (`body_bytes`).
+        policy: Restricts the addresses; None fetches nothing.
+        limits: The size of a file (`part_bytes`), and of all files of a message (`body_bytes`).
     """
 
     def __init__(self, policy: FetchPolicy | None, limits: Limits) -> None:
@@ -40,11 +40,11 @@ class FileFetcher:
         self._limits = limits
 
     async def fetched(self, request: AgentRequest) -> AgentRequest:
-        """Return the request with bytes in place of addresses.
+        """Return the request with the files' bytes in place of URLs.
 
         Raises:
-            InvalidInputError: A file cannot be had, or is too large. Why is in the log only: it
-                would tell a stranger about the network here.
+            InvalidInputError: A file is not available, or too large. The reason is only logged: it
+                would reveal the network here.
         """
         policy = self._policy
         if policy is None or not any(_is_far(part) for part in request.parts):
@@ -80,7 +80,7 @@ def _is_far(part: Part) -> bool:
 
 
 async def _fetch(client: httpx.AsyncClient, file: File, most: int) -> File:
-    """Return the file with its bytes, as they are on the line: nothing is unpacked."""
+    """Return the file with its bytes as transferred, without decompression."""
     headers = {"Accept-Encoding": "identity", "User-Agent": "a2a-adapters"}
     async with client.stream("GET", file.url or "", headers=headers) as response:
         response.raise_for_status()

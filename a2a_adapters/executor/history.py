@@ -1,4 +1,4 @@
-"""What was said before in conversations, in memory or in a storage."""
+"""The history of conversations, in memory or in a storage."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from a2a_adapters.executor.writer import TextQueue
 
 ConversationKey: TypeAlias = tuple[str, str]
-"""Owner and contextId. Two owners using one contextId have two conversations."""
+"""Owner and contextId. Two owners with the same contextId have two conversations."""
 
 _KIND = "history"
 
 _VALUE_FACTOR = 24
-"""A value takes so many times what it has as JSON, two bytes for instance."""
+"""A value takes this many times its size as JSON, two bytes for instance."""
 
 
 class History:
-    """The latest turns of each conversation, in this process: bounded in number, size, idle time.
+    """The latest turns of each conversation, in memory: bounded in number, size and idle time.
 
-    Calls with one key come one at a time.
+    Calls for one key come one at a time.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -41,7 +41,7 @@ class History:
         )
 
     async def recall(self, key: ConversationKey) -> Sequence[Turn]:
-        """Return the turns, the oldest first."""
+        """Return the turns, oldest first."""
         return self._turns.get(key) or ()
 
     async def remember(
@@ -52,14 +52,14 @@ class History:
         *,
         number: int | None = None,  # noqa: ARG002
     ) -> None:
-        """Add a turn; the oldest are forgotten that are more than may be kept.
+        """Add a turn; surplus old turns are dropped.
 
         Args:
             request: The message, with the turns before it.
-            answer: The answer to it.
-            queue: Where the end of the turn is written next; what is stored, is so with that.
-            number: Which of its task's messages it is, if another process may go on from the
-                question that is the answer: then what it was told is kept, too.
+            answer: Its answer.
+            queue: Saves the state with the end of the turn; None if it cannot.
+            number: The message's number in its task, if the answer is a question from which another
+                process may continue: then the turns before it are kept, too.
         """
         key = request.owner, request.context_id
         self._turns[key] = _latest(_turns(request, answer), self._limits)
@@ -70,14 +70,14 @@ class History:
 
 
 class StoredHistory(History):
-    """Keeps turns in a storage: a conversation's all in one row, written at once."""
+    """Keeps turns in a storage: all of a conversation in one row, written at once."""
 
     def __init__(self, storage: StateStorage, limits: Limits) -> None:
         super().__init__(limits)
         self._storage = storage
 
     async def recall(self, key: ConversationKey) -> Sequence[Turn]:
-        """Return the turns, the oldest first."""
+        """Return the turns, oldest first."""
         return await self._read(key, _KIND)
 
     async def _read(self, key: ConversationKey, kind: str) -> Sequence[Turn]:
@@ -92,7 +92,7 @@ class StoredHistory(History):
         *,
         number: int | None = None,
     ) -> None:
-        """Add a turn; the oldest are forgotten that are more than may be kept."""
+        """Add a turn; surplus old turns are dropped."""
         kept = {_KIND: _latest(_turns(request, answer), self._limits)}
         if number is not None and request.history:
             kept[_told(request, number)] = request.history
@@ -104,7 +104,7 @@ class StoredHistory(History):
                 await self._storage.write_state(request.owner, request.context_id, kind, body)
 
     async def told(self, request: AgentRequest, number: int) -> Sequence[Turn]:
-        """Return the turns before the task's message of that number, kept by `remember`."""
+        """Return the turns before the task's message of that number."""
         return await self._read((request.owner, request.context_id), _told(request, number))
 
 

@@ -1,4 +1,4 @@
-"""One message on its way through an adapter, and runs that wait for their caller's answer."""
+"""One message on its way through an adapter, and runs parked until their caller's answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from a2a_adapters.executor.writer import TaskWriter, TextQueue
 
 AdapterEvents: TypeAlias = "AsyncGenerator[AgentEvent, AgentRequest | None]"
-"""What `Adapter.stream` returns."""
+"""The generator that `Adapter.stream` returns."""
 
 logger = logging.getLogger(__name__)
 
@@ -40,43 +40,43 @@ class Run:
     queue: TextQueue | None
     task: asyncio.Task[object] | None
     number: int = 0
-    """Which of its task's messages it answers."""
+    """The number of the message in its task."""
     turn: ConversationTurn | None = None
-    """Its conversation, while it has that for itself, and its slot."""
+    """The turn of its conversation, while it has that, and its slot."""
     events: AdapterEvents | None = None
     cut_off: CutOff | None = None
-    """What a process that is gone has left of it."""
+    """The answer of a dead process, if that had begun it."""
     is_too_late: bool = False
-    """Whether it answers a question to which no answer can be taken any more."""
+    """Whether it answers a question whose waiting run is lost."""
     is_unowned: bool = False
-    """Whether it answers a question whose answer any process can take, and go on with."""
+    """Whether it answers a question whose answer any process can take."""
     answers_parked: bool = False
     is_awaited_at_once: bool = False
-    """Whether the caller wants the task as soon as there is one (`returnImmediately`)."""
+    """Whether the caller wants the task as soon as it exists (`returnImmediately`)."""
     parked: bool = False
     tool_calls: dict[str, str] = field(default_factory=dict)
-    """The names of the tool calls that were reported and have no result yet, by their ids."""
+    """The names of unfinished tool calls, by id."""
     has_failed: bool = False
-    """Whether its task has, though the agent may not have noticed."""
+    """Whether its task has failed, though the agent may still run."""
     outlives: bool = False
-    """Whether the agent was stopped and goes on."""
+    """Whether the agent was stopped and still runs."""
 
     def leave(self) -> None:
-        """Tell its code to end, and to write nothing more: the conversation is another's now."""
+        """Ask the code to end without writing: the conversation is taken."""
         self.request.cancelled.set()
         self.request.cancelled.left_behind = True
 
     def note(self, event: ProgressEvent) -> None:
-        """Keep track of the tool calls that have no result yet."""
+        """Keep track of unfinished tool calls."""
         if isinstance(event, ToolCall):
             self.tool_calls[event.id] = event.name
         elif isinstance(event, ToolResult):
             self.tool_calls.pop(event.id, None)
 
     async def fail_calls(self, report: Callable[[Run, ToolResult], Awaitable[None]]) -> None:
-        """Report the tool calls without a result as failed: one of them has ended the run."""
+        """Report unfinished tool calls as failed: one of them has ended the run."""
         for call_id, name in tuple(self.tool_calls.items()):
-            with suppress(Exception):  # the user's `redact` may raise, and the task has to end
+            with suppress(Exception):  # `redact` may raise, but the task has to end
                 await report(self, ToolResult(call_id, name, is_error=True))
 
 
@@ -88,17 +88,17 @@ class ParkedRun:
     cancelled: CancelFlag
     calls: TaskCalls
     number: int
-    """How many questions its task had asked before the one that it waits at."""
+    """How many questions its task had asked before this one."""
     tool_calls: dict[str, str]
-    """Its tool calls without a result, see `Run`."""
+    """Its unfinished tool calls, see `Run`."""
     expiry: asyncio.TimerHandle
 
 
 class ParkedRuns:
-    """All of them, by task, each for so many seconds at most.
+    """The parked runs by task, each for a limited time.
 
-    The user's code may do what it likes when its generator is closed. That happens in the
-    background: it can neither keep a task from ending nor a caller waiting.
+    Their generators are closed in the background: the user's code can delay neither the end of a
+    task nor a caller.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -117,7 +117,7 @@ class ParkedRuns:
         run.parked = True
 
     def take(self, task_id: str) -> ParkedRun | None:
-        """Return a task's run, which is no longer parked then."""
+        """Remove and return a task's run."""
         if parked := self._by_task.pop(task_id, None):
             parked.expiry.cancel()
         return parked
@@ -125,24 +125,24 @@ class ParkedRuns:
     def drop_outdated(self, task: Task) -> None:
         """Close a task's run unless it waits at the task's latest question.
 
-        Another process has taken an answer that such a run has never got.
+        Otherwise another process has taken the answer.
         """
         parked = self._by_task.get(task.id)
         if parked and parked.number != questions_of(task) - 1:
             self.drop(task.id)
 
     def drop(self, task_id: str) -> None:
-        """Close a task's run, if it has one here."""
+        """Close a task's run, if there is one."""
         if parked := self.take(task_id):
             parked.cancelled.set()
             self.in_background(_close(parked))
 
     def in_background(self, work: Coroutine[object, object, None]) -> None:
-        """Do something that nobody waits for; its failure is logged."""
+        """Run something in the background; its failure is logged."""
         self._background.begin(work).add_done_callback(_tell)
 
     async def aclose(self, timeout: float) -> None:  # noqa: ASYNC109 - a bound, not a deadline
-        """Close every run, and wait for that so long."""
+        """Close every run, and wait for that for a limited time."""
         for task_id in list(self._by_task):
             self.drop(task_id)
         if left := await self._background.wait(timeout):

@@ -1,4 +1,4 @@
-"""Writes one run's events to an a2a-sdk event queue, in the form A2A wants them."""
+"""Writes one run's events to an a2a-sdk event queue, in A2A's form."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _TIMESTAMP = f"{TIMESTAMP_EXTENSION.removeprefix('https://')}/timestamp"
 
 
 class AnswersTooLargeError(LimitReachedError):
-    """There is no room for more of an answer beside the others."""
+    """No memory is left for more of an answer."""
 
 
 class AppendText(Protocol):
@@ -62,7 +62,7 @@ class AppendText(Protocol):
         """Append `text`.
 
         Raises:
-            AnswersTooLargeError: There is no room for it.
+            AnswersTooLargeError: No memory is left for it.
         """
 
 
@@ -73,11 +73,11 @@ class TextQueue(EventQueue):
 
     @abstractmethod
     async def announce(self, state: TaskState) -> None:
-        """Create the task, which begins with the message that is being answered."""
+        """Create the task, which begins with the current message."""
 
     @abstractmethod
     async def keep(self, kind: str, body: bytes) -> None:
-        """Store something of the conversation with the next event, or not at all."""
+        """Store state of the conversation with the next event, or not at all."""
 
     @abstractmethod
     async def take_back(self, artifacts: int) -> None:
@@ -85,18 +85,18 @@ class TextQueue(EventQueue):
 
     @abstractmethod
     async def count_attempt(self) -> None:
-        """Note that another attempt at a message begins, before it does."""
+        """Note that another attempt at a message is about to begin."""
 
 
 class TaskWriter:
     """Turns adapter events into protocol events for one run on one task.
 
     Args:
-        queue: What they are written to.
+        queue: Receives them.
         task_id: The task.
-        context_id: Its conversation.
+        context_id: Its context.
         text_queue: The queue, if it joins chunks of text itself.
-        by_whole: Whether the last chunk of a text holds all of it, in place of what came before.
+        by_whole: Whether the last chunk of a text holds all of it, in place of the chunks before.
         active: The extensions that the caller activated.
     """
 
@@ -115,7 +115,7 @@ class TaskWriter:
         self._queue = queue
         self._text_queue = text_queue
         self._is_timed = TIMESTAMP_EXTENSION in active
-        self._joining = None if self._is_timed else text_queue  # which knows no metadata
+        self._joining = None if self._is_timed else text_queue  # it sends no metadata
         self._task_id = task_id
         self._context_id = context_id
         self._artifacts = 0
@@ -173,16 +173,16 @@ class TaskWriter:
             await self._artifact(artifact, append=not is_first)
 
     def _text_id(self) -> str:
-        """Return an id that a text has again when its message is answered by another process.
+        """Return an id that the text gets again when another process resumes the message.
 
-        Whoever was told a text before it was stored then sees it replaced, not repeated.
+        Readers who got the text before it was stored then see it replaced, not repeated.
         """
         text_id = f"{self._task_id}-{self._before}-{self._texts}"
         self._texts += 1
         return text_id
 
     async def close_text(self) -> None:
-        """End the answer's artifact; text written later begins another."""
+        """End the answer's artifact; later text begins another."""
         if not self._artifact_id:
             return
         text = "".join(self._chunks)
@@ -247,7 +247,7 @@ class TaskWriter:
         await self._status(state, message)
 
     async def reply(self, reply: Reply) -> None:
-        """Answer by a bare message, without a task."""
+        """Answer with a message, without a task."""
         message = agent_message(reply.parts, self._context_id)
         message.extensions.extend(self._activated(reply.extensions))
         if reply.metadata:
@@ -257,28 +257,28 @@ class TaskWriter:
         await self._send(message)
 
     async def submitted(self) -> None:
-        """Say that the message is taken, and that the work on it has yet to begin."""
+        """Publish that the message is accepted and waits."""
         await self._status(states.SUBMITTED)
 
     async def working(self) -> None:
-        """Say that the work has begun, or goes on."""
+        """Publish that the work has begun or continues."""
         await self._status(states.WORKING)
 
     async def finish(self, state: TaskState, reason: str = "") -> None:
-        """End the task, telling why where there is something to tell."""
+        """End the task, with a reason if there is one."""
         if self._artifact_id:
             await self.close_text()
         await self._status(state, self._message([Text(reason)]) if reason else None)
 
     def _activated(self, extensions: Sequence[str]) -> list[str]:
-        """Return those of an event's extensions that the caller knows of, each once."""
+        """Return an event's extensions that the caller activated, each once."""
         return [uri for uri in dict.fromkeys(extensions) if uri in self._active]
 
     def _message(self, parts: Sequence[Part]) -> Message:
         return agent_message(parts, self._context_id, self._task_id)
 
     def _answer(self, text: str, *, is_begun: bool = True) -> Artifact:
-        """Return the text's artifact, or with what is appended to one that has begun before."""
+        """Return the text's artifact, or a chunk of one that was begun before."""
         artifact = Artifact(artifact_id=self._artifact_id, parts=[ProtocolPart(text=text)])
         if is_begun:
             artifact.name = ANSWER
@@ -314,7 +314,7 @@ class TaskWriter:
 
 
 def question_parts(event: InputRequired) -> list[Part]:
-    """Return what a question says."""
+    """Return the parts of a question."""
     return [*([Text(event.prompt)] if event.prompt else []), *event.parts]
 
 
@@ -331,11 +331,11 @@ def _progress_parts(event: ProgressEvent) -> list[Part]:
 
 
 def _now() -> str:
-    """Return this moment in UTC, as RFC 3339 has it."""
+    """Return the current time in UTC, as in RFC 3339."""
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _stamp(made: Message | Artifact, moment: str) -> None:
-    """Say when a message or an artifact was made."""
+    """Add the creation time to a message or an artifact."""
     made.metadata[_TIMESTAMP] = moment
     made.extensions.append(TIMESTAMP_EXTENSION)

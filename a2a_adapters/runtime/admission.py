@@ -1,4 +1,4 @@
-"""Checks of incoming messages that a2a-sdk leaves to the request handler, and their identity."""
+"""Checks incoming messages, and identifies requests to recognise duplicates."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ _LONGEST_SEARCHED = 256
 
 
 class Identity(NamedTuple):
-    """What identifies a request."""
+    """Identifies a request."""
 
     name: str
-    """The key that it is stored under; empty if a repeat of it cannot be recognised."""
+    """The key it is stored under; empty if its duplicates cannot be recognised."""
     digest: bytes = b""
     """A hash that differs for another request under the same name."""
     is_by_id: bool = False
@@ -64,16 +64,11 @@ class Identity(NamedTuple):
 
 
 UNRECOGNIZABLE = Identity("")
-"""Of a request of which a repeat cannot be recognised."""
+"""The identity of a request whose duplicates cannot be recognised."""
 
 
 class Admission:
-    """Tells what one agent takes.
-
-    Args:
-        card: Its card, whose input modes and required extensions are enforced.
-        limits: How many parts there may be, and how large they and their metadata.
-    """
+    """Checks messages against one agent's card and limits."""
 
     def __init__(self, card: AgentCard, limits: Limits) -> None:
         self._card = card
@@ -83,25 +78,22 @@ class Admission:
         self._required = frozenset(extension.uri for extension in listed if extension.required)
 
     def activated(self, requested: set[str]) -> list[str]:
-        """Return which of the requested extensions the agent has (A2A 1.0, section 4.6.1)."""
+        """Return the requested extensions that the agent has (A2A 1.0, section 4.6.1)."""
         return sorted(self._offered & requested)
 
     def identify(self, params: SendMessageRequest, context: ServerCallContext) -> Identity:
-        """Return what identifies a request, the same for all bindings and versions of A2A.
+        """Return the identity of a request, the same for all bindings and versions of A2A.
 
-        The message's id alone does if the caller activates the deduplication extension and so
-        declares that its ids are unique. Else it is the whole request (A2A 1.0, section 3.3.1,
-        lets agents detect duplicates by `messageId`, but people, documentation and test kits use
-        one id for many messages).
+        It is the message's id alone if the caller activates the deduplication extension, and so
+        declares its ids unique. Otherwise it is the whole request: section 3.3.1 of A2A 1.0 lets
+        agents detect duplicates by `messageId`, but people and test kits reuse ids.
 
         Args:
-            params: The request. A message to a task names the task's context, and one that begins
-                a task names neither but what its caller gave.
-            context: Who sent it. Anonymous callers are not told apart.
+            params: The request, before the ids of a new task or context are filled in.
+            context: The caller. Anonymous callers are not told apart.
 
         Raises:
-            InvalidParamsError: An anonymous caller activates the extension with an id that can be
-                guessed.
+            InvalidParamsError: An anonymous caller activates the extension with a guessable id.
         """
         message, owner = params.message, context.user.user_name
         requested = context.requested_extensions
@@ -114,7 +106,7 @@ class Admission:
             return Identity(message.message_id, _hash_of_content(message), is_by_id=True)
         if not is_recognizable(message.message_id, owner):
             return UNRECOGNIZABLE
-        # What is left out and what is empty are the same, but bindings differ in which they make.
+        # An empty field means the same as a missing one, but bindings differ in which they send.
         if params.HasField("configuration") and not params.configuration.ByteSize():
             params.ClearField("configuration")
         if params.HasField("metadata") and not params.metadata.ByteSize():
@@ -123,22 +115,15 @@ class Admission:
         return Identity(f"sha256:{digest.hex()}", digest)
 
     def check(self, params: SendMessageRequest, requested: set[str]) -> None:
-        """Refuse a message the protocol, the agent's card or its limits do not allow.
-
-        a2a-sdk leaves all of this to the request handler.
-
-        Args:
-            params: What was sent.
-            requested: The extensions that the caller activates.
+        """Refuse a message that the protocol, the agent's card or its limits do not allow.
 
         Raises:
             InvalidParamsError: A required field is missing, the role is not the user's, or there
-                are too many parts or too large ones.
+                are too many or too large parts.
             ContentTypeNotSupportedError: The card does not list a part's media type, or none that
                 the caller accepts.
             ExtensionSupportRequiredError: A required extension is missing (section 3.3.4).
-            PushNotificationNotSupportedError: The caller asked for push notifications, which the
-                card does not offer.
+            PushNotificationNotSupportedError: The card offers no push notifications.
         """
         message = params.message
         for uri in self._required - requested:
@@ -191,9 +176,9 @@ def _check_input_mode(media_type: str, taken: Sequence[str]) -> None:
 
 
 def _check_output_modes(accepted: Sequence[str], offered: Sequence[str]) -> None:
-    """Refuse a caller that could use no answer of the agent (section 3.3.2).
+    """Refuse a caller that can use no answer of the agent (section 3.3.2).
 
-    Some clients write "text" and the like, which is no media type: these take what they get.
+    Some clients write "text", which is no media type: they take any answer.
     """
     if not accepted or any("/" not in mode for mode in accepted):
         return
@@ -215,9 +200,9 @@ def _check_part(part: Part, limits: Limits) -> None:
 
 
 def _check_value(value: Value, depth: int) -> None:
-    """Refuse what could be received, but neither kept nor sent again.
+    """Refuse values that could be received, but neither stored nor sent.
 
-    Some releases of protobuf copy no message of more than 100 levels; one of JSON has up to three.
+    Some releases of protobuf copy at most 100 levels; a JSON value takes up to three.
     """
     if depth > _MAX_DEPTH:
         raise InvalidParamsError(f"a value is nested in more than {_MAX_DEPTH} levels")
@@ -239,7 +224,7 @@ def _check_fields(struct: Struct, depth: int) -> None:
 
 
 def speaks_v03(context: ServerCallContext) -> bool:
-    """Tell whether a call came over A2A 0.3."""
+    """Return whether a call uses A2A 0.3."""
     return context.state.get(VERSION_STATE) == V03
 
 
@@ -262,7 +247,7 @@ def _is_guessable(text: str) -> bool:
 
 
 def check_digest(known: bytes, given: bytes) -> None:
-    """Refuse a message whose id was used for another one, although its ids are unique.
+    """Refuse a message whose id was used for a different one, although its ids are unique.
 
     Raises:
         InvalidParamsError: The contents differ.
@@ -275,9 +260,9 @@ def check_digest(known: bytes, given: bytes) -> None:
 
 
 def is_in_history(identity: Identity, message: Message, live: LiveTask) -> bool:
-    """Return whether a task has taken up a message before.
+    """Return whether a task has already taken a message.
 
-    The first message of a task made it: one that names the task is another request.
+    A task's first message does not count: it did not name the task.
 
     Raises:
         InvalidParamsError: The task has another message of that id, and ids are unique.

@@ -1,4 +1,4 @@
-"""What an executor is told of a message: the request, and what else its task and caller have."""
+"""The request as the executor sees it, with its task's and caller's other data."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _UNUSED = UUIDGenerator()
 
 _KIND = "request"
 _SECONDS = 4.0
-"""How long the storage may take."""
+"""Time limit for the storage."""
 
 
 class SentRequests:
-    """Keeps the metadata, extensions and output modes of requests.
+    """Stores the metadata, extensions and output modes of requests, for runs that are resumed.
 
     Args:
-        storage: Where.
-        adapter: May need them; None if nothing can be resumed.
+        storage: Stores them.
+        adapter: The adapter; None if no run can be resumed.
     """
 
     def __init__(self, storage: AgentStorage, adapter: Adapter | None) -> None:
@@ -43,10 +43,10 @@ class SentRequests:
     async def keep(
         self, live: LiveTask, params: SendMessageRequest, context: ServerCallContext
     ) -> None:
-        """Keep what came with a message, if anything did.
+        """Store the parts of a request that the task does not hold.
 
         Raises:
-            StorageUnavailableError: It could not be stored in time.
+            StorageUnavailableError: They could not be stored in time.
         """
         if self._adapter is None or not self._adapter.resumes:
             return
@@ -67,7 +67,7 @@ class SentRequests:
             raise StorageUnavailableError from error
 
     async def beside(self, live: LiveTask, message: Message) -> SendMessageRequest:
-        """Return what came with a message of a task."""
+        """Return the parts of a request that its task does not hold."""
         kind = _kind(live.task_id, message)
         body = await self._storage.read_state(live.owner, live.context_id, kind)
         return SendMessageRequest.FromString(body or b"")
@@ -78,15 +78,15 @@ def _kind(task_id: str, message: Message) -> str:
 
 
 class MessageContext(RequestContext):
-    """a2a-sdk's context of a message, with whole numbers in its metadata as they came.
+    """a2a-sdk's context of a message, with whole numbers in its metadata unchanged.
 
     Args:
-        context: Who calls.
-        params: What was sent.
-        live: The task that the message begins or goes on with.
-        journal: Where the caller's other tasks are.
-        sent: What came with the task's other messages.
-        is_resumed: Whether a process that is gone has begun to answer the message.
+        context: The caller.
+        params: The request.
+        live: The task that the message begins or continues.
+        journal: Finds the caller's other tasks.
+        sent: Holds the requests of the task's other messages.
+        is_resumed: Whether a dead process had begun to answer the message.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class MessageContext(RequestContext):
         return metadata_of(self._sent) if self._sent.HasField("metadata") else {}
 
     async def others_wait(self) -> bool:
-        """Tell whether another task of this conversation waits for its caller."""
+        """Return whether another task of this context is interrupted."""
         for state in states.INTERRUPTED:
             params = ListTasksRequest(context_id=self._live.context_id, status=state, page_size=2)
             found = await self._journal.list(params, self.call_context)
@@ -128,5 +128,5 @@ class MessageContext(RequestContext):
         return False
 
     async def sent_beside(self, message: Message) -> SendMessageRequest:
-        """Return what came with an earlier message of the task, beside it."""
+        """Return the rest of the request of an earlier message."""
         return await self._beside.beside(self._live, message)

@@ -1,4 +1,4 @@
-"""Messages that come again: they are answered as they were when they came first."""
+"""Answers duplicates of a message like its first arrival."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _GONE = (
 
 
 class Duplicates:
-    """Answers messages that have begun something before.
+    """Answers messages that have begun a task or a reply before.
 
     Args:
-        tasks: Where the tasks are found that they began.
-        storage: Holds the replies that made no task.
-        figures: Count the streams.
+        tasks: Finds those tasks.
+        storage: Holds the replies without a task.
+        figures: Counts the streams.
     """
 
     def __init__(self, tasks: LiveTasks, storage: AgentStorage, figures: Figures) -> None:
@@ -51,12 +51,12 @@ class Duplicates:
     async def answer(
         self, first: Duplicate, context: ServerCallContext, *, until_begun: bool
     ) -> Task | Message:
-        """Answer a message that came before as it was answered then."""
+        """Return what the first arrival returned, or wait for it."""
         if first.run is not None:
             return await first.run.wait(until_begun=until_begun)
         live = await self._begun(first, context)
         while not _is_answered(live, until_begun=until_begun):
-            # It was resumed here, or another process works on it, or is not known to be dead yet.
+            # It was resumed here, or belongs to another process, which may be dead.
             pause = asyncio.create_task(asyncio.sleep(_PAUSE_SECONDS))
             await asyncio.wait({pause, *live.runs}, return_when=asyncio.FIRST_COMPLETED)
             pause.cancel()
@@ -66,11 +66,10 @@ class Duplicates:
         return result
 
     async def _begun(self, first: Duplicate, context: ServerCallContext) -> LiveTask:
-        """Return what a message made whose run has ended: a task, or one that was only a reply.
+        """Return the task or the reply of a message whose run has ended.
 
         Raises:
-            TaskNotFoundError: There is nothing of it any more: the task was not kept for longer,
-                or the server was stopped before there was a task or a reply.
+            TaskNotFoundError: Neither was kept, or the server stopped before there was one.
         """
         reply = await self._storage.reply_to(context.user.user_name, first.name)
         if reply is None:
@@ -89,11 +88,10 @@ class Duplicates:
         context: ServerCallContext,
         subscriber: Subscriber,
     ) -> Subscription:
-        """Return the stream of what a message began when it came first, from now on.
+        """Return the stream of the first arrival, from now on.
 
         Raises:
-            StorageUnavailableError: How it has ended cannot be stored in time, or another process
-                has it now.
+            StorageUnavailableError: Its end cannot be stored in time, or another process has it.
             ConversationElsewhereError: Another process answers it.
         """
         live = first.run.live if first.run else await self._begun(first, context)
@@ -103,7 +101,7 @@ class Duplicates:
                 raise StorageUnavailableError
         if first.run.has_answered if first.run else _is_answered(live, until_begun=False):
             last = Update(live.reply) if live.reply else live.snapshot()
-            assert last is not None  # noqa: S101 - what was answered has one of the two
+            assert last is not None  # noqa: S101 - an answered message has one of the two
             subscriber.push(last)
             subscriber.close()
             return Subscription(subscriber, self._figures)
@@ -118,5 +116,5 @@ class Duplicates:
 
 def _is_answered(live: LiveTask, *, until_begun: bool) -> bool:
     if until_begun and not live.is_over:
-        return live.state != states.UNSPECIFIED  # else nobody was told of the task yet
+        return live.state != states.UNSPECIFIED  # else the task is not announced
     return live.is_over or live.state in states.SETTLED

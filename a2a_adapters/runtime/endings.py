@@ -1,4 +1,4 @@
-"""What ends a task from outside: its caller, or the lack of an answer."""
+"""Ends tasks from outside: on request of the caller, for lack of an answer, or at shutdown."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 class CancelQueue(TextQueue):
-    """The event queue an executor writes a cancellation to."""
+    """The event queue of a cancellation."""
 
     def __init__(self, live: LiveTask) -> None:
         self._live = live
@@ -47,31 +47,31 @@ class CancelQueue(TextQueue):
         await self._live.apply(event)
 
     async def announce(self, state: TaskState) -> None:
-        """Do nothing: what is cancelled was announced."""
+        """Do nothing: the task was announced before."""
 
     async def keep(self, kind: str, body: bytes) -> None:
-        """Do nothing: of a conversation nothing new is known by a cancellation."""
+        """Do nothing: a cancellation adds nothing to the conversation."""
 
     async def take_back(self, artifacts: int) -> None:
         """Drop all of the task's artifacts but the first ones."""
         await self._live.take_back(artifacts)
 
     async def count_attempt(self) -> None:
-        """Do nothing: a cancellation is none."""
+        """Do nothing."""
 
 
 class DeafQueue(EventQueue):
-    """Takes the events of a cancellation that ends otherwise than its executor says."""
+    """Drops the events of a cancellation whose outcome is decided already."""
 
     async def enqueue_event(self, event: Event) -> None:
         """Drop an event."""
 
 
 class Endings:
-    """Ends tasks that do not end by themselves.
+    """Ends interrupted or running tasks.
 
     Args:
-        executor: Is told that a task is cancelled.
+        executor: Is asked to cancel them.
     """
 
     def __init__(self, executor: AgentExecutor) -> None:
@@ -93,14 +93,14 @@ class Endings:
             run.cancel()
 
     async def give_up(self, live: LiveTask) -> None:
-        """End a task whose caller did not answer in time; the executor is told by a cancel."""
+        """Fail a task whose caller did not answer in time, after cancelling its executor."""
         async with live.turn:
             if live.state not in states.INTERRUPTED:
-                return  # an answer came at the last moment
+                return  # an answer has just come
             request = _request(live, ServerCallContext(user=live.user))
             try:
                 await self._executor.cancel(request, DeafQueue())
-            except Exception:  # the task ends all the same
+            except Exception:  # the task ends anyway
                 logger.exception("task %s could not be given up", live.task_id)
             await live.set_state(states.FAILED, _NO_ANSWER)
 
@@ -110,10 +110,10 @@ def _request(live: LiveTask, context: ServerCallContext) -> RequestContext:
 
 
 _STORE_SECONDS = 3.0
-"""How long the store may take to write the last states."""
+"""Time limit for storing the last states."""
 
 _LAST_SECONDS = 1.0
-"""How long cancelled runs may take to end."""
+"""Time limit for cancelled runs to end."""
 
 logger = logging.getLogger(__name__)
 
@@ -121,9 +121,12 @@ logger = logging.getLogger(__name__)
 async def end_runs(
     tasks: LiveTasks, grace_seconds: float, leave: Callable[[LiveTask], bool]
 ) -> None:
-    """Let everything that runs go on for so long, then end it; its readers are told.
+    """Wait for running tasks, then end those that are left.
 
-    What `leave` says yes to is handed over: another process goes on with it.
+    Args:
+        tasks: The live tasks.
+        grace_seconds: How long to wait.
+        leave: Leaves a task to the next process; returns whether that can resume it.
     """
     running = {run: live for live in tasks.all() for run in live.runs}
     if running:
@@ -132,7 +135,7 @@ async def end_runs(
     left = {live for live in cut_off if leave(live)}
     await _stored({live: live.set_state(states.FAILED, STOPPED) for live in cut_off - left})
     await _cancel(running)
-    # Once another process may go on with a task, nothing works on it here.
+    # Hand a task over only when nothing works on it here any more.
     for live in left:
         live.page.is_handed_over = not live.runs
     await _stored({live: live.save() for live in left})
@@ -144,7 +147,7 @@ def _goes_on(live: LiveTask) -> bool:
 
 
 async def _stored(endings: Mapping[LiveTask, Coroutine[None, None, None]]) -> None:
-    """Store last states; a store that hangs does not keep the server from stopping."""
+    """Store last states; a store that hangs does not delay shutdown."""
     writing = {asyncio.ensure_future(end): live for live, end in endings.items()}
     if writing:
         written, unwritten = await asyncio.wait(writing, timeout=_STORE_SECONDS)

@@ -1,4 +1,4 @@
-"""Keeps what goes wrong inside from the wire."""
+"""Keeps internal errors off the wire."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ logger = logging.getLogger(__name__)
 
 
 def hidden(error: Exception, what: str) -> A2AError:
-    """Return what callers are told of an error: itself if it is A2A's, else an internal one.
+    """Return the error for the caller: an `A2AError` itself, else an internal error with an id.
 
-    Anything but an `A2AError` is logged, and its text stays there.
+    Other errors are logged; their text is not sent.
     """
     note_error(error)
     if isinstance(error, A2AError):
@@ -29,9 +29,9 @@ def hidden(error: Exception, what: str) -> A2AError:
 
 
 class UnexpectedErrorsHidden:
-    """A context that logs anything but an `A2AError`, and raises an internal error with an id.
+    """A context that logs unexpected errors, and raises an internal error with an id instead.
 
-    Also for whoever puts the runtime under a2a-sdk's bindings: those send `str(error)` to callers.
+    Use it also under a2a-sdk's bindings: they send `str(error)` to callers.
     """
 
     __slots__ = ("_operation",)
@@ -53,7 +53,7 @@ class UnexpectedErrorsHidden:
 
 
 class OperationGuard(UnexpectedErrorsHidden):
-    """The same around an operation of A2A, which it notes in the request's record."""
+    """The same for an operation of A2A, which is noted in the request's record."""
 
     __slots__ = ()
 

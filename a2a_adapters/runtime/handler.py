@@ -6,12 +6,18 @@ import time
 from abc import abstractmethod
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 from a2a.server.request_handlers.request_handler import validate_request_params
-from a2a.types import Task
-from a2a.utils.errors import InvalidParamsError, TaskNotCancelableError
+from a2a.types import ListTaskPushNotificationConfigsResponse, Task
+from a2a.utils.errors import (
+    InvalidParamsError,
+    PushNotificationNotSupportedError,
+    TaskNotCancelableError,
+    UnsupportedOperationError,
+)
+from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import apply_history_length, validate_history_length
 
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
@@ -22,16 +28,15 @@ from a2a_adapters.protocol.errors import (
     ConversationElsewhereError,
     StorageUnavailableError,
 )
-from a2a_adapters.runtime.admission import Admission
+from a2a_adapters.runtime.admission import Admission, speaks_v03
 from a2a_adapters.runtime.duplicates import Duplicates
 from a2a_adapters.runtime.endings import Endings, end_runs
 from a2a_adapters.runtime.guard import OperationGuard
-from a2a_adapters.runtime.interface import Recovery
+from a2a_adapters.runtime.interface import Recovery, StreamingHandler
 from a2a_adapters.runtime.journal import Journal
 from a2a_adapters.runtime.live import LiveTask
 from a2a_adapters.runtime.memory import MemoryTaskStore, validate_listing
 from a2a_adapters.runtime.messages import Messages
-from a2a_adapters.runtime.optional import OptionalOperations
 from a2a_adapters.runtime.push.notifier import PushNotifier
 from a2a_adapters.runtime.registry import LiveTasks
 from a2a_adapters.runtime.run import Duplicate, terminal_error
@@ -41,6 +46,8 @@ from a2a_adapters.storage.interface import AgentStorage
 from a2a_adapters.storage.memory import MemoryAgentStorage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from a2a.server.agent_execution import AgentExecutor
     from a2a.server.cluster.task_store import VersionedTaskStore
     from a2a.server.context import ServerCallContext
@@ -48,17 +55,32 @@ if TYPE_CHECKING:
     from a2a.types import (
         AgentCard,
         CancelTaskRequest,
+        DeleteTaskPushNotificationConfigRequest,
+        GetExtendedAgentCardRequest,
+        GetTaskPushNotificationConfigRequest,
         GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest,
         ListTasksRequest,
         ListTasksResponse,
         Message,
         SendMessageConfiguration,
         SendMessageRequest,
         SubscribeToTaskRequest,
+        TaskPushNotificationConfig,
     )
 
-    from a2a_adapters.runtime.optional import MakeExtendedCard
     from a2a_adapters.runtime.push import PushOptions
+
+    _AboutReceivers: TypeAlias = (
+        TaskPushNotificationConfig
+        | GetTaskPushNotificationConfigRequest
+        | ListTaskPushNotificationConfigsRequest
+        | DeleteTaskPushNotificationConfigRequest
+    )
+
+
+MakeExtendedCard: TypeAlias = "Callable[[ServerCallContext], AgentCard]"
+"""Returns the extended card for a caller."""
 
 
 class RecoverableStorage(AgentStorage):
@@ -69,20 +91,20 @@ class RecoverableStorage(AgentStorage):
         """Return the recovery of dead processes' tasks."""
 
 
-class Runtime(OptionalOperations):
+class Runtime(StreamingHandler):
     """Runs any a2a-sdk `AgentExecutor` and keeps its tasks.
 
     Returned tasks are the runtime's own objects and must not be changed.
 
     Args:
-        executor: What answers the messages.
+        executor: Answers the messages.
         card: The agent's card; its input modes and required extensions are enforced.
-        task_store: Where tasks are kept; by default in memory, bounded by `limits`.
+        task_store: Stores the tasks; by default in memory, bounded by `limits`.
         limits: Time limits and bounds.
         push: How push notifications are sent; None offers none.
-        extended_card: What authenticated callers are told; by default nothing more.
+        extended_card: Makes the card for authenticated callers; None offers none.
         namespace: Keeps the tasks apart from those of other runtimes with the same store.
-        storage: Where tasks and everything else are kept, in place of `task_store`.
+        storage: Stores tasks and everything else, in place of `task_store`.
     """
 
     def __init__(
@@ -120,7 +142,7 @@ class Runtime(OptionalOperations):
     async def on_message_send(
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> Task | Message:
-        """Answer a message: wait until its task ends or waits, unless told not to."""
+        """Answer a message; wait until its task is settled, unless asked to return at once."""
         with OperationGuard("SendMessage"):
             run = await self.messages.accept(params, context)
             until_begun = params.configuration.return_immediately
@@ -137,7 +159,7 @@ class Runtime(OptionalOperations):
     ) -> Subscription:
         """Start answering a message and return the stream of its events."""
         with OperationGuard("SendStreamingMessage"):
-            if params.configuration.return_immediately:  # of no effect here (section 3.2.2)
+            if params.configuration.return_immediately:  # no effect here (section 3.2.2)
                 params.configuration.return_immediately = False
             subscriber = self.reader(context, params.configuration)
             run = await self.messages.accept(params, context, subscriber)
@@ -149,7 +171,7 @@ class Runtime(OptionalOperations):
     async def open_subscription(
         self, params: SubscribeToTaskRequest, context: ServerCallContext
     ) -> Subscription:
-        """Return the stream of a task that has not ended."""
+        """Return the stream of a task that is not terminal."""
         with OperationGuard("SubscribeToTask"):
             if not params.id:
                 raise InvalidParamsError("the id of a task is missing")
@@ -196,7 +218,7 @@ class Runtime(OptionalOperations):
 
         Raises:
             TaskNotFoundError: The caller has no such task.
-            TaskNotCancelableError: It has ended, or its executor cannot be stopped.
+            TaskNotCancelableError: It is terminal, or its executor cannot be stopped.
             ConversationElsewhereError: Another process works on it.
         """
         with OperationGuard("CancelTask"):
@@ -223,6 +245,61 @@ class Runtime(OptionalOperations):
         except ConcurrentTaskModificationError as error:
             raise ConversationElsewhereError from error
 
+    async def on_create_task_push_notification_config(
+        self, params: TaskPushNotificationConfig, context: ServerCallContext
+    ) -> TaskPushNotificationConfig:
+        """Add a push notification config to a task, or change the one with its id."""
+        with OperationGuard("CreateTaskPushNotificationConfig"):
+            push, live = await self._find(params, context)
+            return await push.set(live, params, context)
+
+    async def on_get_task_push_notification_config(
+        self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> TaskPushNotificationConfig:
+        """Return one push notification config of a task."""
+        with OperationGuard("GetTaskPushNotificationConfig"):
+            push, live = await self._find(params, context)
+            return await push.get(live.task_id, params.id, context)
+
+    async def on_list_task_push_notification_configs(
+        self, params: ListTaskPushNotificationConfigsRequest, context: ServerCallContext
+    ) -> ListTaskPushNotificationConfigsResponse:
+        """Return all push notification configs of a task."""
+        with OperationGuard("ListTaskPushNotificationConfigs"):
+            push, live = await self._find(params, context)
+            configs = await push.list(live.task_id, context)
+            return ListTaskPushNotificationConfigsResponse(configs=configs)
+
+    async def on_delete_task_push_notification_config(
+        self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> None:
+        """Delete a push notification config; it need not exist."""
+        with OperationGuard("DeleteTaskPushNotificationConfig"):
+            push, live = await self._find(params, context)
+            await push.delete(live, params.id, context)
+
+    async def on_get_extended_agent_card(
+        self,
+        params: GetExtendedAgentCardRequest,  # noqa: ARG002 - the interface has it
+        context: ServerCallContext,
+    ) -> AgentCard:
+        """Return the card for authenticated callers (A2A 1.0, section 3.1.11)."""
+        if self._extended_card is None:
+            raise UnsupportedOperationError("this agent has no extended card")
+        with OperationGuard("GetExtendedAgentCard"):
+            return self._extended_card(context)
+
+    async def _find(
+        self, params: _AboutReceivers, context: ServerCallContext
+    ) -> tuple[PushNotifier, LiveTask]:
+        if self._push is None:
+            raise PushNotificationNotSupportedError
+        if not speaks_v03(context):  # 0.3 requires less
+            validate_proto_required_fields(params)
+        if not params.task_id:
+            raise InvalidParamsError("the id of a task is missing")
+        return self._push, await self.live.find(params.task_id, context)
+
     def reader(
         self, context: ServerCallContext, asked: SendMessageConfiguration | None = None
     ) -> Subscriber:
@@ -236,9 +313,9 @@ class Runtime(OptionalOperations):
         )
 
     async def start(self) -> None:
-        """Go on with, or end, what processes that are gone have left behind; now and later."""
-        self._storage.share(self.live.room)
-        with suppress(StorageUnavailableError):  # then it is done as soon as it can be
+        """Recover orphaned tasks, and start background work."""
+        self._storage.share(self.live.memory)
+        with suppress(StorageUnavailableError):  # the next sweep tries again
             await self.recovery.sweep()
         sweep_seconds = self.limits.sweep_seconds
         self._upkeep.every(sweep_seconds, "a sweep", self.recovery.sweep)
@@ -253,11 +330,11 @@ class Runtime(OptionalOperations):
         await self._storage.prune(time.time() - limits.stored_seconds, limits.stored_tasks)
 
     def on_storage_trouble(self) -> None:
-        """Refuse those who wait for something to be stored; what runs goes on."""
+        """Refuse callers that wait for a save; running tasks continue."""
         self.messages.give_up_waiting(StorageUnavailableError())
 
     async def aclose(self) -> None:
-        """Refuse new messages, give running tasks their time, then end them."""
+        """Refuse new messages, wait for running tasks, then end them."""
         self.messages.is_closed = True
         self._upkeep.close()
         await end_runs(self.live, self.limits.shutdown_seconds, self.recovery.leave)

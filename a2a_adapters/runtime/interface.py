@@ -1,4 +1,4 @@
-"""What bindings and servers use of a runtime."""
+"""The interface of a runtime for bindings and servers."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class StreamingHandler(RequestHandler):
     """An a2a-sdk `RequestHandler` whose streams can be opened before they are read.
 
     Attributes:
-        admission: What the agent's card requires of messages.
-        figures: What is counted of the agent.
+        admission: Checks messages.
+        figures: Counters of the agent.
     """
 
     admission: Admission
@@ -56,11 +56,11 @@ class StreamingHandler(RequestHandler):
 
     @abstractmethod
     async def start(self) -> None:
-        """Recover the tasks of dead processes, and begin the work in the background."""
+        """Recover the tasks of dead processes, and start background work."""
 
     @abstractmethod
     async def aclose(self) -> None:
-        """Refuse new messages, give running tasks their time, then end them."""
+        """Refuse new messages, wait for running tasks, then end them."""
 
     @abstractmethod
     async def open_stream(
@@ -69,25 +69,25 @@ class StreamingHandler(RequestHandler):
         """Start answering a message and return the stream of its events.
 
         Raises:
-            A2AError: The message was refused at once. A refusal by the agent itself is
-                raised where the subscription is read.
+            A2AError: The message was refused. If the agent itself refuses it later, reading the
+                subscription raises instead.
         """
 
     @abstractmethod
     async def open_subscription(
         self, params: SubscribeToTaskRequest, context: ServerCallContext
     ) -> Subscription:
-        """Return the stream of a task that has not ended.
+        """Return the stream of a task that is not terminal.
 
         Raises:
             TaskNotFoundError: The caller has no such task.
-            UnsupportedOperationError: The task has ended.
+            UnsupportedOperationError: The task is terminal.
         """
 
     async def on_message_send_stream(
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
-        """Answer a message: yield the task and then its events until it ends or waits."""
+        """Answer a message; yield the task, then its events until it is settled."""
         subscription = await self.open_stream(params, context)
         with OperationGuard("SendStreamingMessage"):
             async for event in subscription.events():
@@ -96,7 +96,7 @@ class StreamingHandler(RequestHandler):
     async def on_subscribe_to_task(
         self, params: SubscribeToTaskRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
-        """Yield the task as it is now and then its events until it ends or waits again."""
+        """Yield the task as it is now, then its events until it is settled again."""
         subscription = await self.open_subscription(params, context)
         with OperationGuard("SubscribeToTask"):
             async for event in subscription.events():

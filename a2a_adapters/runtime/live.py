@@ -1,4 +1,4 @@
-"""One task while it lives in memory: its state, its store page and its subscribers."""
+"""One task while it lives in memory: its state, its page and its subscribers."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 _UPDATES_PER_TURN = 32
 
 _UNCOUNTED_BYTES = 64 * 1024
-"""How much of an answer is counted at a time."""
+"""An answer is counted in steps of this size."""
 
 _CHUNK_BYTES = 64
-"""What a chunk takes beside its text."""
+"""The overhead of a chunk."""
 
 logger = logging.getLogger(__name__)
 
@@ -51,10 +51,10 @@ class LiveTask:
     """Applies each event once, saves it, and hands it to every subscriber.
 
     Args:
-        user: Whose task it is.
-        page: Where its states are saved.
-        on_end: Told once, when the task has ended.
-        grow: Asked for room for so many more bytes of what the agent answers.
+        user: The owner.
+        page: Saves its states.
+        on_end: Called once, when the task has ended.
+        grow: Reserves memory for more of the answer.
         task: Its stored state, if it has one.
     """
 
@@ -71,7 +71,7 @@ class LiveTask:
         self._grow = grow
         self._uncounted = 0
         self.grown = 0
-        """How many bytes of its answer are counted as running."""
+        """How many bytes of its answer are reserved."""
         self.task_id = task_id
         self.context_id = context_id
         self.user = user
@@ -79,46 +79,46 @@ class LiveTask:
         self.page = page
         self.known_since = time.monotonic()
         self.joins = False
-        """Whether it is new, and its conversation may be not."""
+        """Whether the task is new, but its context may not be."""
         self._on_end = on_end
         self.turn = asyncio.Lock()
         """Held by the message that is being answered: messages are answered in order."""
         self.runs: set[asyncio.Task[None]] = set()
         """Messages being answered or waiting for their turn."""
         self.holders = 0
-        """How many requests are about to do something to it."""
+        """How many requests are about to use it."""
         self.unanswered = 0
-        """How many of them may still end the task."""
+        """How many runs may still end the task."""
         self.reply: Message | None = None
         self.state: TaskState = task.status.state if task else states.UNSPECIFIED
-        """The state of the task; unspecified before it was announced."""
+        """The state of the task; unspecified before it is announced."""
         self.is_over = self.state in states.TERMINAL
         """Whether no event can follow."""
         self.receivers: dict[str, Receiver[Any]] = {}
-        """Who is sent push notifications, by the id of the config."""
+        """The push receivers, by the id of their config."""
         self.draft: Task | None = None
         """The task as its first message begins it, before it is announced."""
         self.config: TaskPushNotificationConfig | None = None
         """The push notification config that is stored with the draft."""
         self._task = task
         self._places: dict[str, int] | None = None
-        """Where the artifacts are in the task, by their ids; None before that was asked."""
+        """The positions of the artifacts by id; None before they are needed."""
         self._text: TextStream | None = None
         self.subscribers: list[Subscriber] = []
-        """Who reads the task's updates."""
+        """The readers of the task's updates."""
         self._updates = 0
         self._snapshot: Update | None = None
 
     @property
     def task(self) -> Task | None:
-        """The task as it is now, or None before it was announced. Not to be changed."""
+        """The task as it is now, or None before it is announced. Do not change it."""
         if self._text is not None:
             self._text.settle()
         return self._task
 
     @property
     def shown(self) -> Task | None:
-        """The task as it is now, in an object that does not change with it."""
+        """The task as it is now, in an object that later events do not change."""
         if self.is_over:
             return self.task
         snapshot = self.snapshot()
@@ -131,13 +131,13 @@ class LiveTask:
             subscriber.push(snapshot)
 
     def snapshot(self) -> Update | None:
-        """Return the task as it is now, None before it was announced; the same to all readers."""
+        """Return the task as it is now, shared by all readers; None before it is announced."""
         if self._snapshot is None and (task := self.task) is not None:
             self._snapshot = Update(task if self.is_over else _copy(task))
         return self._snapshot
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
-        """Forget a subscriber."""
+        """Remove a subscriber."""
         if subscriber in self.subscribers:
             self.subscribers.remove(subscriber)
 
@@ -158,7 +158,7 @@ class LiveTask:
         await self.apply(event)
 
     async def announce(self, state: TaskState) -> None:
-        """Begin the task with its draft, in a state of now; save it and publish it."""
+        """Begin the task with its draft; save it and publish it."""
         task = self.draft
         if task is None or self.is_over:
             return
@@ -172,8 +172,8 @@ class LiveTask:
         """Fold an event into the task, save it and publish it.
 
         Args:
-            event: What has happened.
-            kept: What is kept of the conversation from now on, saved with that.
+            event: The event.
+            kept: State of the conversation, saved with the task.
 
         Raises:
             InvalidAgentResponseError: The event does not fit the task.
@@ -219,10 +219,10 @@ class LiveTask:
         event: Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent,
         kept: Collection[State],
     ) -> None:
-        """Save what an event has changed, and hand it to every reader."""
+        """Save the task after an event, and publish the event."""
         task = self._task if self._text is None else self.task
-        assert task is not None  # noqa: S101 - folding has made it
-        # Who subscribes while this is saved is shown a task that holds the event already.
+        assert task is not None  # noqa: S101 - created by `_fold`
+        # Subscribers that join during the save are shown a task that holds the event already.
         readers = tuple(self.subscribers)
         version = 0
         is_artifact = isinstance(event, TaskArtifactUpdateEvent)
@@ -232,7 +232,7 @@ class LiveTask:
                 version = await self.page.save(task, event, self.receivers, kept)
             elif not self.page.is_dirty:
                 self.page.mark(self.save)
-        finally:  # readers are told what is the case now, also when it could not be saved
+        finally:  # publish the state even if it could not be saved
             if (readers or self.receivers) and not self.page.is_lost:
                 shown = _copy(task) if event is task else event
                 publish(Update(shown, version=version), readers, self)
@@ -242,7 +242,7 @@ class LiveTask:
                 self._on_end(self)
 
     async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
-        """Append to a text artifact, creating it with its first chunk."""
+        """Append to a text artifact; its first chunk creates it."""
         if self.is_over or self._task is None:
             return
         self._count(len(text))
@@ -267,18 +267,18 @@ class LiveTask:
             await self._let_others_run()
 
     def _count(self, size: int) -> None:
-        """Count more of the answer, in steps: small answers are never too much.
+        """Reserve memory for more of the answer, in steps: small answers need none.
 
         Raises:
-            AnswersTooLargeError: There is no room for it beside what runs and waits.
+            AnswersTooLargeError: No memory is left.
         """
         self._uncounted += size + _CHUNK_BYTES
         if self._uncounted > _UNCOUNTED_BYTES:
-            size, self._uncounted = self._uncounted, 0  # first: its end has to be told as well
+            size, self._uncounted = self._uncounted, 0  # first: the failure counts, too
             self._grow(self, size)
 
     async def take_back(self, artifacts: int) -> None:
-        """Drop all artifacts but the first ones, and show the task anew."""
+        """Drop all artifacts but the first ones, and publish the task."""
         if self._task is None or len(self._task.artifacts) <= artifacts:
             return
         self._end_text()
@@ -291,7 +291,7 @@ class LiveTask:
             publish(snapshot, tuple(self.subscribers), self)
 
     async def _let_others_run(self) -> None:
-        """Let readers read what a generator yields that never waits, and wait for slow ones."""
+        """Let readers run while a generator never waits; wait for slow ones."""
         await asyncio.sleep(0)
         if behind := [reader for reader in self.subscribers if reader.is_behind]:
             await asyncio.gather(*(reader.caught_up() for reader in behind))
@@ -302,7 +302,7 @@ class LiveTask:
             await self.page.save(task, None)
 
     def close_subscribers(self) -> None:
-        """Let every reader finish."""
+        """Close the streams of all readers."""
         for subscriber in self.subscribers:
             subscriber.close()
         self.subscribers.clear()

@@ -24,7 +24,7 @@ from a2a.utils.task import (
 from a2a_adapters.concurrency.threads import LARGE_BYTES
 from a2a_adapters.protocol import states
 from a2a_adapters.runtime.journal import Page, PagedStore
-from a2a_adapters.runtime.room import Room, weight
+from a2a_adapters.storage.quota import Quota, memory_size
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -51,7 +51,7 @@ class MemoryTaskStore(TaskStore, PagedStore):
         self._limits = limits
         self._owners: dict[str, TaskIndex] = {}
         self._finished: OrderedDict[str, tuple[float, str, int]] = OrderedDict()
-        self._room = Room(limits.finished_bytes)
+        self._quota = Quota(limits.finished_bytes)
 
     async def save(self, task: Task, context: ServerCallContext) -> None:
         """Store a task."""
@@ -69,9 +69,9 @@ class MemoryTaskStore(TaskStore, PagedStore):
         task_id = task.id
         index.put(task_id, task)
         if task.status.state in states.TERMINAL and task_id not in self._finished:
-            size = weight(task)
+            size = memory_size(task)
             self._finished[task_id] = (time.monotonic(), owner, size)
-            is_too_much = self._room.take(owner, size)
+            is_too_much = self._quota.take(owner, size)
             oldest_at, _, _ = next(iter(self._finished.values()))
             is_old = oldest_at < time.monotonic() - self._limits.finished_seconds
             if is_too_much or is_old or len(self._finished) > self._limits.finished_tasks:
@@ -96,12 +96,12 @@ class MemoryTaskStore(TaskStore, PagedStore):
         return page
 
     async def delete(self, task_id: str, context: ServerCallContext) -> None:
-        """Forget the caller's task."""
+        """Delete the caller's task."""
         self._forget(task_id, context.user.user_name)
 
     def _forget_old(self, owner: str) -> None:
         self._forget_old_of_all()
-        if self._room.is_full_for(owner):
+        if self._quota.is_full_for(owner):
             self._forget_old_of(owner)
 
     def _forget_old_of_all(self) -> None:
@@ -109,7 +109,7 @@ class MemoryTaskStore(TaskStore, PagedStore):
         while self._finished:
             task_id, (finished_at, owner, _) = next(iter(self._finished.items()))
             too_many = len(self._finished) > self._limits.finished_tasks
-            too_many = too_many or self._room.taken > self._room.limit
+            too_many = too_many or self._quota.taken > self._quota.limit
             if finished_at >= oldest_kept and not too_many:
                 return
             self._forget(task_id, owner)
@@ -117,13 +117,13 @@ class MemoryTaskStore(TaskStore, PagedStore):
     def _forget_old_of(self, owner: str) -> None:
         own = [task_id for task_id, entry in self._finished.items() if entry[1] == owner]
         for task_id in own:
-            if not self._room.is_full_for(owner):
+            if not self._quota.is_full_for(owner):
                 return
             self._forget(task_id, owner)
 
     def _forget(self, task_id: str, owner: str) -> None:
         if finished := self._finished.pop(task_id, None):
-            self._room.take(owner, -finished[2])
+            self._quota.take(owner, -finished[2])
         if (index := self._owners.get(owner)) is None:
             return
         index.remove(task_id)
@@ -156,14 +156,14 @@ class MemoryPage(Page):
 
 
 def _fitting(tasks: Sequence[Task]) -> int:
-    """Return how many tasks go on one page: one at least, and as many as are not too large."""
-    # As far as it goes only: a size is told by writing the whole task.
+    """Return how many tasks fit on one page: at least one, and no more than `_PAGE_BYTES`."""
+    # Lazily: the size of a task takes as long as encoding it.
     sizes = takewhile(lambda size: size <= _PAGE_BYTES, accumulate(t.ByteSize() for t in tasks))
     return max(1, sum(1 for _ in sizes))
 
 
 def _show(task: Task, page: ListTasksResponse, *, artifacts: bool) -> None:
-    """Add a task to a page. Artifacts may be large: they are not copied to be left out then."""
+    """Add a task to a page. Artifacts may be large: unless shown, they are not copied."""
     if artifacts or not task.artifacts:
         page.tasks.append(task)
         return
@@ -177,7 +177,7 @@ def _show(task: Task, page: ListTasksResponse, *, artifacts: bool) -> None:
 
 
 _Place: TypeAlias = "tuple[bool, int, str, TaskState]"
-"""Whether a task has a time, its nanoseconds, its id, and its state, which orders nothing."""
+"""Whether a task has a time, its nanoseconds, its id, and its state (which orders nothing)."""
 
 _INT64 = range(-(1 << 63), 1 << 63)
 
@@ -185,7 +185,7 @@ _INT64 = range(-(1 << 63), 1 << 63)
 def validate_listing(params: ListTasksRequest) -> None:
     """Check a request's filters, page token and sizes.
 
-    Times are compared as nanoseconds since 1970 in 64 bits, by every storage.
+    Every storage compares times as nanoseconds since 1970 in 64 bits.
 
     Raises:
         InvalidParamsError: A time is not between the years 1678 and 2261, the state is unknown,
@@ -208,9 +208,9 @@ def validate_listing(params: ListTasksRequest) -> None:
 
 
 class TaskIndex:
-    """Keeps tasks sorted by time, as a whole and by context: a page is cut out, never sorted.
+    """Keeps tasks sorted by time, in total and by context, so that a page is a slice.
 
-    A task is put in its new place when the tasks are listed next: most never are.
+    Tasks are sorted in when they are next listed: most never are.
     """
 
     def __init__(self) -> None:
@@ -223,8 +223,7 @@ class TaskIndex:
     def put(self, task_id: str, task: Task) -> None:
         """Add a task, or note that its status has changed.
 
-        A small one that has ended is kept as its bytes, which are a quarter of the object, and
-        so that all maps share its id.
+        A small terminal task is kept as bytes: a quarter of the size. All maps share its id.
         """
         is_going_on = task.status.state not in states.TERMINAL
         if is_going_on or task.ByteSize() > LARGE_BYTES:
@@ -236,7 +235,7 @@ class TaskIndex:
         self._moved[task_id] = None
 
     def get(self, task_id: str) -> Task | None:
-        """Return a task, None if it is not there."""
+        """Return a task, or None."""
         kept = self._kept.get(task_id)
         return Task.FromString(kept) if isinstance(kept, bytes) else kept
 
@@ -255,19 +254,19 @@ class TaskIndex:
         insort(self._by_context.setdefault(task.context_id, []), place)
 
     def remove(self, task_id: str) -> None:
-        """Forget a task."""
+        """Remove a task."""
         self._kept.pop(task_id, None)
         self._moved.pop(task_id, None)
         if (found := self._places.pop(task_id, None)) is not None:
             self._remove(*found)
 
     def page(self, params: ListTasksRequest, size: int) -> tuple[list[Task], str | None, int]:
-        """Return a page of tasks, newest first, the token of the next one, and how many there are.
+        """Return a page of tasks, newest first, the next page's token, and the total.
 
         Order and tokens are those of a2a-sdk's stores.
 
         Raises:
-            InvalidParamsError: The page token is none.
+            InvalidParamsError: The page token is unknown.
         """
         for task_id in self._moved:
             if (task := self.get(task_id)) is not None:
@@ -292,7 +291,7 @@ class TaskIndex:
         return places
 
     def _end(self, places: list[_Place], token: str) -> int:
-        """Return how many places come before the page that a token names: pages go backwards."""
+        """Return how many places come before the page of a token: pages go backwards."""
         if (cursor := decode_list_tasks_cursor(token)) is not None:
             return bisect_left(places, cursor.sort_key())
         found = self._places.get(decode_page_token(token))

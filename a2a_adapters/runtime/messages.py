@@ -20,9 +20,9 @@ from a2a_adapters.protocol import states
 from a2a_adapters.protocol.errors import ConversationElsewhereError, ServerBusyError
 from a2a_adapters.runtime.admission import UNRECOGNIZABLE, check_digest, is_in_history
 from a2a_adapters.runtime.context import MessageContext, SentRequests
-from a2a_adapters.runtime.room import Room, weight
 from a2a_adapters.runtime.run import Duplicate, Run, Stage, terminal_error
 from a2a_adapters.storage.interface import UsedMessage
+from a2a_adapters.storage.quota import Quota, memory_size
 
 if TYPE_CHECKING:
     from a2a.server.agent_execution import AgentExecutor
@@ -86,7 +86,7 @@ class Messages:
         self.is_closed = False
         """Whether shutdown has begun; new messages are refused."""
         limits = admission.limits
-        self._capacity = Room(limits.runs + limits.queued_runs)
+        self._capacity = Quota(limits.runs + limits.queued_runs)
         self._recognizable: dict[tuple[str, str], Run] = {}
         """The runs whose duplicates can be recognised, by owner and name of the request."""
         self._noted: OrderedDict[int, None] = OrderedDict()
@@ -261,13 +261,13 @@ class Messages:
             self._noted.popitem(last=False)
 
     async def _start(self, run: Run, request: MessageContext, params: SendMessageRequest) -> None:
-        live, memory, new_config = run.live, self._live.room, ""
-        size = weight(params.message)
+        live, memory, new_config = run.live, self._live.memory, ""
+        size = memory_size(params.message)
         if live.draft is None and live.task is not None:
-            size += weight(live.task)
+            size += memory_size(live.task)
         if request.is_resumed:
             memory.take(live.owner, size)
-        elif not memory.take_if_there(live.owner, size):
+        elif not memory.try_take(live.owner, size):
             self._live.end_oldest_waiting(live.owner)
             raise ServerBusyError
         if self._push:
@@ -319,7 +319,7 @@ class Messages:
         size += live.grown
         live.grown = 0
         self._capacity.take(run.caller, -1)
-        self._live.room.take(live.owner, -size)
+        self._live.memory.take(live.owner, -size)
         self._figures.end(run)
         self._live.release(live)
 
@@ -358,14 +358,14 @@ class Messages:
 
 def _resolve(run: Run, outcome: Run | Duplicate | BaseException) -> None:
     """Give the duplicates that wait for a message its outcome."""
-    waiting, run.begun = run.begun, None  # an error knows its frame, and by it the run: a cycle
+    waiting, run.begun = run.begun, None  # an error refers to its frame, and so to the run: a cycle
     if waiting is None:
         return
     if isinstance(outcome, asyncio.CancelledError):
         waiting.cancel()
     elif isinstance(outcome, BaseException):
         waiting.set_exception(outcome)
-        waiting.exception()  # perhaps its waiters have left
+        waiting.exception()  # all waiters may have left
     else:
         waiting.set_result(outcome)
 

@@ -1,4 +1,4 @@
-"""The live tasks of a runtime: found, begun, kept while they are needed, released."""
+"""The live tasks of a runtime."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from a2a_adapters.protocol.errors import ConversationElsewhereError
 from a2a_adapters.protocol.messages import new_uuid, status
 from a2a_adapters.runtime.journal import Caller
 from a2a_adapters.runtime.live import LiveTask
-from a2a_adapters.runtime.room import Room, weight
+from a2a_adapters.storage.quota import Quota, memory_size
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -37,7 +37,7 @@ _PAUSES = (0.1, 1.0, 5.0, 30.0)
 """Seconds between attempts to save the last state of a task."""
 
 _SAVE_SECONDS = 4.0
-"""How long a list of tasks waits for what is not saved yet."""
+"""How long a listing waits for unsaved tasks."""
 
 _TOO_LARGE = "The answer is too large beside all others that are being written; try again later."
 
@@ -53,14 +53,14 @@ def _is_unowned(live: LiveTask) -> bool:
 class LiveTasks:
     """Holds a task while it runs, waits for its caller or has subscribers.
 
-    Every other task is only in the store, and comes back when it is asked for.
+    Every other task is in the store only, and is loaded on demand.
 
     Args:
-        journal: Where tasks are stored.
+        journal: Stores the tasks.
         limits: How long a task may wait for its caller.
         give_up: Ends a task that has waited too long.
-        on_end: Told when a task has ended.
-        attach: Gives a task that comes out of the store the receivers it had.
+        on_end: Called when a task has ended.
+        attach: Restores the push receivers of a loaded task.
     """
 
     def __init__(
@@ -77,8 +77,8 @@ class LiveTasks:
         self._started_at = time.time()
         self._on_end = on_end
         self._attach = attach
-        self.room = Room(limits.running_bytes)
-        """What messages that are being answered and tasks that wait take."""
+        self.memory = Quota(limits.running_bytes)
+        """The memory of messages being answered and of waiting tasks."""
         self._waiting: dict[str, tuple[str, int]] = {}
         self._by_id: dict[str, LiveTask] = {}
         self._expiries: dict[str, asyncio.TimerHandle] = {}
@@ -86,9 +86,9 @@ class LiveTasks:
         self._loading: dict[tuple[str, str], asyncio.Task[LiveTask | None]] = {}
 
     def begin(self, message: Message, context: ServerCallContext) -> LiveTask:
-        """Return the task that a message begins, in its conversation or in one of its own.
+        """Return the task that a message begins, held until `let_go`.
 
-        It is held until `let_go`. The message is told the ids.
+        The ids of the task, and of a new context, are filled in.
         """
         page = self.journal.page(context)
         task_id = message.task_id = new_uuid()
@@ -111,12 +111,12 @@ class LiveTasks:
         return live
 
     def known(self, task_id: str) -> LiveTask | None:
-        """Return a task that lives here, and was not seen to be another process's."""
+        """Return a task that lives here and was not lost to another process."""
         live = self._by_id.get(task_id)
         return None if live is None or live.page.is_lost else live
 
     def forget(self, live: LiveTask) -> None:
-        """Let a task go that another process has changed."""
+        """Drop a task that another process has changed."""
         live.close_subscribers()
         if self._by_id.get(live.task_id) is live:
             self._stop_clock(live.task_id)
@@ -141,7 +141,7 @@ class LiveTasks:
         return live
 
     async def _loaded(self, task_id: str, context: ServerCallContext) -> LiveTask | None:
-        """Return a stored task; callers that come at once get the same object."""
+        """Return a stored task; concurrent callers get the same object."""
         key = (context.user.user_name, task_id)
         loading = self._loading.get(key)
         if loading is None:
@@ -157,7 +157,7 @@ class LiveTasks:
         if self._is_left_behind(stored.task):
             try:
                 return await self._end_left_behind(await self._revived(stored, context))
-            except Exception:  # another process may have written it: it is not left behind then
+            except Exception:  # another process may have written it meanwhile
                 logger.warning("task %s could not be ended", task_id, exc_info=True)
                 stored = await self.journal.load(task_id, context) or stored
         return await self._revived(stored, context)
@@ -171,7 +171,7 @@ class LiveTasks:
         return live
 
     async def adopt(self, owner: str, stored: StoredTask) -> LiveTask:
-        """Return the live task of an orphaned one, held until `release`."""
+        """Return a stored task of another process as a live one, held until `release`."""
         live = await self._revived(stored, ServerCallContext(user=Caller(owner)))
         self._by_id[live.task_id] = live
         return live
@@ -189,7 +189,7 @@ class LiveTasks:
             self.release(live)
 
     async def save_dirty(self, owner: str) -> None:
-        """Save what is due of an owner's tasks; what cannot be saved keeps nobody waiting."""
+        """Save an owner's changed tasks; failures are logged."""
         dirty = [live for live in self.of(owner) if live.page.is_dirty]
         if dirty:
             saves = [asyncio.ensure_future(live.save()) for live in dirty]
@@ -199,9 +199,9 @@ class LiveTasks:
                     logger.warning("a task could not be saved: %s", type(error).__name__)
 
     def _is_left_behind(self, task: Task) -> bool:
-        """Tell whether a stored task was running, or has waited too long, in an earlier process.
+        """Return whether a stored task was running, or has waited too long, in an earlier process.
 
-        What this process runs is alive, and so never read from the store.
+        Tasks that run here are alive, and so never loaded.
         """
         if task.status.state in states.TERMINAL:
             return False
@@ -211,18 +211,18 @@ class LiveTasks:
         return not self.journal.knows_owners and changed_at < self._started_at
 
     def is_begun_elsewhere(self, live: LiveTask) -> bool:
-        """Return whether another process has begun the work on a task that none does here."""
+        """Return whether another process works on a task."""
         has_begun = live.state in states.ACTIVE and not live.runs
         return has_begun and self.journal.knows_owners
 
     def check_ours(self, live: LiveTask) -> None:
-        """Refuse to work on what another process works on, or has left and is yet to be recovered.
+        """Refuse to work on a task of another process, or an orphaned one.
 
         Raises:
             ConversationElsewhereError: It was begun elsewhere.
         """
         if self.is_begun_elsewhere(live):
-            self.forget(live)  # the next request reads it anew
+            self.forget(live)  # the next request reads it again
             raise ConversationElsewhereError
 
     async def _end_left_behind(self, live: LiveTask) -> LiveTask:
@@ -233,26 +233,26 @@ class LiveTasks:
         return live
 
     async def end_left_behind(self, tasks: Iterable[Task], context: ServerCallContext) -> bool:
-        """End those of the caller's stored tasks that nobody runs; tell whether there were any."""
+        """End the caller's orphaned tasks; return whether there were any."""
         found = [t.id for t in tasks if t.id not in self._by_id and self._is_left_behind(t)]
         for task_id in found:
             await self.find(task_id, context)
         return bool(found)
 
     def watch(self, live: LiveTask) -> None:
-        """Keep a task alive for a reader, as long as it may still change."""
+        """Keep a task alive for a reader while it may still change."""
         self._by_id[live.task_id] = live
         self.release(live)
 
     def hold(self, live: LiveTask) -> None:
-        """Keep a task alive, its waiting for its caller over, until `let_go`."""
+        """Keep a task alive until `let_go`; it no longer waits for its caller."""
         self._by_id[live.task_id] = live
         if live.task_id in self._expiries:
             self._stop_clock(live.task_id)
         live.holders += 1
 
     def let_go(self, live: LiveTask) -> None:
-        """Keep a task no longer for what was done or begun."""
+        """Undo `hold`."""
         live.holders -= 1
         self.release(live)
 
@@ -262,12 +262,12 @@ class LiveTasks:
         self._wait_no_more(task_id)
 
     def leave(self, live: LiveTask, subscriber: Subscriber) -> None:
-        """Let a reader go, and the task with the last one."""
+        """Remove a reader, and with the last one perhaps the task."""
         live.unsubscribe(subscriber)
         self.release(live)
 
     def release(self, live: LiveTask) -> None:
-        """Let a task go once nothing runs on it and it does not wait for its caller."""
+        """Drop a task once it neither runs nor waits for its caller."""
         if live.runs or live.holders:
             return
         if live.page.is_lost:
@@ -284,12 +284,12 @@ class LiveTasks:
             self._drop(live)
 
     def _drop(self, live: LiveTask) -> None:
-        """Let a task go, unless it has come back as another object."""
+        """Drop a task, unless another object has replaced it."""
         if self._by_id.get(live.task_id) is live:
             del self._by_id[live.task_id]
 
     async def _save_again(self, live: LiveTask) -> None:
-        """Save what could not be saved when the task ended; until then it stays in memory."""
+        """Retry saving the last state of a task; until then it stays in memory."""
         for pause in _PAUSES:
             await asyncio.sleep(pause)
             try:
@@ -316,7 +316,7 @@ class LiveTasks:
         return list(self._by_id.values())
 
     def close(self) -> None:
-        """Forget everything; subscribers finish with what they have."""
+        """Drop everything; subscribers keep the updates they have."""
         for live in self._by_id.values():
             live.close_subscribers()
         for expiry in self._expiries.values():
@@ -331,19 +331,19 @@ class LiveTasks:
             expiry = loop.call_later(self._limits.input_seconds, self._expire, live)
             self._expiries[live.task_id] = expiry
             assert live.task is not None  # noqa: S101 - it waits
-            size = weight(live.task)
+            size = memory_size(live.task)
             self._waiting[live.task_id] = live.owner, size
-            self.room.take(live.owner, size)
-        if len(self._expiries) > self._limits.waiting_tasks or not self.room.has(live.owner):
+            self.memory.take(live.owner, size)
+        if len(self._expiries) > self._limits.waiting_tasks or not self.memory.has(live.owner):
             self.end_oldest_waiting(live.owner)
 
     def grow(self, live: LiveTask, size: int) -> None:
-        """Count so many more bytes of what an agent answers, until its run has ended.
+        """Reserve memory for more of an answer, until its run has ended.
 
         Raises:
-            AnswersTooLargeError: There is no room for them.
+            AnswersTooLargeError: No memory is left.
         """
-        if not self.room.take_if_there(live.owner, size):
+        if not self.memory.try_take(live.owner, size):
             self.end_oldest_waiting(live.owner)
             grown, limit = live.grown + size, self._limits.running_bytes
             raise AnswersTooLargeError(
@@ -354,11 +354,11 @@ class LiveTasks:
         live.grown += size
 
     def end_oldest_waiting(self, owner: str) -> None:
-        """End the task that has waited longest for its caller, to make room for the owner.
+        """End the task that has waited longest for its caller, to free memory.
 
-        It is one of the owner's own if these take too much.
+        It is one of the owner's own if the owner exceeds its share.
         """
-        is_own = self.room.is_full_for(owner)
+        is_own = self.memory.is_full_for(owner)
         for task_id in self._expiries:
             if not is_own or self._by_id[task_id].owner == owner:
                 self._expiries.pop(task_id).cancel()
@@ -369,7 +369,7 @@ class LiveTasks:
     def _wait_no_more(self, task_id: str) -> None:
         if waiting := self._waiting.pop(task_id, None):
             owner, size = waiting
-            self.room.take(owner, -size)
+            self.memory.take(owner, -size)
 
     def _expire(self, live: LiveTask) -> None:
         self._background.begin(self._end_waiting(live))

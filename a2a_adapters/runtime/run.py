@@ -39,7 +39,7 @@ class Duplicate(NamedTuple):
 
     task_id: str
     run: Run | None
-    """Its run, if this process has it and it has not ended."""
+    """Its run, if that is in this process and has not ended."""
     name: str
     """The key under which a reply without a task is stored."""
 
@@ -50,13 +50,13 @@ class Stage(IntEnum):
     ARRIVED = 0
     """It is being checked and stored."""
     ACCEPTED = 1
-    """It waits for its turn, or the executor works on it and has said nothing yet."""
+    """It waits for its turn, or the executor has sent no event yet."""
     OPENING = 2
     """Its first event is being applied and stored."""
     BEGUN = 3
-    """Its task can be seen."""
+    """Its task is visible."""
     ASKING = 4
-    """Its task waits for the caller."""
+    """Its task is interrupted."""
 
 
 class Run(TextQueue):
@@ -67,10 +67,10 @@ class Run(TextQueue):
     Args:
         live: The task.
         message: The caller's message.
-        storage: Knows the message by its name.
-        identity: What identifies the request.
-        caller: Whose share of the runs it takes.
-        subscriber: Reads the events of this run from the first one on.
+        storage: Stores the outcome for duplicates.
+        identity: Identifies the request.
+        caller: The owner of the capacity that the run takes.
+        subscriber: Receives the events of this run, from the first one on.
     """
 
     def __init__(
@@ -88,13 +88,13 @@ class Run(TextQueue):
         self.stage = Stage.ARRIVED
         self.error: A2AError | None = None
         self.began_at = 0.0
-        """When its turn came, of `time.monotonic`; 0 if it never did."""
+        """When its turn came, by `time.monotonic`; 0 before."""
         self.is_left = False
-        """Whether it was left behind: nothing that it says counts."""
+        """Whether it was abandoned: its events are dropped."""
         self.begun: asyncio.Future[Run | Duplicate] | None = None
-        """Tells those who sent the same request meanwhile what it has begun."""
+        """The outcome, for duplicates that arrive meanwhile."""
         self.on_end: Callable[[], None] | None = None
-        """Called once, when it has ended or is left behind; None before it began and afterwards."""
+        """Called once, when it has ended or is abandoned."""
         self.append_text = live.append_text
         self._message = message
         self._storage = storage
@@ -102,14 +102,14 @@ class Run(TextQueue):
         self._subscriber = subscriber
         self._unavailable: A2AError | None = None
         self._kept: list[State] = []
-        """What is saved with the next event."""
+        """State of the conversation that is saved with the next event."""
         self._turn: asyncio.Lock | None = None
-        """The turn of its task, while it has that."""
+        """The task's turn, while it has that."""
         self._waiters: dict[asyncio.Future[None], bool] | None = {}
-        """Who waits, and whether only until it has begun; None once that is over."""
+        """The waiters, and whether each waits only for the beginning; None once settled."""
 
     async def wait(self, *, until_begun: bool) -> Task | Message:
-        """Wait for the first event or until the task ends or waits; return the result.
+        """Wait until the task is visible (`until_begun`) or settled; return the result.
 
         Raises:
             A2AError: The message was refused.
@@ -120,10 +120,10 @@ class Run(TextQueue):
             self._waiters[waiter] = until_begun
             await waiter
             if until_begun and live.state in states.SETTLED and live.page.is_saving:
-                until_begun = False  # the question or the end is told once it is stored
+                until_begun = False  # a settled state is published once it is stored
         if (error := self.error or self._unavailable) is not None:
             raise error
-        if live.page.is_lost:  # another process has the task now, and what becomes of it
+        if live.page.is_lost:  # another process has the task
             raise StorageUnavailableError
         result = live.reply or live.shown
         assert result is not None  # noqa: S101 - a run without error leaves one of the two
@@ -151,9 +151,9 @@ class Run(TextQueue):
         if self.error is not None and live.draft is not None:
             try:
                 await self.retract()
-            except Exception as error:  # it will not be known as one that may be sent again
+            except Exception as error:  # a retry will be taken for a duplicate
                 hidden(error, "a refusal")
-        self.end()  # who waits goes on after this
+        self.end()  # wakes the waiters
 
     async def _execute(self, executor: AgentExecutor, context: RequestContext) -> None:
         live = self.live
@@ -176,14 +176,14 @@ class Run(TextQueue):
             if not live.is_over:
                 await self._fail(error)
             raise
-        except BaseException as error:  # whatever it is, it must neither get out nor end the server
+        except BaseException as error:  # nothing may escape or end the server
             is_lost = isinstance(error, ConcurrentTaskModificationError) and live.page.is_lost
-            if is_lost or not runs_now(itself):  # or this coroutine is closed: the loop is gone
+            if is_lost or not runs_now(itself):  # or the loop has closed this coroutine
                 raise
             await self._fail(error)
 
     async def _complete(self) -> None:
-        """End what the executor left open."""
+        """Complete a task that the executor left open."""
         if self.stage < Stage.OPENING:
             await self._open(None)
         if not self.has_answered:
@@ -201,7 +201,7 @@ class Run(TextQueue):
             await live.set_state(states.FAILED, text, about)
 
     async def enqueue_event(self, event: Event) -> None:
-        """Apply an event to the task; release who waits for it.
+        """Apply an event to the task; wake its waiters.
 
         Raises:
             InvalidAgentResponseError: The event does not fit the task.
@@ -228,7 +228,7 @@ class Run(TextQueue):
             self._settle()
 
     async def announce(self, state: TaskState) -> None:
-        """Create the task, which begins with the message that is being answered."""
+        """Create the task, which begins with this message."""
         if self.live.draft is None:
             return
         self.stage = Stage.OPENING
@@ -238,7 +238,7 @@ class Run(TextQueue):
             self._begin()
 
     async def keep(self, kind: str, body: bytes) -> None:
-        """Store something of the conversation with the next event, if that can be."""
+        """Store state of the conversation, with the next event if possible."""
         live = self.live
         if self.is_left:
             return
@@ -257,18 +257,18 @@ class Run(TextQueue):
         await self._storage.count_attempt(self.live.owner, self.live.task_id)
 
     async def retract(self) -> None:
-        """Forget the message, which was refused, so that it can be sent again."""
+        """Forget the refused message, so that it can be sent again."""
         live = self.live
         await self._storage.retract(live.owner, self.identity.name, live.task_id)
 
     async def _keep_reply(self, reply: Message, kept: Collection[State]) -> None:
-        """Store the answer to a message that makes no task, and with it what is `kept`."""
+        """Store a reply without a task, together with `kept`."""
         live, name = self.live, self.identity.name
         body = reply.SerializeToString() if name else None
         await self._storage.retract(live.owner, name, live.task_id, body, kept)
 
     async def _open(self, event: Event | None) -> None:
-        """Make the task ready for the first event of this run, or for the lack of one."""
+        """Prepare the task for the first event of this run, or for its end without one."""
         live = self.live
         if self.stage >= Stage.OPENING or live.is_over:
             return
@@ -279,7 +279,7 @@ class Run(TextQueue):
             await live.apply(live.draft)
 
     def _begin(self) -> None:
-        """Release those who wait only until there is something to be seen."""
+        """Wake waiters that wait only for the beginning."""
         self.stage = Stage.BEGUN
         if self._waiters:
             for waiter in [one for one, until_begun in self._waiters.items() if until_begun]:
@@ -287,7 +287,7 @@ class Run(TextQueue):
                 _wake(waiter)
 
     def _settle(self) -> None:
-        """Release everyone who waits."""
+        """Wake all waiters."""
         waiters, self._waiters = self._waiters, None
         if waiters is not None:
             self.live.unanswered -= 1
@@ -300,16 +300,16 @@ class Run(TextQueue):
             turn.release()
 
     def leave(self) -> None:
-        """Let others have the turn, although this run goes on."""
+        """Abandon this run: release its turn although it continues."""
         self._mute()
         self._pass_on()
         self.end()
 
     def stop(self, error: A2AError | None = None) -> None:
-        """Let it say nothing more: another process goes on with the task.
+        """Mute this run: another process continues the task.
 
         Args:
-            error: What is told those who wait; by default that the task was lost.
+            error: The error for its waiters; by default that the task was lost.
         """
         self.error = error or self._loss()
         self._mute()
@@ -319,8 +319,8 @@ class Run(TextQueue):
         self.append_text = _dropped
 
     def end(self, _execution: asyncio.Task[None] | None = None) -> None:
-        """Release everyone who waits for this run, which has ended, or goes on unheard."""
-        on_end, self.on_end = self.on_end, None  # it holds the run, which is freed at once then
+        """Wake all waiters of this run, which has ended or is abandoned."""
+        on_end, self.on_end = self.on_end, None  # breaks a cycle: the run is freed at once
         if on_end is None:
             return
         self._unavailable = None
@@ -334,39 +334,39 @@ class Run(TextQueue):
         on_end()
 
     def give_up_waiting(self, error: A2AError) -> None:
-        """Refuse those who wait for what cannot be stored now; the run itself goes on."""
+        """Refuse those who wait for a save; the run continues."""
         if self.live.page.is_saving and self._waiters is not None:
             self._unavailable = error
             self._settle()
 
     def _loss(self) -> A2AError:
-        """Return what is told now that another process has the task.
+        """Return the error now that another process has the task.
 
-        A message of which nothing is stored may be told to that one instead.
+        A message that was not stored yet may be sent to that process instead.
         """
         is_unheard = self._is_follow_up and self.stage < Stage.BEGUN
         return ConversationElsewhereError() if is_unheard else StorageUnavailableError()
 
     @property
     def is_waiting(self) -> bool:
-        """Whether other messages have to be answered first, of its task or of its conversation."""
+        """Whether other messages of its task or context have to be answered first."""
         if not self.began_at or self.live.state == states.SUBMITTED:
             return True
         return self.stage < Stage.OPENING and self.live.state in states.INTERRUPTED
 
     @property
     def has_answered(self) -> bool:
-        """Whether its task has ended or asks: there is nothing to wait for."""
+        """Whether its task is settled."""
         return self.live.is_over or self.stage is Stage.ASKING
 
     @property
     def is_refused(self) -> bool:
-        """Whether its message was refused: nothing came of it."""
+        """Whether its message was refused without effect."""
         return self.error is not None and self.stage < Stage.OPENING and not self.is_left
 
 
 async def _dropped(artifact_id: str, text: str, *, last: bool) -> None:
-    """Take a chunk of a run that was left behind."""
+    """Drop a chunk of an abandoned run."""
 
 
 def _wake(waiter: asyncio.Future[None]) -> None:
@@ -375,6 +375,6 @@ def _wake(waiter: asyncio.Future[None]) -> None:
 
 
 def terminal_error(live: LiveTask) -> UnsupportedOperationError:
-    """Return the refusal of a message to a task that has ended."""
+    """Return the refusal of a message to a terminal task."""
     state = TaskState.Name(live.state)
     return UnsupportedOperationError(f"Task {live.task_id} is over ({state}); start a new task")

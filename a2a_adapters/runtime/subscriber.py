@@ -1,4 +1,4 @@
-"""The readers of live tasks: their queues, their streams, and what all have yet to read."""
+"""Readers of live tasks: their queues, their streams, and the total backlog."""
 
 from __future__ import annotations
 
@@ -26,22 +26,21 @@ T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 
 _SMALL_BYTES = 64 * 1024
-"""What every reader may have yet to read."""
+"""What every reader may have queued, however large the backlog is."""
 
 
 class Subscriber:
     """A bounded queue of updates.
 
-    The writer waits for a reader that is too far behind, but not for long. One that takes
-    nothing meanwhile is cut off: it gets what it has, and then an error, for what it got is not
-    the whole. It can subscribe again. When all readers together are too far behind, it loses
-    what it has.
+    The writer waits for a reader that falls too far behind, for a limited time. A reader that takes
+    nothing meanwhile is cut off: it gets what is queued, then an error, and may subscribe again. If
+    the backlog of all readers is too large, its queue is dropped as well.
 
     Args:
-        limits: How much may wait before the writer does, and how long it waits.
-        backlog: What all readers have yet to read.
+        limits: How much may be queued before the writer waits, and how long it waits.
+        backlog: Counts the updates of all readers.
         wants_progress: Whether the reader activated the progress extension.
-        history_length: How many messages a task is shown with at most; None shows all.
+        history_length: The maximum number of messages in a task's history; None is all.
     """
 
     __slots__ = (
@@ -102,7 +101,7 @@ class Subscriber:
 
     @property
     def is_closed(self) -> bool:
-        """Whether it takes nothing more."""
+        """Whether it takes no more updates."""
         return self._is_closed
 
     @property
@@ -115,7 +114,7 @@ class Subscriber:
         return has_many or self._bytes - self._largest >= limits.subscriber_bytes
 
     async def caught_up(self) -> None:
-        """Wait until the reader takes what it has; cut it off if it does not."""
+        """Wait until the reader takes its updates; cut it off if it does not."""
         if not self.is_behind:
             return
         if self._taken is None or self._taken.done():
@@ -125,7 +124,7 @@ class Subscriber:
             self._is_closed = self._is_cut_off = True
 
     def close(self) -> None:
-        """Let the reader finish with what is already queued."""
+        """Take no more updates; the reader gets those that are queued."""
         self._is_closed = True
         _resolve(self._wakeup)
         _resolve(self._taken)
@@ -133,10 +132,10 @@ class Subscriber:
     async def take(self) -> list[AnyUpdate]:
         """Wait for updates and return all there are; an empty list is the end.
 
-        What was taken before counts as read.
+        Updates taken before count as read.
 
         Raises:
-            ReaderBehindError: There were more, which this reader was too slow for.
+            ReaderBehindError: This reader was cut off because it was too slow.
         """
         self._backlog.release(self._read)
         self._read = []
@@ -152,7 +151,7 @@ class Subscriber:
         return updates
 
     def leave(self) -> None:
-        """Let go of everything: there is no reader any more."""
+        """Release everything: the reader has left."""
         self.close()
         self._drop()
         self._backlog.release(self._read)
@@ -170,15 +169,11 @@ def _resolve(future: asyncio.Future[None] | None) -> None:
 
 
 _COPIES = 2
-"""An update is there as an event, and once it is on its way as JSON."""
+"""An update is held as an event, and while it is sent as JSON."""
 
 
 class Backlog:
-    """Counts the bytes of updates that any subscriber holds; shared ones count once.
-
-    Args:
-        limit: How many there may be.
-    """
+    """Counts the bytes of updates that subscribers hold; shared ones count once."""
 
     __slots__ = ("_held", "_limit")
 
@@ -188,7 +183,7 @@ class Backlog:
 
     @property
     def is_full(self) -> bool:
-        """Whether there are more than there may be."""
+        """Whether the limit is exceeded."""
         return self._held > self._limit
 
     def hold(self, update: AnyUpdate) -> None:
@@ -238,20 +233,20 @@ def publish(update: AnyUpdate, subscribers: Iterable[Subscriber], live: Publishe
 
 
 class Source(Protocol):
-    """Where the updates of a stream come from."""
+    """The source of the updates of a stream."""
 
     error: A2AError | None
     """Why there are none, or no more."""
 
 
 class Subscription:
-    """Read it to its end or close it: closing never touches the task itself.
+    """A stream of updates: read it to its end or close it. Closing never affects the task.
 
     Args:
         subscriber: Gets the updates.
-        figures: Count the stream.
-        source: What they come from, if that may fail.
-        on_close: Called once when nobody reads any more.
+        figures: Counts the stream.
+        source: Their source, if that may fail.
+        on_close: Called once when the reader has left.
     """
 
     def __init__(
@@ -272,8 +267,7 @@ class Subscription:
         """Wait for updates and return all there are; an empty list is the end.
 
         Raises:
-            A2AError: The agent refused the message, and no update came before; or more updates
-                came than this reader took in time.
+            A2AError: The agent refused the message before any update, or this reader was too slow.
         """
         updates = await self._subscriber.take()
         if not updates and self._source is not None and self._source.error is not None:
@@ -303,7 +297,7 @@ class Subscription:
 def leaving(
     live: T, leave: Callable[[T, Subscriber], None], subscriber: Subscriber
 ) -> Callable[[], None]:
-    """Return what lets a reader go. A reader that is slow keeps no task that has ended."""
+    """Return a function that removes a reader. A slow reader does not keep a terminal task."""
     known = ref(live)
 
     def left() -> None:

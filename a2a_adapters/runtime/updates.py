@@ -1,7 +1,7 @@
-"""What subscribers receive: a protocol event, its JSON made once for all of them.
+"""Updates for subscribers: protocol events whose JSON is made once for all readers.
 
 Chunks of text are most of what an agent sends. They stay plain strings until a subscriber
-needs the protocol message, and their JSON is put together from prepared pieces.
+needs the protocol message, and their JSON is joined from prepared pieces.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ _MEMBERS: dict[type, tuple[str, Callable[..., dict[str, Any]]]] = {
     TaskStatusUpdateEvent: ("statusUpdate", status_update_to_dict),
     TaskArtifactUpdateEvent: ("artifactUpdate", artifact_update_to_dict),
 }
-"""What each event is called in a `StreamResponse`, and how it is written."""
+"""The name of each event in a `StreamResponse`, and its conversion to JSON."""
 
 
 class Update:
-    """One protocol event on its way to the subscribers of a task."""
+    """One protocol event for the subscribers of a task."""
 
     __slots__ = ("_json", "_others", "event", "is_progress", "readers", "size", "version")
 
     def __init__(self, event: Event, *, is_progress: bool = False, version: int = 0) -> None:
         self.event = event
         self.version = version
-        """The stored version of the task that owes it to receivers; 0 if none does."""
+        """The stored version that is owed to push receivers; 0 if none is."""
         self.is_progress = is_progress
         self.size = event.ByteSize()
         """About how many bytes it takes."""
@@ -63,7 +63,7 @@ class Update:
         self._others: dict[Encode, bytes] | None = None
 
     def once(self, encode: Encode) -> bytes:
-        """Return what a function makes of the event, made once for all who want that."""
+        """Return `encode(event)`, made once for all readers."""
         if self._others is None:
             self._others = {}
         if encode not in self._others:
@@ -71,7 +71,7 @@ class Update:
         return self._others[encode]
 
     def with_history(self, length: int) -> Update:
-        """Return the same with so many messages of a task's history at most, the latest."""
+        """Return the same with at most `length` messages of a task's history, the latest."""
         if not isinstance(self.event, Task) or len(self.event.history) <= length:
             return self
         return Update(apply_history_length(self.event, GetTaskRequest(history_length=length)))
@@ -115,13 +115,13 @@ class TextStream:
         return TextUpdate(self, text, last=last)
 
     def settle(self) -> None:
-        """Put what was appended into the artifact."""
+        """Merge the appended chunks into the artifact."""
         if len(self._chunks) > 1 and self._artifact is not None:
             self._chunks = ["".join(self._chunks)]
             self._artifact.parts[0].text = self._chunks[0]
 
     def end(self) -> None:
-        """Let the artifact go, whole: updates that nobody has read yet must not keep it."""
+        """Release the complete artifact: unread updates must not keep it."""
         self.settle()
         self._artifact, self._chunks = None, []
 
@@ -150,7 +150,7 @@ class TextStream:
 
 
 class TextUpdate:
-    """A chunk of text on its way to the subscribers of a task."""
+    """A chunk of text for the subscribers of a task."""
 
     __slots__ = ("_json", "_others", "_stream", "_text", "is_last", "readers", "size")
 
@@ -172,7 +172,7 @@ class TextUpdate:
         return self._stream.to_event(self._text, last=self.is_last)
 
     def once(self, encode: Encode) -> bytes:
-        """Return what a function makes of the event, made once for all who want that."""
+        """Return `encode(event)`, made once for all readers."""
         if self._others is None:
             self._others = {}
         if encode not in self._others:
@@ -180,7 +180,7 @@ class TextUpdate:
         return self._others[encode]
 
     def and_then(self, later: AnyUpdate) -> TextUpdate | None:
-        """Return this chunk and a later one as one, None if that is no chunk of the same text."""
+        """Return this chunk joined with a later one of the same text, else None."""
         if not isinstance(later, TextUpdate) or later._stream is not self._stream:  # noqa: SLF001
             return None
         return TextUpdate(self._stream, self._text + later._text, last=later.is_last)  # noqa: SLF001
@@ -200,7 +200,7 @@ AnyUpdate = Update | TextUpdate
 
 
 def take_next(updates: deque[AnyUpdate]) -> AnyUpdate:
-    """Take the first update, together with the chunks of text that go on with it."""
+    """Take the first update, joined with the chunks of text that continue it."""
     update = updates.popleft()
     while isinstance(update, TextUpdate) and updates:
         both = update.and_then(updates[0])

@@ -1,4 +1,4 @@
-"""What a runtime does again and again without being asked."""
+"""Background work of a runtime."""
 
 from __future__ import annotations
 
@@ -15,23 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 PRUNE_SECONDS = 300.0
-"""How often what is too old, or too much, is forgotten."""
+"""How often old and surplus data is deleted."""
 
 
 class Upkeep:
-    """Works in the background until it is closed. What fails is logged, and tried next time."""
+    """Works in the background until it is closed. Failures are logged, and retried next time."""
 
     def __init__(self) -> None:
         self._tasks: list[asyncio.Task[None]] = []
 
     def every(self, seconds: float, name: str, work: Callable[[], Awaitable[object]]) -> None:
-        """Do some work now, and then so many seconds after each time.
-
-        Args:
-            seconds: The pause.
-            name: What the log calls it.
-            work: What is done.
-        """
+        """Do some work now, and then `seconds` after each time; `name` is for the log."""
         self._tasks.append(asyncio.create_task(_keep(seconds, name, work)))
 
     def once(self, name: str, work: Callable[[], Awaitable[object]]) -> None:

@@ -1,14 +1,14 @@
-"""What a storage does. Memory, SQLite and PostgreSQL are its engines."""
+"""The interface of storages. Memory, SQLite and PostgreSQL implement it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from a2a_adapters.contract.adapter import StateStorage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from a2a.server.cluster.task_store import VersionedTaskStore
     from a2a.server.cluster.version import TaskVersion
@@ -17,14 +17,12 @@ if TYPE_CHECKING:
     from a2a.types import Task, TaskPushNotificationConfig
     from prometheus_client.registry import Collector
 
-    from a2a_adapters.storage.quotas import SharedRoom
-
 
 PATIENCE_SECONDS = 4.0
 """How long a request waits for the storage before it is refused."""
 
 REPLY = "reply"
-"""The kind of state under which an answer without a task is kept, by the message's id."""
+"""The kind of state that holds a reply without a task, by the message's id."""
 
 
 class UsedMessage(NamedTuple):
@@ -33,11 +31,11 @@ class UsedMessage(NamedTuple):
     task_id: str
     """The task it began."""
     digest: bytes
-    """Of its content."""
+    """A hash of its content."""
 
 
 class State(NamedTuple):
-    """What is kept of a conversation under a name."""
+    """State of a conversation under a name."""
 
     owner: str
     context_id: str
@@ -46,20 +44,30 @@ class State(NamedTuple):
 
 
 class Undelivered(NamedTuple):
-    """A state of a task that a receiver of push notifications has not got yet."""
+    """A state of a task that is still owed to a push receiver."""
 
     owner: str
     task_id: str
     config_id: str
     version: int
-    """The stored version of the task that has this state."""
+    """The stored version of the task with this state."""
+
+
+class SharedQuota(Protocol):
+    """What the callers of one agent take at one process: memory, or requests."""
+
+    others: Mapping[str, int]
+    """What each owner takes at the other processes."""
+
+    def shares(self) -> Mapping[str, int]:
+        """Return the usage of the owners who take much here."""
 
 
 class AgentStorage(StateStorage):
-    """What one agent stores, apart from what the others do.
+    """The storage of one agent.
 
     Attributes:
-        tasks: Its tasks, in a2a-sdk's interface: any a2a-sdk server can use it as it is.
+        tasks: Its tasks, in a2a-sdk's interface: any a2a-sdk server can use it.
         push_configs: The push notification configs of its tasks.
     """
 
@@ -80,15 +88,15 @@ class AgentStorage(StateStorage):
         """Store the task that a message begins, unless it began one before.
 
         Args:
-            owner: Who sent the message.
-            message_id: What it is remembered by; one that is empty begins a task each time.
-            digest: Of its content.
-            task: The task; it changes once it has begun.
+            owner: The sender.
+            message_id: Identifies the message; an empty one begins a task each time.
+            digest: A hash of its content.
+            task: The task; later saves change it.
             config: Its push notification config, stored with it or not at all.
-            joins: Whether there may be other tasks of its conversation.
+            joins: Whether there may be other tasks of its context.
 
         Returns:
-            The version of the stored task, or what the message began before.
+            The version of the stored task, or the outcome of the first arrival.
 
         Raises:
             ConversationElsewhereError: Another process works on one of these; nothing was stored.
@@ -103,93 +111,89 @@ class AgentStorage(StateStorage):
         reply: bytes | None = None,
         kept: Collection[State] = (),
     ) -> None:
-        """Forget the task of a message that was accepted but made none, and its config.
+        """Forget the task of an accepted message that made none, and its config.
 
-        With the agent's `reply` the message stays known; else it may be sent again. What is
-        `kept` of conversations from now on is stored with that or not at all.
+        With the agent's `reply` the message stays known; otherwise it may be sent again. `kept` is
+        state of conversations, stored together with that or not at all.
         """
 
     @abstractmethod
     async def reply_to(self, owner: str, message_id: str) -> bytes | None:
-        """Return the reply that `retract` was given, None if there was none."""
+        """Return the reply given to `retract`, or None."""
 
     async def count_attempt(self, owner: str, task_id: str) -> None:
-        """Note that a task that was left behind is gone on with; a hand-over takes that back."""
+        """Note that an orphaned task is resumed; a hand-over undoes that."""
 
     is_shared = False
     """Whether other processes may use it at the same time."""
 
     def replicate(self, runtime: RequestHandler) -> RequestHandler:
-        """Return what serves a runtime's operations: itself, unless processes share the storage.
+        """Return a handler that also reaches the tasks of other processes on this storage.
 
-        Then it also reaches the tasks that the other processes work on.
+        That is the runtime itself, unless processes share the storage.
         """
         return runtime
 
     def is_unbroken(self, since: float) -> bool:  # noqa: ARG002
-        """Tell whether no other process may have taken what is ours since a time.
-
-        Args:
-            since: The time, of `time.monotonic`.
-        """
+        """Return whether no other process can have taken our tasks since a `time.monotonic`."""
         return True
 
-    def share(self, room: SharedRoom, what: str = "") -> None:
-        """Have a room know what owners take at other processes, within seconds.
+    def share(self, quota: SharedQuota, what: str = "") -> None:
+        """Exchange the usage of a quota with the other processes, within seconds.
 
         Args:
-            room: The room.
-            what: What is taken; by default memory, in bytes.
+            quota: The quota.
+            what: What is counted; by default bytes of memory.
         """
 
     @abstractmethod
     async def undelivered(self) -> Sequence[Undelivered]:
-        """Return what processes that are gone had to deliver; from now on it is ours to do."""
+        """Take over and return the undelivered states of dead processes."""
 
     @abstractmethod
     async def delivered(self, item: Undelivered) -> bool:
-        """Note that a receiver has got, or never will, a task up to that version.
+        """Note that a receiver has got a task up to that version, or never will.
 
         Returns:
-            Whether it was still this process's to deliver: no other one can have told the
-            receiver of a later state before.
+            Whether it was still ours to deliver, so that no other process can have sent a later
+            state before.
         """
 
     @abstractmethod
     async def prune(self, before: float, most: int) -> int:
-        """Forget what is old; return how many tasks.
+        """Delete old data; return the number of deleted tasks.
 
         Args:
-            before: When it ended or was last used, in seconds since 1970.
-            most: How many tasks are kept at most; older ones that have ended are forgotten, too.
+            before: Deletes what ended or was last used before, in seconds since 1970.
+            most: The maximum number of tasks; surplus terminal tasks are deleted, oldest first.
         """
 
 
 def number_of(version: TaskVersion) -> int:
-    """Return the number that a version of ours holds; 0 is none."""
+    """Return the number in a version of ours; 0 if there is none."""
     return 0 if version.is_missing else int(repr(version)[len("TaskVersion(") : -1])
 
 
 class Storage(ABC):
-    """Everything that a server stores."""
+    """The storage of a server."""
 
     is_durable: bool
     """Whether it outlives its process."""
 
     figures: Collector | None = None
-    """What it counts, for Prometheus, if it does."""
+    """Its metrics for Prometheus, if any."""
 
     away: str = ""
-    """What cannot be used now: `storage`, or `bus`, the way to other processes; else empty."""
+    """What is unavailable: `storage`, or `bus` (the link to other processes); else empty."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether all of it can be used now."""
+        """Whether all of it is available."""
         return not self.away
 
     @abstractmethod
     async def start(self) -> None:
-        """Connect, and bring the database up to date.
+        """Connect, and migrate the database.
 
         Raises:
             ConfigurationError: It cannot be used.
@@ -197,12 +201,12 @@ class Storage(ABC):
 
     @abstractmethod
     def of(self, agent: str) -> AgentStorage:
-        """Return what one agent stores."""
+        """Return the storage of one agent."""
 
     @abstractmethod
     def on_trouble(self, listener: Callable[[], None]) -> None:
-        """Have `listener` called when nothing can be stored for a while."""
+        """Register a callback for when nothing can be stored for a while."""
 
     @abstractmethod
     async def aclose(self, seconds: float) -> None:
-        """Write what is left, so many seconds long at most, and disconnect."""
+        """Write pending data within a time limit, and disconnect."""

@@ -1,13 +1,18 @@
-"""The engine that forgets: everything in this process, bounded."""
+"""The storage in memory: bounded, lost with the process. Also opens storages by URL."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from collections import OrderedDict
+from typing import TYPE_CHECKING, cast
 
 from a2a.server.cluster.version import TaskVersion
+from a2a.server.tasks import PushNotificationConfigStore
+from a2a.server.tasks.push_notification_config_store import normalize_push_notification_config
 
 from a2a_adapters.concurrency import BoundedMap
+from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters.contract.plugins import installed_plugins
 from a2a_adapters.storage.interface import (
     REPLY,
     AgentStorage,
@@ -16,11 +21,11 @@ from a2a_adapters.storage.interface import (
     Undelivered,
     UsedMessage,
 )
-from a2a_adapters.storage.memory_push import MemoryPushStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from a2a.server.context import ServerCallContext
     from a2a.server.tasks import TaskStore
     from a2a.types import Task, TaskPushNotificationConfig
 
@@ -28,10 +33,10 @@ if TYPE_CHECKING:
 
 
 class MemoryStorage(Storage):
-    """Everything in this process.
+    """Keeps everything in this process.
 
     Args:
-        limits: How much of it.
+        limits: The bounds.
         make_tasks: Makes the task store of an agent.
     """
 
@@ -43,29 +48,23 @@ class MemoryStorage(Storage):
         self._agents: dict[str, MemoryAgentStorage] = {}
 
     async def start(self) -> None:
-        """There is nothing to connect to."""
+        """Do nothing."""
 
     def of(self, agent: str) -> MemoryAgentStorage:
-        """Return what one agent stores."""
+        """Return the storage of one agent."""
         if agent not in self._agents:
             self._agents[agent] = MemoryAgentStorage(self._limits, self._make_tasks(), agent)
         return self._agents[agent]
 
     def on_trouble(self, listener: Callable[[], None]) -> None:
-        """There is none."""
+        """Do nothing: memory does not fail."""
 
     async def aclose(self, seconds: float) -> None:
-        """There is nothing to write."""
+        """Do nothing."""
 
 
 class MemoryAgentStorage(AgentStorage):
-    """One agent's part of the memory.
-
-    Args:
-        limits: How much it keeps.
-        tasks: Its tasks.
-        agent: The agent's name.
-    """
+    """The storage of one agent."""
 
     push_configs: MemoryPushStore
     url = "memory:"
@@ -122,23 +121,23 @@ class MemoryAgentStorage(AgentStorage):
             self._states[_name(owner, message_id, REPLY)] = reply
 
     async def reply_to(self, owner: str, message_id: str) -> bytes | None:
-        """Return the reply that `retract` was given, None if there was none."""
+        """Return the reply given to `retract`, or None."""
         return await self.read_state(owner, message_id, REPLY)
 
     async def undelivered(self) -> Sequence[Undelivered]:
-        """Return nothing: what a process had to deliver is gone with it."""
+        """Return nothing: deliveries die with their process."""
         return ()
 
     async def delivered(self, item: Undelivered) -> bool:  # noqa: ARG002
-        """Forget nothing: there are no other processes."""
+        """Return True: there are no other processes."""
         return True
 
     async def read_state(self, owner: str, context_id: str, kind: str) -> bytes | None:
-        """Return what was last stored for a conversation under this name."""
+        """Return the state of a conversation under this name, or None."""
         return self._states.get(_name(owner, context_id, kind))
 
     async def write_state(self, owner: str, context_id: str, kind: str, body: bytes | None) -> None:
-        """Store something for a conversation; None forgets it."""
+        """Store state of a conversation; None deletes it."""
         if body is None:
             self._states.pop(_name(owner, context_id, kind))
         else:
@@ -147,18 +146,129 @@ class MemoryAgentStorage(AgentStorage):
     async def swap_state(
         self, owner: str, context_id: str, kind: str, expected: bytes | None, body: bytes
     ) -> bool:
-        """Store something in the place of what was read, unless that has changed meanwhile."""
+        """Replace state of a conversation, unless it has changed since it was read."""
         name = _name(owner, context_id, kind)
         if self._states.get(name) not in (expected, body):
             return False
         self._states[name] = body
         return True
 
-    async def prune(self, before: float, most: int) -> int:  # noqa: ARG002 - it forgets by itself
-        """Do nothing: the memory is bounded as it is."""
+    async def prune(self, before: float, most: int) -> int:  # noqa: ARG002
+        """Do nothing: memory is bounded."""
         return 0
 
 
 def _name(*texts: str) -> bytes:
-    """Return a short key for texts of any length, which are a caller's."""
+    """Return a short key for a caller's texts."""
     return hashlib.sha256(repr(texts).encode()).digest()
+
+
+_PUSH_CONFIG_BYTES = 16 * 1024 * 1024
+"""The total size of all configs; one has about 500 bytes."""
+
+
+class MemoryPushStore(PushNotificationConfigStore):
+    """Keeps the configs of the tasks that were given one last.
+
+    A dropped config can no longer be read, but a live task still uses it.
+
+    Args:
+        tasks: The maximum number of tasks.
+    """
+
+    def __init__(self, tasks: int) -> None:
+        self._tasks = tasks
+        self._sizes: dict[str, int] = {}
+        self._bytes = 0
+        self._configs: OrderedDict[str, dict[tuple[str, str], TaskPushNotificationConfig]] = (
+            OrderedDict()
+        )
+
+    async def set_info(
+        self,
+        task_id: str,
+        notification_config: TaskPushNotificationConfig,
+        context: ServerCallContext,
+    ) -> TaskPushNotificationConfig:
+        """Add or replace a config."""
+        config = normalize_push_notification_config(task_id, notification_config)
+        self.put(task_id, context.user.user_name, config)
+        return config
+
+    def put(self, task_id: str, owner: str, config: TaskPushNotificationConfig) -> None:
+        """Add or replace a config that has an id."""
+        self._configs.setdefault(task_id, {})[owner, config.id] = config
+        self._configs.move_to_end(task_id)
+        self._count(task_id)
+        while len(self._configs) > self._tasks or self._bytes > _PUSH_CONFIG_BYTES:
+            oldest = next(iter(self._configs))
+            del self._configs[oldest]
+            self._count(oldest)
+
+    async def get_info(
+        self, task_id: str, context: ServerCallContext
+    ) -> list[TaskPushNotificationConfig]:
+        """Return the caller's configs of a task."""
+        configs = self._configs.get(task_id, {})
+        return [c for (owner, _), c in configs.items() if owner == context.user.user_name]
+
+    async def get_info_for_dispatch(self, task_id: str) -> list[TaskPushNotificationConfig]:
+        """Return all configs of a task."""
+        return list(self._configs.get(task_id, {}).values())
+
+    async def delete_info(
+        self, task_id: str, context: ServerCallContext, config_id: str | None = None
+    ) -> None:
+        """Delete one of the caller's configs of a task, or all."""
+        self.discard(task_id, context.user.user_name, config_id)
+
+    def discard(self, task_id: str, owner: str, config_id: str | None = None) -> None:
+        """Delete one of an owner's configs of a task, or all."""
+        configs = self._configs.get(task_id)
+        if configs is None:
+            return
+        for place in list(configs):
+            if place[0] == owner and config_id in (None, place[1]):
+                del configs[place]
+        if not configs:
+            self._configs.pop(task_id, None)
+        self._count(task_id)
+
+    def _count(self, task_id: str) -> None:
+        size = sum(config.ByteSize() for config in self._configs.get(task_id, {}).values())
+        self._bytes += size - self._sizes.pop(task_id, 0)
+        if size:
+            self._sizes[task_id] = size
+
+
+_MEMORY = ("memory:", "memory")
+
+
+def open_storage(
+    url: str, limits: Limits, make_tasks: Callable[[], TaskStore], bus: str | None = None
+) -> Storage:
+    """Return the storage at a URL; `Storage.start` connects it.
+
+    Args:
+        url: `memory:`, or a URL that a plugin knows: `sqlite:///file.db`,
+            `postgresql://user:password@host/database`.
+        limits: The bounds of memory, and the length of leases.
+        make_tasks: Makes a task store in memory.
+        bus: The URL of a message bus between processes that share the storage, `redis://...`; by
+            default the storage itself.
+
+    Raises:
+        ConfigurationError: No plugin knows the URL, or the storage has no bus. The text does not
+            contain the URL, which may hold a password.
+        MissingExtraError: A driver is not installed.
+    """
+    if url in _MEMORY:
+        if bus is not None:
+            raise ConfigurationError("a bus is for processes that share a postgresql: storage")
+        return MemoryStorage(limits, make_tasks)
+    opened = installed_plugins().storage(url, limits, bus)
+    if opened is None:
+        raise ConfigurationError(
+            f"no plugin opens the storage {url.partition(':')[0]}:, see: a2a-adapters plugins"
+        )
+    return cast("Storage", opened)

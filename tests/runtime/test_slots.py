@@ -140,7 +140,7 @@ async def check(runtime, deaf, hung, caplog):
     await deaf.let_go()
     assert answer_of(await answered(runtime, "again")) == "again"
     assert not runtime.figures.messages
-    assert runtime.live.room.taken == 0
+    assert runtime.live.memory.taken == 0
     await runtime.aclose()
 
 

@@ -248,7 +248,7 @@ async def test_push_configs_are_bounded(field):
 
 
 async def test_all_push_configs_together_are_bounded(monkeypatch):
-    monkeypatch.setattr("a2a_adapters.storage.memory_push._MOST_BYTES", 5000)
+    monkeypatch.setattr("a2a_adapters.storage.memory._PUSH_CONFIG_BYTES", 5000)
     async with serving(ask, options=ServerOptions(push=PushOptions())) as http:
         tasks = []
         for _ in range(5):

@@ -173,10 +173,11 @@ async def test_the_worst_that_is_allowed_is_done_beside_the_loop(kind):
 
 async def test_what_was_stored_is_converted_once_for_all_who_read_it(monkeypatch):
     made = []
-    from a2a_adapters.bindings import methods
 
-    convert = methods.task_to_dict
-    monkeypatch.setattr(methods, "task_to_dict", lambda task: made.append(task) or convert(task))
+    from a2a_adapters.bindings import operations
+
+    convert = operations.task_to_dict
+    monkeypatch.setattr(operations, "task_to_dict", lambda task: made.append(task) or convert(task))
     async with serving(echo) as http:
         sent = await call(http, "SendMessage", say("x", metadata=worst("lists")))
         task = sent["result"]["task"]

@@ -1,4 +1,4 @@
-"""Push notifications: tasks tell their callers' web servers what happens (A2A 1.0, section 4.3)."""
+"""Push notifications: tasks report to web servers of their callers (A2A 1.0, section 4.3)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ __all__ = ["PushOptions"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushOptions:
-    """Offers push notifications, and says how they are sent. Times are in seconds.
+    """Enables push notifications. Times are in seconds.
 
     Attributes:
-        outbound: Which URLs notifications may go to; by default public ones only.
-        store: Where the configs are kept; by default where the tasks are, in memory those of the
-            last `Limits.finished_tasks` tasks.
-        configs_per_task: How many receivers a task may have.
-        interval_seconds: How long the changes of a task are gathered before they are sent. The
-            end of a task or its question is sent at once, with what was gathered.
-        attempts: How often one notification is sent before it is given up.
+        outbound: The URLs that notifications may go to; by default public ones only.
+        store: Stores the configs; by default the storage of the tasks, in memory for the last
+            `Limits.finished_tasks` tasks.
+        configs_per_task: The maximum number of receivers of a task.
+        interval_seconds: How long changes of a task are gathered. A settled state is sent at
+            once, with the changes gathered before.
+        attempts: How often one notification is tried.
         attempt_seconds: How long a receiver may take to answer.
         pause_seconds: The pause before the second attempt. Each further one is twice as long.
         longest_pause_seconds: The longest of these pauses.
-        waiting_updates: How far a receiver may fall behind before it is sent the task as it is
+        waiting_updates: How far a receiver may fall behind before it is sent the whole task
             instead.
     """
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 2048
-"""How many characters each field of a config may have."""
+"""The maximum length of each field of a config."""
 
 _URLS = 1024
 _URL_SECONDS = 10.0
@@ -39,34 +39,34 @@ class PushConfigs:
     """Checks configs and keeps them in a store of a2a-sdk's interface.
 
     Args:
-        store: Where they are kept.
-        options: Which URLs are allowed, and how many configs.
+        store: The store.
+        options: The allowed URLs, and the number of configs.
     """
 
     def __init__(self, store: PushNotificationConfigStore, options: PushOptions) -> None:
         self._store = store
         self._options = options
         self._counting: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        """Held by whoever adds to a task's configs."""
+        """Held while a task's configs are added."""
         self._allowed: BoundedMap[str, bool] = BoundedMap(_URLS, _URL_SECONDS)
-        """URLs that were allowed a moment ago. Each connection is checked again."""
+        """Recently allowed URLs. Each connection is checked again."""
 
     async def check(
         self, task_id: str, config: TaskPushNotificationConfig, *, is_v03: bool, others: int = 0
     ) -> Target:
-        """Return the target of a config. Its id is the task's if it has none.
+        """Return the target of a config, whose id is by default the task's.
 
         Args:
             task_id: The task.
-            config: What its owner wants.
-            is_v03: Whether the receiver came over A2A 0.3.
-            others: How many other configs the task has.
+            config: The config.
+            is_v03: Whether the receiver uses A2A 0.3.
+            others: The number of other configs of the task.
 
         Raises:
             InvalidParamsError: Its URL or another field is not allowed, or there are too many.
         """
         config = normalize_push_notification_config(task_id, config)
-        if not config.authentication.scheme:  # 0.3 allows a list of none
+        if not config.authentication.scheme:  # 0.3 allows an empty list
             config.ClearField("authentication")
         _check_fields(config)
         await self._check_url(config)
@@ -84,7 +84,7 @@ class PushConfigs:
         *,
         is_v03: bool,
     ) -> Target:
-        """Store a config of a task that is stored already.
+        """Store a config of a task that is already stored.
 
         Raises:
             InvalidParamsError: As `check`.
@@ -102,13 +102,13 @@ class PushConfigs:
         return [Target.from_stored(c) for c in await self._store.get_info(task_id, context)]
 
     async def of_all(self, task_id: str) -> list[Target]:
-        """Return the configs of a task, whoever the caller is."""
+        """Return the configs of a task, of any caller."""
         return [Target.from_stored(c) for c in await self._store.get_info_for_dispatch(task_id)]
 
     async def delete(
         self, task_id: str, context: ServerCallContext, config_id: str | None = None
     ) -> None:
-        """Forget one config of a task, or all; it need not exist."""
+        """Delete one config of a task, or all; it need not exist."""
         await self._store.delete_info(task_id, context, config_id)
 
     async def _check_url(self, config: TaskPushNotificationConfig) -> None:
@@ -119,7 +119,7 @@ class PushConfigs:
             self._allowed[config.url] = True
         except ForbiddenUrlError as error:
             logger.warning("push notifications of task %s refused: %s", config.task_id, error)
-            # Why it is refused would tell a stranger about the network here.
+            # The reason would reveal the network here.
             scheme = "an https" if self._options.outbound.https_only else "an http or https"
             raise InvalidParamsError(
                 f"the url of a push notification config has to be {scheme} address without "
@@ -128,7 +128,7 @@ class PushConfigs:
 
 
 def _check_fields(config: TaskPushNotificationConfig) -> None:
-    """Refuse what is too long, or cannot be a header's value."""
+    """Refuse fields that are too long, or not valid in a header."""
     authentication = config.authentication
     headers = (config.token, authentication.scheme, authentication.credentials)
     if any(len(text) > _LONGEST for text in (config.id, config.url, config.tenant, *headers)):
@@ -140,12 +140,12 @@ def _check_fields(config: TaskPushNotificationConfig) -> None:
 
 
 _V03 = "#a2a-0.3"
-"""Ends a stored URL whose receiver came over A2A 0.3. Fragments are never sent."""
+"""Marks the stored URL of a receiver of A2A 0.3. Fragments are never sent."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A push notification config, and the version of the protocol its receiver came over."""
+    """A push notification config, and the version of the protocol its receiver uses."""
 
     config: TaskPushNotificationConfig
     is_v03: bool
@@ -171,11 +171,11 @@ class Target:
 
     @cached_property
     def origin(self) -> tuple[str, str, int | None]:
-        """The scheme, host and port of the URL: the server that is called."""
+        """The scheme, host and port of the URL."""
         return self.url.scheme, self.url.host, self.url.port
 
     def is_same(self, other: Target) -> bool:
-        """Return whether the notifications of both are the same requests."""
+        """Return whether both targets get the same requests."""
         return (self.url, self.headers) == (other.url, other.headers)
 
     @cached_property

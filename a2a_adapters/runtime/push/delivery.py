@@ -1,4 +1,4 @@
-"""Delivers push notifications: retries them, and limits how many are sent at a time."""
+"""Delivers push notifications: retries them, and limits concurrency."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REQUESTS_PER_SERVER = 8
 _RECEIVERS = 10_000
 _RECEIVERS_PER_SERVER = 1_000
 _MOST_READ = 1 << 16
-"""How much of an answer is read, so that its connection can be used again."""
+"""How much of an answer is read to reuse its connection."""
 
 _TRY_AGAIN = frozenset({408, 425, 429})
 
@@ -32,17 +32,17 @@ logger = logging.getLogger(__name__)
 
 
 class Outcome(enum.Enum):
-    """What became of a notification."""
+    """The outcome of a notification."""
 
     DELIVERED = "delivered"
     GIVEN_UP = "given_up"
     """The receiver did not answer, or could not take it."""
     REFUSED = "refused"
-    """The receiver said that it does not want it, or the policy does not allow its URL."""
+    """The receiver does not want it, or the policy forbids its URL."""
 
 
 class _Server:
-    """The receivers at one host and port, so that a slow one keeps no others waiting."""
+    """The receivers at one origin: a slow one does not delay others."""
 
     __slots__ = ("receivers", "requests")
 
@@ -52,17 +52,17 @@ class _Server:
 
 
 class Outbox:
-    """Everything that is under way to receivers.
+    """The notifications under way.
 
     Args:
-        options: Where notifications may go, and how often each is tried.
+        options: The outbound policy and the retries.
         counts: Counts the outcomes.
     """
 
     def __init__(self, options: PushOptions, counts: Counter[str]) -> None:
         self._options = options
         self._counts = counts
-        # Not a client: that would keep the receivers' cookies.
+        # Not a client: it would keep cookies of receivers.
         self._transport = options.outbound.transport(limits=_CONNECTIONS)
         self._timeout = httpx.Timeout(options.attempt_seconds).as_dict()
         self._servers: dict[object, _Server] = {}
@@ -70,7 +70,7 @@ class Outbox:
         self._is_closed = False
 
     def start(self, target: Target, work: Coroutine[None, None, None]) -> asyncio.Task[None] | None:
-        """Do the work of a receiver in the background; None if there is too much."""
+        """Do a receiver's work in the background; return None if too much is under way."""
         server = self._servers.get(target.origin) or _Server()
         is_full = len(self._work) >= _RECEIVERS or server.receivers >= _RECEIVERS_PER_SERVER
         if self._is_closed or is_full:
@@ -95,12 +95,12 @@ class Outbox:
     async def deliver(
         self, target: Target, take: Callable[[], bytes], renew: Callable[[], Awaitable[None]]
     ) -> Outcome:
-        """Send one notification until the receiver takes it or refuses, or it is given up.
+        """Send one notification until it is delivered, refused or given up.
 
         Args:
-            target: Where it goes.
-            take: Returns its body; called when it can be sent, in each attempt.
-            renew: Called before each further attempt.
+            target: The receiver.
+            take: Returns the body; called in each attempt when it can be sent.
+            renew: Called before each retry.
         """
         outcome = await self._deliver(target, take, renew)
         self._counts[outcome.value] += 1
@@ -150,7 +150,7 @@ class Outbox:
         return response.status_code
 
     async def aclose(self, seconds: float) -> None:
-        """Give what is under way so many seconds, then drop it."""
+        """Wait for notifications under way, then drop them."""
         self._is_closed = True
         if self._work:
             _, late = await asyncio.wait(self._work, timeout=seconds)

@@ -1,4 +1,4 @@
-"""Connects tasks with the receivers of their notifications."""
+"""Connects tasks with their push receivers."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ class PushNotifier:
 
     Args:
         options: Where notifications may go, and how they are sent.
-        storage: Keeps configs, and what is still to be delivered.
-        counts: Counts what becomes of the notifications.
+        storage: Keeps configs and pending deliveries.
+        counts: Counts the outcomes.
     """
 
     def __init__(self, options: PushOptions, storage: AgentStorage, counts: Counter[str]) -> None:
         self._options = options
         self._configs = PushConfigs(options.store or storage.push_configs, options)
         self._stores_apart = options.store is not None
-        """Whether configs are kept elsewhere than the tasks."""
+        """Whether configs are not stored with the tasks."""
         self._ledger = Ledger(storage)
         self._outbox = Outbox(options, counts)
-        # Also finds those whose task has ended, as long as they have something to send.
+        # Also holds those of terminal tasks while they have something to send.
         self._receivers: WeakValueDictionary[tuple[str, str], Receiver] = WeakValueDictionary()
 
     async def begin(
         self, live: LiveTask, params: SendMessageRequest, context: ServerCallContext
     ) -> None:
-        """Give a new task the receiver that comes with its message; both are stored together.
+        """Add the receiver in the first message of a task; both are stored together.
 
         Raises:
             InvalidParamsError: The config is not allowed.
@@ -70,10 +70,10 @@ class PushNotifier:
     async def follow(
         self, live: LiveTask, params: SendMessageRequest, context: ServerCallContext
     ) -> str:
-        """Store the receiver that comes with a message, unless it was stored with its task.
+        """Store the receiver in a message, unless it was stored with its task.
 
         Returns:
-            The config's id if the task had none of that id.
+            The config's id if it is new to the task, else "".
 
         Raises:
             InvalidParamsError: The config is not allowed, or the task has too many.
@@ -88,7 +88,7 @@ class PushNotifier:
     async def set(
         self, live: LiveTask, config: TaskPushNotificationConfig, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
-        """Give a task a receiver, or change the one of the same id.
+        """Add a receiver to a task, or change the one with the same id.
 
         Raises:
             InvalidParamsError: The config is not allowed, or the task has too many.
@@ -127,14 +127,14 @@ class PushNotifier:
         return [target.config for target in await self._configs.of(task_id, context)]
 
     async def delete(self, live: LiveTask, config_id: str, context: ServerCallContext) -> None:
-        """Send nothing more to a receiver; it need not exist (A2A 1.0, section 3.1.10)."""
+        """Remove a receiver; it need not exist (A2A 1.0, section 3.1.10)."""
         await self._configs.delete(live.task_id, context, config_id)
         live.receivers.pop(config_id, None)
         if receiver := self._receivers.pop((live.task_id, config_id), None):
             receiver.leave(config_id)
 
     async def attach(self, live: LiveTask) -> None:
-        """Give a task that comes out of the store the receivers it had.
+        """Restore the receivers of a loaded task.
 
         Raises:
             StorageUnavailableError: They could not be read in time.
@@ -142,19 +142,19 @@ class PushNotifier:
         try:
             for target in await self._configs.of_all(live.task_id):
                 self._join(live, target)
-        except StorageUnavailableError:  # else nobody would be told of what is stored later
+        except StorageUnavailableError:  # else later states would never be delivered
             raise
-        except Exception:  # a task matters more than who is told about it
+        except Exception:  # the task matters more than its receivers
             logger.exception("the receivers of task %s could not be loaded", live.task_id)
 
     async def resume(self, find: Callable[[str, ServerCallContext], Awaitable[LiveTask]]) -> None:
-        """Go on with what processes that are gone had to deliver, and with what was put off.
+        """Resume the deliveries of dead processes, and those that were put off.
 
         Args:
             find: Returns a caller's task.
 
         Raises:
-            StorageUnavailableError: The storage could not be asked in time.
+            StorageUnavailableError: The storage did not answer in time.
         """
         due = await self._ledger.due()
         for number, item in enumerate(due):
@@ -171,7 +171,7 @@ class PushNotifier:
         with suppress(TaskNotFoundError):
             live = await find(item.task_id, ServerCallContext(user=Caller(item.owner)))
             if item.config_id in targets:
-                # All of them: those that ask for the same requests get these once.
+                # All of them: identical targets share one receiver.
                 receivers = {name: self._join(live, target) for name, target in targets.items()}
                 receiver = receivers[item.config_id]
                 if not receiver.has_taken(item.version):
@@ -183,12 +183,12 @@ class PushNotifier:
     async def during(
         self, execution: Awaitable[None], run: Run, given: str, context: ServerCallContext
     ) -> None:
-        """Await the run of a message, and forget the config that came with it if it is refused.
+        """Await the run of a message; if it is refused, forget the config that came with it.
 
         Args:
-            execution: Runs it.
-            run: The run; of one that makes no task all configs are forgotten.
-            given: The config's id; empty if none came that is new.
+            execution: Executes the run.
+            run: The run; if it makes no task, all configs are forgotten.
+            given: The id of the new config, or "".
             context: The caller's.
         """
         live = run.live
@@ -196,7 +196,7 @@ class PushNotifier:
             await execution
         finally:
             if live.task is None:
-                if self._stores_apart:  # else they go with the message
+                if self._stores_apart:  # else they are deleted with the message
                     await self._forget(live, context)
             elif given and run.is_refused:
                 await self._forget(live, context, given)
@@ -209,11 +209,11 @@ class PushNotifier:
                 await self._configs.delete(live.task_id, context)
             else:
                 await self.delete(live, config_id, context)
-        except Exception:  # nobody waits for this
+        except Exception:  # it must not fail the run
             logger.exception("the receivers of task %s could not be forgotten", live.task_id)
 
     def _join(self, live: LiveTask, target: Target) -> Receiver:
-        """Return the receiver that a task had before, if that still has something to send."""
+        """Return a task's earlier receiver if that still has something to send."""
         known = self._receivers.get((live.task_id, target.config.id))
         if known is None:
             return self._add(live, target, knows_task=False)
@@ -235,5 +235,5 @@ class PushNotifier:
         return receiver
 
     async def aclose(self, seconds: float) -> None:
-        """Give what is under way so many seconds to arrive."""
+        """Wait for notifications under way, then drop them."""
         await self._outbox.aclose(seconds)

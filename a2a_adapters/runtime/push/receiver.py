@@ -1,4 +1,4 @@
-"""A receiver of a task's notifications, and the record of what it is still owed."""
+"""A receiver of a task's notifications, and the ledger of pending deliveries."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ logger = logging.getLogger(__name__)
 class Receiver:
     """Hands a task's updates to the outbox, in order and one at a time.
 
-    Updates are gathered for a moment, and while one is under way: chunks of text go together, and
-    the whole task goes in the place of several once it has ended or asks. It also makes up for
-    what a receiver has missed because it fell behind or did not answer. Receivers that came over
-    A2A 0.3 get the whole task at every change of its state, as 0.3 has it.
+    Updates are gathered for a moment, and while one is under way: chunks of text are joined, and
+    once the task is settled the whole task replaces several updates. It is also sent to a receiver
+    that fell behind or did not answer. Receivers of A2A 0.3 get the whole task at every change of
+    its state.
 
     Args:
-        target: Where they are sent.
-        outbox: Sends them.
-        ledger: Remembers what is still to be sent.
+        target: The receiver's config.
+        outbox: Sends the notifications.
+        ledger: Remembers pending deliveries.
         options: How long updates are gathered, and how many may wait.
         knows_task: Whether it is there from the task's beginning.
     """
@@ -72,21 +72,21 @@ class Receiver:
         self._options = options
         self._knows_task = knows_task
         self._is_settled = asyncio.Event()
-        """Set while the task has ended or asks."""
+        """Set while the task is settled."""
         self._live: LiveTask | None = None
         self.owed_version = 0
-        """The latest stored version of the task that is still to be sent, 0 if there is none."""
+        """The latest stored version that is still to be sent; 0 if none is."""
         self._waiting: deque[AnyUpdate] = deque()
         self._body: bytes | None = None
         """The notification that is being sent."""
         self._elsewhere = 0
-        """The version by another process that was sent from here last, 0 if ours was."""
+        """The version by another process that was sent from here last; 0 if ours was."""
         self._worker: asyncio.Task[None] | None = None
         self.is_closed = False
-        """Whether nothing is sent any more."""
+        """Whether nothing more is sent."""
 
     def push(self, update: AnyUpdate, live: LiveTask) -> None:
-        """Send an update of `live` when its turn comes."""
+        """Queue an update of `live` for sending."""
         if self.is_closed and update.version:
             in_background(self._settle_version(live, update.version))
         if self.is_closed or update.is_progress:
@@ -114,13 +114,13 @@ class Receiver:
                 self._ledger.put_off(self._owed(live, self.owed_version))
 
     def tell(self, live: LiveTask, owed_version: int = 0) -> None:
-        """Send the whole task as it is now, which was owed since that version."""
+        """Send the whole task as it is now, which is owed since that version."""
         self.owed_version = max(self.owed_version, owed_version)
         if (whole := live.snapshot()) is not None:
             self.push(whole, live)
 
     def leave(self, config_id: str) -> bool:
-        """Send nothing more for a config; return whether something was on its way."""
+        """Send nothing more for a config; return whether something was under way."""
         self.config_ids.discard(config_id)
         if self._worker is None or self.config_ids:
             self.is_closed = not self.config_ids
@@ -130,7 +130,7 @@ class Receiver:
         return self._worker.cancel()
 
     def has_taken(self, version: int) -> bool:
-        """Return whether a version of the task, 0 if it is not stored, was or is being sent."""
+        """Return whether a version of the task (0: unstored) was or is being sent."""
         if not version:
             return self._knows_task
         return self._worker is not None and version <= self.owed_version
@@ -153,7 +153,7 @@ class Receiver:
                     self._catch_up()
                 if not self._waiting:
                     await self._settle(began)
-        except BaseException:  # what was to be sent is made up by what comes later
+        except BaseException:  # a later update makes up for it
             self._miss()
             raise
         finally:
@@ -167,16 +167,15 @@ class Receiver:
             self._knows_task = True
 
     async def _settle(self, began: float) -> None:
-        """Have everything forgotten that was sent, or given up, up to now.
+        """Mark all states up to now as delivered or given up.
 
-        If another process has told a later state meanwhile, that is told again: it may have
-        arrived before what was sent here.
+        A later state that another process has sent meanwhile is sent again: it may have come first.
 
         Args:
-            began: When the last notification was begun, of `time.monotonic`.
+            began: When the last notification was begun, by `time.monotonic`.
         """
         live, version = self._live, self.owed_version
-        assert live is not None  # noqa: S101 - whose state was sent
+        assert live is not None  # noqa: S101 - its state was sent
         if version:
             is_last = await self._settle_version(live, version)
             if self.owed_version == version:
@@ -190,16 +189,16 @@ class Receiver:
         return all(await asyncio.gather(*map(self._ledger.settle, self._owed(live, version))))
 
     async def _renew(self) -> None:
-        """Replace what is sent by the state in which another process has left the task, if any."""
-        assert self._live is not None  # noqa: S101 - something of it was sent
+        """Replace the notification by the state of another process that has settled the task."""
+        assert self._live is not None  # noqa: S101 - its state was sent
         if (later := await self._later(self._live)) is not None:
-            self._waiting.clear()  # it is older
+            self._waiting.clear()  # older
             self._body = self._encode(later)
 
     async def _later(self, live: LiveTask) -> Update | None:
-        """Return the state in which another process has left the task, unless it was sent here."""
+        """Return the settled state of another process, unless it was sent here."""
         stored = await self._ledger.settled_elsewhere(live)
-        if stored is None or live is not self._live:  # which tells the latest, and is ours
+        if stored is None or live is not self._live:  # ours, and the latest
             return None
         version = number_of(stored.version)
         if version == self._elsewhere:
@@ -218,7 +217,7 @@ class Receiver:
         self._knows_task = False
 
     def _take(self) -> bytes:
-        """Return the next notification; the same again until it is sent."""
+        """Return the next notification; the same one until it is sent."""
         if self._body is None:
             self._body = self._encode(self._next())
         return self._body
@@ -236,12 +235,12 @@ class Receiver:
 
     def _encode(self, update: AnyUpdate) -> bytes:
         if self.target.is_v03:
-            assert isinstance(update.event, Task)  # noqa: S101 - only those are taken
+            assert isinstance(update.event, Task)  # noqa: S101 - `push` queues only tasks
             return model_to_json(to_compat_task(update.event))
         return update.json()
 
     def _stored(self) -> Update | None:
-        """Return the whole task, None while it may have a state that is not stored yet."""
+        """Return the whole task; None while its state may be unsaved."""
         live = self._live
         if live is None or live.page.is_saving or live.page.is_lost:
             return None
@@ -255,7 +254,7 @@ def _is_state(update: AnyUpdate) -> bool:
 
 
 _AT_ONCE = 1000
-"""How many are begun by one look at what is due, so that those at a full host hold up no others."""
+"""How many deliveries are resumed at a time, so that a full host does not block others."""
 
 _PAUSE_SECONDS = 0.5
 """Between attempts to read a task."""
@@ -265,10 +264,10 @@ _UNSTORED = 100_000
 
 
 class Ledger:
-    """Knows what is still to be delivered.
+    """Knows pending deliveries.
 
     Args:
-        storage: Remembers it.
+        storage: Stores them.
     """
 
     def __init__(self, storage: AgentStorage) -> None:
@@ -276,25 +275,25 @@ class Ledger:
         self._due: dict[tuple[str, str, str], Undelivered] = {}
 
     async def due(self) -> list[Undelivered]:
-        """Return what nobody delivers at the moment: put off, or left by processes that are gone.
+        """Take and return deliveries that were put off, or orphaned by dead processes.
 
         Raises:
-            StorageUnavailableError: The storage could not be asked in time.
+            StorageUnavailableError: The storage did not answer in time.
         """
         self.put_off(await self._storage.undelivered())
         return [self._due.pop(place) for place in list(islice(self._due, _AT_ONCE))]
 
     def put_off(self, items: Iterable[Undelivered]) -> None:
-        """Have something delivered later, for it cannot be now.
+        """Postpone deliveries.
 
-        What is not stored (version 0) is kept up to a limit.
+        Those that are not stored (version 0) are kept up to a limit.
         """
         for item in items:
             if item.version or len(self._due) < _UNSTORED:
                 self._due[item.owner, item.task_id, item.config_id] = item
 
     async def settle(self, item: Undelivered) -> bool:
-        """Note that a receiver has got a state, or never will; waits until that is stored.
+        """Note that a receiver has got a state, or never will; wait until that is stored.
 
         Returns:
             Whether no other process has owed the receiver a later state by then.
@@ -302,16 +301,11 @@ class Ledger:
         return not item.version or await self._storage.delivered(item)
 
     def is_ours(self, live: LiveTask, since: float) -> bool:
-        """Return whether only this process can have worked on a task since a time.
-
-        Args:
-            live: The task.
-            since: The time, of `time.monotonic`.
-        """
+        """Return whether no other process can have worked on a task since a `time.monotonic`."""
         return bool(live.runs) and self._storage.is_unbroken(since)
 
     async def settled_elsewhere(self, live: LiveTask) -> StoredTask | None:
-        """Return a task that another process has ended, or has ask its caller, since it was read.
+        """Return a task that another process has settled since it was read.
 
         Waits until the storage answers.
         """

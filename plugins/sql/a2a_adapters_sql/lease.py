@@ -14,8 +14,8 @@ from sqlalchemy import and_, delete, func, literal, or_, select, update
 
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.observability.figures import process_name
-from a2a_adapters.storage.quotas import Quotas
 from a2a_adapters_sql.commit import Write
+from a2a_adapters_sql.quotas import Quotas
 from a2a_adapters_sql.schema import processes, upsert
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Lease:
             began = time.monotonic()
             with contextlib.suppress(Exception):  # the log knows
                 told = await self._commits.write(self._entry(), patience=self.seconds / 4)
-                self.quotas.hear(told)
+                self.quotas.update(told)
                 late, self._renewed_at = began - self._renewed_at, began
                 if late > self.seconds:
                     self._tell_of_lapse(late)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from a2a.server.request_handlers import RequestHandler
     from a2a.types import Task, TaskPushNotificationConfig
 
-    from a2a_adapters.storage.quotas import SharedRoom
+    from a2a_adapters.storage.interface import SharedQuota
 
 
 class SqlStorage(Storage):
@@ -183,11 +183,11 @@ class SqlAgentStorage(RecoverableStorage):
         """Tell whether this process has counted as alive since a time of `time.monotonic`."""
         return not self.is_shared or self._database.lease.is_unbroken(since)
 
-    def share(self, room: SharedRoom, what: str = "") -> None:
-        """Have a room know what owners take at other processes, with each renewal of the lease."""
+    def share(self, quota: SharedQuota, what: str = "") -> None:
+        """Exchange the usage of a quota with the other processes at each renewal of the lease."""
         if self._database.is_shared:
             name = f"{self._agent}\0{what}" if what else self._agent
-            self._database.lease.quotas.share(name, room)
+            self._database.lease.quotas.share(name, quota)
 
     def recovery(self, runtime: Runtime) -> OrphanRecovery:
         """Return the recovery of dead processes' tasks."""

@@ -25,7 +25,7 @@ from starlette.authentication import SimpleUser
 from starlette.datastructures import URL
 
 from a2a_adapters.bindings.http import EXTENSION_HEADERS, requested_extensions
-from a2a_adapters.bindings.methods import parsed
+from a2a_adapters.bindings.operations import parsed
 from a2a_adapters.concurrency.threads import LARGE_BYTES, computed
 from a2a_adapters.contract.errors import ListenError
 from a2a_adapters.net.addresses import SHARE, listen, share_of
@@ -241,7 +241,7 @@ class _Method:
             tenant=params.tenant,
             requested_extensions=requested_extensions(headers),
         )
-        return await self._rpc.operation.run(self._server.runtime, params, caller), caller
+        return await self._rpc.operation.of(self._server.runtime)(params, caller), caller
 
     async def _name_extensions(self, caller: ServerCallContext, context: _ServicerContext) -> None:
         """Send the client the names of the requested extensions that are active."""

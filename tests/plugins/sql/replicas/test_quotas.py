@@ -37,7 +37,7 @@ async def test_an_owner_who_takes_much_at_one_process_gets_less_at_another():
             return await other.runtime.on_message_send(request, caller)
 
         async def known():
-            return other.core.live.room.others
+            return other.core.live.memory.others
 
         await until(known, lambda others: "ann" in others)
         with pytest.raises(ServerBusyError):
