@@ -22,12 +22,10 @@ SLICE_BYTES = 64 * 1024
 
 
 class Answers:
-    """Makes the answers of one agent.
+    """Makes the answers of one agent, and limits how many bytes of them are under way.
 
-    A large task is encoded once for all its readers, as long as it does not change.
-
-    Args:
-        limit: How many bytes may be under way. Shared bytes count once.
+    A large task is encoded once for all its readers, as long as it does not change. Shared bytes
+    count once.
     """
 
     def __init__(self, limit: int) -> None:
@@ -54,11 +52,11 @@ class Answers:
         head: bytes = b"",
         tail: bytes = b"",
     ) -> Response:
-        """Return the answer to a call.
+        """Return the answer to a call: head, JSON and tail.
 
         Args:
-            encode: Makes JSON of the result.
-            result: The result. It must not change any more.
+            encode: Makes JSON of the result, which must not change any more.
+            result: The result.
             media_type: The media type of the answer.
             head: Precedes the JSON.
             tail: Follows the JSON.

@@ -40,11 +40,8 @@ class HttpAgent:
     """An agent whose endpoints share how requests are read and answers made.
 
     A large request takes many times its size when it is parsed. Large ones are parsed one at a
-    time off the event loop; until then only their bytes are held.
-
-    Args:
-        runtime: Carries out the operations.
-        answers_bytes: How many bytes of answers may be under way.
+    time off the event loop; until then only their bytes are held. `answers_bytes` limits the bytes
+    of answers under way.
     """
 
     def __init__(self, runtime: StreamingHandler, answers_bytes: int) -> None:

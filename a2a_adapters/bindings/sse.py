@@ -30,13 +30,7 @@ _REFUSAL_SECONDS = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Frames updates as events of a stream.
-
-    Attributes:
-        head: Precedes the JSON of each.
-        encode: Makes that JSON, the same bytes for all readers.
-        tail: Follows it.
-    """
+    """Frames updates as events: head, JSON (the same bytes for all readers) and tail."""
 
     head: bytes
     encode: Callable[[AnyUpdate], bytes]
@@ -60,12 +54,6 @@ class EventStream(Response):
     All queued updates go out in one write, and one small task beside the writer watches for the
     client leaving; a2a-sdk's response needs a queue and several tasks per stream, and ends lines
     with CRLF.
-
-    Args:
-        subscription: The updates.
-        first: Updates already taken from it; None if there were none yet.
-        frame: Frames an update.
-        frame_error: Frames an error.
     """
 
     media_type = "text/event-stream"

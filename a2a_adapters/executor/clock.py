@@ -23,11 +23,7 @@ class TimeLimitError(AgentFailedError):
 
 
 class RunClocks:
-    """The clocks of all runs of an executor, which share one timer.
-
-    Args:
-        limits: How long a run may take, and how long it may be idle.
-    """
+    """The clocks of all runs of an executor, which share one timer."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits

@@ -11,11 +11,7 @@ if TYPE_CHECKING:
 
 
 class Conversations:
-    """The conversations of one agent that are in use.
-
-    Args:
-        seconds: How long a request waits for its turn.
-    """
+    """The conversations of one agent that are in use; a request waits `seconds` for its turn."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -87,14 +87,7 @@ def _artifacts_before(question: Message) -> int:
 
 
 class Earlier:
-    """Returns the messages of a task before the current one.
-
-    Args:
-        context: The context of the current request.
-        request: The current request.
-        files: Fetches files sent as URLs.
-        history: Holds the conversation before each message.
-    """
+    """Returns the messages of a task before the current request."""
 
     def __init__(
         self, context: RequestContext, request: AgentRequest, files: FileFetcher, history: History

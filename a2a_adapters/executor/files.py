@@ -30,9 +30,7 @@ logger = logging.getLogger(__name__)
 class FileFetcher:
     """Fetches files sent as URLs, so that neither framework nor model has to.
 
-    Args:
-        policy: Restricts the addresses; None fetches nothing.
-        limits: The size of a file (`part_bytes`), and of all files of a message (`body_bytes`).
+    Without a policy it fetches nothing. `part_bytes` limits a file, `body_bytes` all of them.
     """
 
     def __init__(self, policy: FetchPolicy | None, limits: Limits) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
@@ -71,19 +70,15 @@ class TextQueue(EventQueue):
 
     append_text: AppendText
 
-    @abstractmethod
     async def announce(self, state: TaskState) -> None:
         """Create the task, which begins with the current message."""
 
-    @abstractmethod
     async def keep(self, kind: str, body: bytes) -> None:
         """Store state of the conversation with the next event, or not at all."""
 
-    @abstractmethod
     async def take_back(self, artifacts: int) -> None:
         """Drop all of the task's artifacts but the first ones."""
 
-    @abstractmethod
     async def count_attempt(self) -> None:
         """Note that another attempt at a message is about to begin."""
 
@@ -92,9 +87,6 @@ class TaskWriter:
     """Turns adapter events into protocol events for one run on one task.
 
     Args:
-        queue: Receives them.
-        task_id: The task.
-        context_id: Its context.
         text_queue: The queue, if it joins chunks of text itself.
         by_whole: Whether the last chunk of a text holds all of it, in place of the chunks before.
         active: The extensions that the caller activated.

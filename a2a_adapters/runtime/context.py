@@ -29,12 +29,7 @@ _SECONDS = 4.0
 
 
 class SentRequests:
-    """Stores the metadata, extensions and output modes of requests, for runs that are resumed.
-
-    Args:
-        storage: Stores them.
-        adapter: The adapter; None if no run can be resumed.
-    """
+    """Stores the metadata, extensions and output modes of requests, for runs that are resumed."""
 
     def __init__(self, storage: AgentStorage, adapter: Adapter | None) -> None:
         self._storage = storage
@@ -81,10 +76,6 @@ class MessageContext(RequestContext):
     """a2a-sdk's context of a message, with whole numbers in its metadata unchanged.
 
     Args:
-        context: The caller.
-        params: The request.
-        live: The task that the message begins or continues.
-        journal: Finds the caller's other tasks.
         sent: Holds the requests of the task's other messages.
         is_resumed: Whether a dead process had begun to answer the message.
     """

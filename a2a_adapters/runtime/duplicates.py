@@ -35,13 +35,7 @@ _GONE = (
 
 
 class Duplicates:
-    """Answers messages that have begun a task or a reply before.
-
-    Args:
-        tasks: Finds those tasks.
-        storage: Holds the replies without a task.
-        figures: Counts the streams.
-    """
+    """Answers messages that have begun a task or a reply before."""
 
     def __init__(self, tasks: LiveTasks, storage: AgentStorage, figures: Figures) -> None:
         self._live = tasks

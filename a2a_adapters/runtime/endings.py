@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from a2a.server.agent_execution import AgentExecutor
     from a2a.server.events import Event
-    from a2a.types import TaskState
 
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.registry import LiveTasks
@@ -46,19 +45,6 @@ class CancelQueue(TextQueue):
         """
         await self._live.apply(event)
 
-    async def announce(self, state: TaskState) -> None:
-        """Do nothing: the task was announced before."""
-
-    async def keep(self, kind: str, body: bytes) -> None:
-        """Do nothing: a cancellation adds nothing to the conversation."""
-
-    async def take_back(self, artifacts: int) -> None:
-        """Drop all of the task's artifacts but the first ones."""
-        await self._live.take_back(artifacts)
-
-    async def count_attempt(self) -> None:
-        """Do nothing."""
-
 
 class DeafQueue(EventQueue):
     """Drops the events of a cancellation whose outcome is decided already."""
@@ -68,11 +54,7 @@ class DeafQueue(EventQueue):
 
 
 class Endings:
-    """Ends interrupted or running tasks.
-
-    Args:
-        executor: Is asked to cancel them.
-    """
+    """Ends interrupted or running tasks, and has their executor cancel them."""
 
     def __init__(self, executor: AgentExecutor) -> None:
         self._executor = executor

@@ -112,9 +112,7 @@ class PagedStore:
 class Journal:
     """The task store, behind either of a2a-sdk's two interfaces.
 
-    Args:
-        store: The store.
-        namespace: Prefixes the owners' names, to keep apart agents that share the store.
+    A namespace prefixes the owners' names, to keep apart agents that share the store.
     """
 
     def __init__(self, store: TaskStore | VersionedTaskStore, namespace: str = "") -> None:

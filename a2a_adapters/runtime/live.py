@@ -52,7 +52,6 @@ class LiveTask:
 
     Args:
         user: The owner.
-        page: Saves its states.
         on_end: Called once, when the task has ended.
         grow: Reserves memory for more of the answer.
         task: Its stored state, if it has one.

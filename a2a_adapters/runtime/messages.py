@@ -46,16 +46,7 @@ logger = logging.getLogger(__name__)
 
 
 class Messages:
-    """The messages of one agent, from their arrival to the end of their runs.
-
-    Args:
-        executor: Answers them.
-        admission: Checks them, and limits how many run or wait at a time.
-        storage: Stores each message with the task that it begins.
-        live: The live tasks.
-        figures: Counts messages and refusals.
-        push: Sends push notifications; None if the agent offers none.
-    """
+    """The messages of one agent, from their arrival to the end of their runs."""
 
     recovery: Recovery
     """Recovers the tasks of dead processes."""
@@ -108,8 +99,7 @@ class Messages:
 
         Raises:
             ServerBusyError: No capacity is left, or the server is shutting down.
-            InvalidParamsError: The message is not allowed, or its id was used for another message
-                although the caller declared its ids unique.
+            InvalidParamsError: It is not allowed, or its unique id was used for another one.
             UnsupportedOperationError: The task cannot take a message now.
             ConversationElsewhereError: Another process has to answer it; nothing was begun.
             StorageUnavailableError: It could not be stored in time; nothing was begun.

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 from a2a.server.context import ServerCallContext
@@ -46,6 +46,12 @@ _LEFT_BEHIND = "The server was stopped while it worked on this task; please star
 logger = logging.getLogger(__name__)
 
 
+class _Waiting(NamedTuple):
+    expiry: asyncio.TimerHandle
+    owner: str
+    size: int
+
+
 def _is_unowned(live: LiveTask) -> bool:
     return live.task is not None and live.page.is_unowned(live.task)
 
@@ -56,9 +62,7 @@ class LiveTasks:
     Every other task is in the store only, and is loaded on demand.
 
     Args:
-        journal: Stores the tasks.
-        limits: How long a task may wait for its caller.
-        give_up: Ends a task that has waited too long.
+        give_up: Ends a task that has waited too long for its caller.
         on_end: Called when a task has ended.
         attach: Restores the push receivers of a loaded task.
     """
@@ -79,9 +83,9 @@ class LiveTasks:
         self._attach = attach
         self.memory = Quota(limits.running_bytes)
         """The memory of messages being answered and of waiting tasks."""
-        self._waiting: dict[str, tuple[str, int]] = {}
         self._by_id: dict[str, LiveTask] = {}
-        self._expiries: dict[str, asyncio.TimerHandle] = {}
+        self._waiting: dict[str, _Waiting] = {}
+        """Interrupted tasks by id, oldest first."""
         self._background = Background()
         self._loading: dict[tuple[str, str], asyncio.Task[LiveTask | None]] = {}
 
@@ -119,7 +123,7 @@ class LiveTasks:
         """Drop a task that another process has changed."""
         live.close_subscribers()
         if self._by_id.get(live.task_id) is live:
-            self._stop_clock(live.task_id)
+            self._stop_waiting(live.task_id)
             del self._by_id[live.task_id]
 
     async def find(self, task_id: str, context: ServerCallContext) -> LiveTask:
@@ -247,8 +251,8 @@ class LiveTasks:
     def hold(self, live: LiveTask) -> None:
         """Keep a task alive until `let_go`; it no longer waits for its caller."""
         self._by_id[live.task_id] = live
-        if live.task_id in self._expiries:
-            self._stop_clock(live.task_id)
+        if live.task_id in self._waiting:
+            self._stop_waiting(live.task_id)
         live.holders += 1
 
     def let_go(self, live: LiveTask) -> None:
@@ -256,10 +260,10 @@ class LiveTasks:
         live.holders -= 1
         self.release(live)
 
-    def _stop_clock(self, task_id: str) -> None:
-        if expiry := self._expiries.pop(task_id, None):
-            expiry.cancel()
-        self._wait_no_more(task_id)
+    def _stop_waiting(self, task_id: str) -> None:
+        if waiting := self._waiting.pop(task_id, None):
+            waiting.expiry.cancel()
+            self.memory.take(waiting.owner, -waiting.size)
 
     def leave(self, live: LiveTask, subscriber: Subscriber) -> None:
         """Remove a reader, and with the last one perhaps the task."""
@@ -309,7 +313,7 @@ class LiveTasks:
     @property
     def owned(self) -> int:
         """How many tasks run here, or wait here for their callers."""
-        return sum(bool(live.runs) for live in self._by_id.values()) + len(self._expiries)
+        return sum(bool(live.runs) for live in self._by_id.values()) + len(self._waiting)
 
     def all(self) -> list[LiveTask]:
         """Return every live task."""
@@ -319,22 +323,21 @@ class LiveTasks:
         """Drop everything; subscribers keep the updates they have."""
         for live in self._by_id.values():
             live.close_subscribers()
-        for expiry in self._expiries.values():
-            expiry.cancel()
+        for waiting in self._waiting.values():
+            waiting.expiry.cancel()
         self._background.cancel()
         self._by_id.clear()
-        self._expiries.clear()
+        self._waiting.clear()
 
     def _expire_later(self, live: LiveTask) -> None:
-        if live.task_id not in self._expiries:
+        if live.task_id not in self._waiting:
             loop = asyncio.get_running_loop()
             expiry = loop.call_later(self._limits.input_seconds, self._expire, live)
-            self._expiries[live.task_id] = expiry
             assert live.task is not None  # noqa: S101 - it waits
             size = memory_size(live.task)
-            self._waiting[live.task_id] = live.owner, size
+            self._waiting[live.task_id] = _Waiting(expiry, live.owner, size)
             self.memory.take(live.owner, size)
-        if len(self._expiries) > self._limits.waiting_tasks or not self.memory.has(live.owner):
+        if len(self._waiting) > self._limits.waiting_tasks or not self.memory.has(live.owner):
             self.end_oldest_waiting(live.owner)
 
     def grow(self, live: LiveTask, size: int) -> None:
@@ -359,24 +362,17 @@ class LiveTasks:
         It is one of the owner's own if the owner exceeds its share.
         """
         is_own = self.memory.is_full_for(owner)
-        for task_id in self._expiries:
-            if not is_own or self._by_id[task_id].owner == owner:
-                self._expiries.pop(task_id).cancel()
-                self._wait_no_more(task_id)
+        for task_id, waiting in self._waiting.items():
+            if not is_own or waiting.owner == owner:
+                self._stop_waiting(task_id)
                 self._expire(self._by_id[task_id])
                 return
-
-    def _wait_no_more(self, task_id: str) -> None:
-        if waiting := self._waiting.pop(task_id, None):
-            owner, size = waiting
-            self.memory.take(owner, -size)
 
     def _expire(self, live: LiveTask) -> None:
         self._background.begin(self._end_waiting(live))
 
     async def _end_waiting(self, live: LiveTask) -> None:
-        self._expiries.pop(live.task_id, None)
-        self._wait_no_more(live.task_id)
+        self._stop_waiting(live.task_id)
         with suppress(ConcurrentTaskModificationError):  # another process has it
             await self._give_up(live)
         self.release(live)

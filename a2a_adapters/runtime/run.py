@@ -65,10 +65,7 @@ class Run(TextQueue):
     It is the event queue that the executor writes to.
 
     Args:
-        live: The task.
-        message: The caller's message.
         storage: Stores the outcome for duplicates.
-        identity: Identifies the request.
         caller: The owner of the capacity that the run takes.
         subscriber: Receives the events of this run, from the first one on.
     """

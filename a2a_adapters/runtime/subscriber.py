@@ -38,7 +38,6 @@ class Subscriber:
 
     Args:
         limits: How much may be queued before the writer waits, and how long it waits.
-        backlog: Counts the updates of all readers.
         wants_progress: Whether the reader activated the progress extension.
         history_length: The maximum number of messages in a task's history; None is all.
     """
@@ -173,7 +172,7 @@ _COPIES = 2
 
 
 class Backlog:
-    """Counts the bytes of updates that subscribers hold; shared ones count once."""
+    """Counts the bytes of updates that subscribers hold, up to a limit; shared ones count once."""
 
     __slots__ = ("_held", "_limit")
 
@@ -244,7 +243,6 @@ class Subscription:
 
     Args:
         subscriber: Gets the updates.
-        figures: Counts the stream.
         source: Their source, if that may fail.
         on_close: Called once when the reader has left.
     """

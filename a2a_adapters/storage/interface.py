@@ -146,27 +146,27 @@ class AgentStorage(StateStorage):
             what: What is counted; by default bytes of memory.
         """
 
-    @abstractmethod
     async def undelivered(self) -> Sequence[Undelivered]:
         """Take over and return the undelivered states of dead processes."""
+        return ()
 
-    @abstractmethod
-    async def delivered(self, item: Undelivered) -> bool:
+    async def delivered(self, item: Undelivered) -> bool:  # noqa: ARG002
         """Note that a receiver has got a task up to that version, or never will.
 
         Returns:
             Whether it was still ours to deliver, so that no other process can have sent a later
             state before.
         """
+        return True
 
-    @abstractmethod
-    async def prune(self, before: float, most: int) -> int:
+    async def prune(self, before: float, most: int) -> int:  # noqa: ARG002
         """Delete old data; return the number of deleted tasks.
 
         Args:
             before: Deletes what ended or was last used before, in seconds since 1970.
             most: The maximum number of tasks; surplus terminal tasks are deleted, oldest first.
         """
+        return 0
 
 
 def number_of(version: TaskVersion) -> int:
@@ -191,8 +191,7 @@ class Storage(ABC):
         """Whether all of it is available."""
         return not self.away
 
-    @abstractmethod
-    async def start(self) -> None:
+    async def start(self) -> None:  # noqa: B027
         """Connect, and migrate the database.
 
         Raises:
@@ -203,10 +202,8 @@ class Storage(ABC):
     def of(self, agent: str) -> AgentStorage:
         """Return the storage of one agent."""
 
-    @abstractmethod
-    def on_trouble(self, listener: Callable[[], None]) -> None:
+    def on_trouble(self, listener: Callable[[], None]) -> None:  # noqa: B027
         """Register a callback for when nothing can be stored for a while."""
 
-    @abstractmethod
-    async def aclose(self, seconds: float) -> None:
+    async def aclose(self, seconds: float) -> None:  # noqa: B027
         """Write pending data within a time limit, and disconnect."""

@@ -18,12 +18,11 @@ from a2a_adapters.storage.interface import (
     AgentStorage,
     State,
     Storage,
-    Undelivered,
     UsedMessage,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection
 
     from a2a.server.context import ServerCallContext
     from a2a.server.tasks import TaskStore
@@ -33,12 +32,7 @@ if TYPE_CHECKING:
 
 
 class MemoryStorage(Storage):
-    """Keeps everything in this process.
-
-    Args:
-        limits: The bounds.
-        make_tasks: Makes the task store of an agent.
-    """
+    """Keeps everything in this process; `make_tasks` makes the task store of an agent."""
 
     is_durable = False
 
@@ -47,20 +41,11 @@ class MemoryStorage(Storage):
         self._make_tasks = make_tasks
         self._agents: dict[str, MemoryAgentStorage] = {}
 
-    async def start(self) -> None:
-        """Do nothing."""
-
     def of(self, agent: str) -> MemoryAgentStorage:
         """Return the storage of one agent."""
         if agent not in self._agents:
             self._agents[agent] = MemoryAgentStorage(self._limits, self._make_tasks(), agent)
         return self._agents[agent]
-
-    def on_trouble(self, listener: Callable[[], None]) -> None:
-        """Do nothing: memory does not fail."""
-
-    async def aclose(self, seconds: float) -> None:
-        """Do nothing."""
 
 
 class MemoryAgentStorage(AgentStorage):
@@ -124,14 +109,6 @@ class MemoryAgentStorage(AgentStorage):
         """Return the reply given to `retract`, or None."""
         return await self.read_state(owner, message_id, REPLY)
 
-    async def undelivered(self) -> Sequence[Undelivered]:
-        """Return nothing: deliveries die with their process."""
-        return ()
-
-    async def delivered(self, item: Undelivered) -> bool:  # noqa: ARG002
-        """Return True: there are no other processes."""
-        return True
-
     async def read_state(self, owner: str, context_id: str, kind: str) -> bytes | None:
         """Return the state of a conversation under this name, or None."""
         return self._states.get(_name(owner, context_id, kind))
@@ -153,10 +130,6 @@ class MemoryAgentStorage(AgentStorage):
         self._states[name] = body
         return True
 
-    async def prune(self, before: float, most: int) -> int:  # noqa: ARG002
-        """Do nothing: memory is bounded."""
-        return 0
-
 
 def _name(*texts: str) -> bytes:
     """Return a short key for a caller's texts."""
@@ -168,12 +141,9 @@ _PUSH_CONFIG_BYTES = 16 * 1024 * 1024
 
 
 class MemoryPushStore(PushNotificationConfigStore):
-    """Keeps the configs of the tasks that were given one last.
+    """Keeps the configs of the tasks that were given one last, up to a number of tasks.
 
     A dropped config can no longer be read, but a live task still uses it.
-
-    Args:
-        tasks: The maximum number of tasks.
     """
 
     def __init__(self, tasks: int) -> None:

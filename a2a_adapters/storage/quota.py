@@ -17,12 +17,9 @@ _SHARED_FRACTION = 100
 
 
 class Quota:
-    """Counts bytes or runs, in total and by owner. One named owner may have half of them.
+    """Counts bytes or runs up to a limit. A named owner may have half of them.
 
-    Callers without authentication are one owner, who has no name and no limit of its own.
-
-    Args:
-        limit: How many there may be.
+    Callers without authentication are one owner, without a name or a limit of its own.
     """
 
     def __init__(self, limit: int) -> None:

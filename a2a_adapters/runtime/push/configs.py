@@ -36,12 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 class PushConfigs:
-    """Checks configs and keeps them in a store of a2a-sdk's interface.
-
-    Args:
-        store: The store.
-        options: The allowed URLs, and the number of configs.
-    """
+    """Checks configs and keeps them in a store of a2a-sdk's interface."""
 
     def __init__(self, store: PushNotificationConfigStore, options: PushOptions) -> None:
         self._store = store

@@ -52,12 +52,7 @@ class _Server:
 
 
 class Outbox:
-    """The notifications under way.
-
-    Args:
-        options: The outbound policy and the retries.
-        counts: Counts the outcomes.
-    """
+    """The notifications under way; `counts` counts their outcomes."""
 
     def __init__(self, options: PushOptions, counts: Counter[str]) -> None:
         self._options = options

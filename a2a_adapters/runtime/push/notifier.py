@@ -33,13 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 class PushNotifier:
-    """The push notifications of one runtime.
-
-    Args:
-        options: Where notifications may go, and how they are sent.
-        storage: Keeps configs and pending deliveries.
-        counts: Counts the outcomes.
-    """
+    """The push notifications of one runtime; `counts` counts their outcomes."""
 
     def __init__(self, options: PushOptions, storage: AgentStorage, counts: Counter[str]) -> None:
         self._options = options
@@ -149,9 +143,6 @@ class PushNotifier:
 
     async def resume(self, find: Callable[[str, ServerCallContext], Awaitable[LiveTask]]) -> None:
         """Resume the deliveries of dead processes, and those that were put off.
-
-        Args:
-            find: Returns a caller's task.
 
         Raises:
             StorageUnavailableError: The storage did not answer in time.

@@ -45,14 +45,7 @@ class Receiver:
     Updates are gathered for a moment, and while one is under way: chunks of text are joined, and
     once the task is settled the whole task replaces several updates. It is also sent to a receiver
     that fell behind or did not answer. Receivers of A2A 0.3 get the whole task at every change of
-    its state.
-
-    Args:
-        target: The receiver's config.
-        outbox: Sends the notifications.
-        ledger: Remembers pending deliveries.
-        options: How long updates are gathered, and how many may wait.
-        knows_task: Whether it is there from the task's beginning.
+    its state. `knows_task` tells whether the receiver is there from the task's beginning.
     """
 
     def __init__(
@@ -264,11 +257,7 @@ _UNSTORED = 100_000
 
 
 class Ledger:
-    """Knows pending deliveries.
-
-    Args:
-        storage: Stores them.
-    """
+    """Knows pending deliveries, which the storage remembers."""
 
     def __init__(self, storage: AgentStorage) -> None:
         self._storage = storage
