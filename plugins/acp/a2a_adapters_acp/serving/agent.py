@@ -87,7 +87,7 @@ class AcpAgent(Adapter):
         mcp_servers: Sequence[str] = (),
         processes: int = 8,
         idle_seconds: float = 300,
-        start_seconds: float = 60,
+        start_seconds: float = 120,
         name: str | None = None,
         description: str | None = None,
     ) -> None:

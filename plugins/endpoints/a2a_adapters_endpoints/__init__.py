@@ -1,0 +1,35 @@
+"""Agents without a framework: commands, webhooks and models behind OpenAI's chat API.
+
+`a2a-adapters serve 'exec:wc -w'`, `serve webhook:https://...` and
+`serve openai:http://localhost:11434/v1#llama3` serve them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a_adapters import hookimpl, lazy_names
+
+if TYPE_CHECKING:
+    from a2a_adapters_endpoints.chat import ChatAgent
+    from a2a_adapters_endpoints.command import CommandAgent
+    from a2a_adapters_endpoints.webhook import WebhookAgent
+
+__all__ = ["ChatAgent", "CommandAgent", "WebhookAgent"]
+
+_KINDS = {"exec": "CommandAgent", "openai": "ChatAgent", "webhook": "WebhookAgent"}
+
+
+@hookimpl
+def a2a_target(word: str) -> object | None:
+    """Return the agent of `exec:COMMAND`, `webhook:URL` or `openai:URL#MODEL`."""
+    kind, colon, rest = word.partition(":")
+    if not colon or kind not in _KINDS:
+        return None
+    agent: object = __getattr__(_KINDS[kind]).of_word(rest)
+    return agent
+
+
+__getattr__ = lazy_names(
+    __name__, {"ChatAgent": "chat", "CommandAgent": "command", "WebhookAgent": "webhook"}
+)

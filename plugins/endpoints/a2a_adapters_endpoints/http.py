@@ -1,0 +1,95 @@
+"""Requests to an endpoint, whose answers are bounded and whose errors stay here."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import httpx
+
+from a2a_adapters import AgentFailedError, ConfigurationError
+from a2a_adapters.dialects import quote
+
+if TYPE_CHECKING:
+    from a2a_adapters import JSON
+
+_CONNECT_SECONDS = 10.0
+
+logger = logging.getLogger(__name__)
+
+
+def checked_url(url: str, example: str) -> str:
+    """Return a URL.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigurationError(f"{url!r} is not a URL, as in {example}")
+    return url
+
+
+class Endpoint:
+    """Posts JSON to one URL. Redirects are not followed, and requests are not repeated.
+
+    Args:
+        url: The URL, trusted as typed.
+        token: A bearer token for it.
+        seconds: How long it may be silent.
+        answer_bytes: How long an answer may be.
+    """
+
+    def __init__(self, url: str, token: str | None, seconds: float, answer_bytes: int) -> None:
+        self._url = url
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._timeout = httpx.Timeout(seconds, connect=_CONNECT_SECONDS)
+        self._answer_bytes = answer_bytes
+        self._client: httpx.AsyncClient | None = None
+
+    @asynccontextmanager
+    async def post(
+        self, body: JSON, headers: Mapping[str, str] | None = None
+    ) -> AsyncGenerator[httpx.Response]:
+        """Post JSON and give the response, whose body is not read yet.
+
+        Raises:
+            AgentFailedError: The endpoint cannot be reached, or answers with an error.
+        """
+        if self._client is None:
+            self._client = httpx.AsyncClient(timeout=self._timeout, headers=self._headers)
+        try:
+            async with self._client.stream("POST", self._url, json=body, headers=headers) as given:
+                if not given.is_success:
+                    start = await anext(given.aiter_bytes(1000), b"")
+                    self._log(f"status {given.status_code}; {start.decode(errors='replace')}")
+                    is_refusal = given.status_code < 500 and given.status_code not in (408, 429)
+                    raise AgentFailedError("model_refused" if is_refusal else "model_unavailable")
+                yield given
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            self._log(f"{type(error).__name__}: {error}")
+            raise AgentFailedError("model_unavailable") from error
+
+    async def chunks(self, response: httpx.Response) -> AsyncIterator[bytes]:
+        """Yield the body of a response.
+
+        Raises:
+            AgentFailedError: It is too long.
+        """
+        size = 0
+        async for chunk in response.aiter_bytes():
+            size += len(chunk)
+            if size > self._answer_bytes:
+                raise AgentFailedError("limit", "The answer is too long.")
+            yield chunk
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.aclose()
+
+    def _log(self, problem: str) -> None:
+        logger.error("%s: %s", urlsplit(self._url).hostname, quote(problem, 500))

@@ -1,0 +1,51 @@
+"""Options in words of the command line, such as `exec:--seconds 60 wc -w`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+from typing import NoReturn
+
+from a2a_adapters import ConfigurationError
+
+
+class WordParser(argparse.ArgumentParser):
+    """Parses what follows the colon of a word, split as a shell does.
+
+    Args:
+        kind: What precedes the colon.
+    """
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(prog=f"{kind}:", allow_abbrev=False)
+        self._kind = kind
+
+    def read(self, word: str) -> argparse.Namespace:
+        """Return the options of a word.
+
+        Raises:
+            ConfigurationError: It cannot be understood.
+        """
+        try:
+            return self.parse_args(shlex.split(word))
+        except ValueError as error:
+            raise ConfigurationError(f"{self._kind}: {word!r} is no command: {error}") from error
+
+    def error(self, message: str) -> NoReturn:
+        """Raise an error in place of ending the process."""
+        hint = f"for the options: serve '{self._kind}:--help'"
+        raise ConfigurationError(f"{self._kind}: {message}; {hint}")
+
+
+def token_of(name: str | None) -> str | None:
+    """Return the token in an environment variable.
+
+    Raises:
+        ConfigurationError: The variable is not set.
+    """
+    if name is None:
+        return None
+    if not (token := os.environ.get(name)):
+        raise ConfigurationError(f"the environment variable {name} with the token is not set")
+    return token
