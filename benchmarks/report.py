@@ -30,44 +30,44 @@ STORAGES = {
 INTRODUCTION = """\
 # Benchmarks
 
-Made by `python benchmarks/run.py`: every server a process of its own, on loopback, with the
-same uvicorn settings and the same agent; rounds interleaved between servers; medians of rounds.
-A ratio is the median of the ratios within each round.
+Measured by `make bench`. Each server runs in a separate process, on loopback, with the same uvicorn
+settings and the same agent. The rounds alternate between the servers; the figures are medians of
+the rounds, the ratios medians of the ratios in each round.
 """
 
 NOTES = """\
-`SendMessage`/s: answers with the finished task, 16 connections, an agent that echoes. p99 at 80%:
-within what time 99% of the calls are answered where 80% of so many come, at an even pace that
-waits for no answer.
-Stream events/s: 16 streams of 1000 chunks at once. First token: from request to the first chunk,
-one connection. Memory: growth of the process for each finished task it keeps.
-Every server runs with its defaults. The SDK's OpenTelemetry wrappers are on; switched off by
-`OTEL_INSTRUMENTATION_A2A_SDK_ENABLED=false`, its handler is about one and a half times as fast.
-a2a-adapters sends the events that have queued up in one write, which counts when an agent is
-faster than its client.
+- `SendMessage`/s: blocking calls of an echo agent, 16 connections. p99 at 80%: the 99th percentile
+  of the response time at 80% of that rate, with calls at a constant pace.
+- Stream events/s: 16 concurrent streams of 1,000 chunks.
+- First token: time from the request to the first chunk, one connection.
+- KiB per task: growth of the process for each finished task that it keeps.
 
-¹ fasta2a does not wait for the task: its answer says `submitted` (sometimes already
-`completed`), and a client has to ask again for the result. Its answers count all the same.
-² No A2A: parses the request and sends the JSON of a finished task, or of the same events.
-It keeps nothing. This is about the most that Python's ASGI servers can do.
+All servers use their defaults. The SDK's OpenTelemetry wrappers are on; without them
+(`OTEL_INSTRUMENTATION_A2A_SDK_ENABLED=false`), its handler is about 1.5 times as fast.
+a2a-adapters sends all queued events in one write, which helps if an agent is faster than its client.
+
+¹ fasta2a does not wait for the task: its answer says `submitted` (sometimes `completed`), and a
+client has to ask again for the result. These answers are counted nevertheless.
+² No A2A: parses the request and sends the JSON of a finished task, or of the same events, without
+storing anything. This is close to the maximum of Python's ASGI servers.
 """
 
 
 CONCURRENCY = """\
 ## Agents, bindings and connections
 
-![How many times as fast as a2a-sdk, over the number of connections](benchmarks.svg)
+![Throughput relative to a2a-sdk, by the number of connections](benchmarks.svg)
 
-How many times as much an agent does as the same one behind a2a-sdk's handler: that of JSON-RPC, for
-gRPC that of gRPC, per second of the server's processor.
+The throughput of an agent relative to the same agent behind a2a-sdk's handler for JSON-RPC (for
+gRPC: its handler for gRPC), per second of the server's CPU time.
 """
 
 
 TARGETS_NOTE = """\
-x SDK is how many times as much as a2a-sdk's `DefaultRequestHandler` does, with its own database
-store where that is said; x bare, as bare Starlette does; x fasta2a, as fasta2a does, which does not
-wait for the task. Bindings are compared per second of the server's processor. What is added is
-what a framework or another server does not take by itself.
+"x SDK" is the ratio to a2a-sdk's `DefaultRequestHandler`, with its own database store where noted;
+"x bare" is the ratio to bare Starlette, "x fasta2a" to fasta2a, which does not wait for the task.
+Bindings are compared per second of the server's CPU time. "Added" is the time beyond that of the
+framework or the other server alone.
 """
 
 

@@ -98,10 +98,10 @@ async def correctness(port: int, streams: int, chunks: int) -> dict[str, str]:
             assert await stored_text(http, task_id) == text, "the store holds something else"
     firsts = [stream.first * 1e3 for stream in received]
     return {
-        "streams at once x chunks": f"{streams} x {chunks}",
-        "every chunk of every stream once and in order": "yes",
-        "every task stored with its whole text": "yes",
-        "all streams received in": f"{took:.2f} s",
+        "concurrent streams x chunks": f"{streams} x {chunks}",
+        "every chunk received once and in order": "yes",
+        "every task stored with its complete text": "yes",
+        "time until all streams were received": f"{took:.2f} s",
         "chunks per second": f"{streams * chunks / took:,.0f}",
         "first bytes, median and 99th percentile": (
             f"{median(firsts):.0f} ms, {quantiles(firsts, n=100)[-1]:.0f} ms"
@@ -141,7 +141,7 @@ async def kept(server: Process, streams: int, chunks: int, rounds: int) -> dict[
     for _ in range(rounds):
         await receive_all(server.port, streams, chunks)
     each = (server.rss() - before) / rounds / streams
-    return {"what the store keeps, for each finished task": f"{each / 1024:.1f} KiB"}
+    return {"memory of the store for each finished task": f"{each / 1024:.1f} KiB"}
 
 
 async def stopped_reader(port: int, streams: int, chunks: int) -> dict[str, str]:
@@ -159,8 +159,8 @@ async def stopped_reader(port: int, streams: int, chunks: int) -> dict[str, str]
         slowdown = await finished_in(port)
     assert beside < alone * MOST_SLOWDOWN + slowdown, f"{beside:.2f} s instead of {alone:.2f} s"
     return {
-        "beside a reader that stopped reading": f"{beside:.2f} s; without it {alone:.2f} s",
-        "the task nobody reads any more": "completed",
+        "the same with a stalled reader": f"{beside:.2f} s; without it {alone:.2f} s",
+        "the task of the stalled reader": "completed",
     }
 
 
@@ -210,16 +210,15 @@ def page(rows: dict[str, str]) -> str:
 INTRODUCTION = """\
 # Load
 
-Made by `make load`, which ends with an error if one of these does not hold: one server process,
-one client process, on loopback; every stream has a connection of its own.
+Measured by `make load`, which fails if a property in this table does not hold. One server process
+and one client process run on loopback; each stream has a separate connection.
 """
 
 NOTES = f"""\
-Memory is the server's resident set. Where it has to come back, the server keeps no finished
-task (`Limits(finished_tasks=0)`), and it may grow by {MOST_GROWTH:.0%} at most. The reader that
-stops takes nothing off its connection while its agent sends {int(UNREAD):,} chunks; the task
-completes, its stream is cut off when it is `Limits.subscriber_events` behind for a
-while, and the others go on as before.
+Memory is the server's resident set. In the memory test, the server keeps no finished tasks
+(`Limits(finished_tasks=0)`), and may grow by at most {MOST_GROWTH:.0%}. The stalled reader reads
+nothing while its agent sends {int(UNREAD):,} chunks: the task completes, the reader's stream ends
+once it is `Limits.subscriber_events` behind, and the other streams are not affected.
 """
 
 

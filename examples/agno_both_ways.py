@@ -1,4 +1,4 @@
-"""Agno's dialect both ways: an agent served to Agno's clients, and called as one of Agno's servers.
+"""Agno's dialect both ways: serves an agent to Agno's clients, and calls it like an Agno server.
 
 pip install a2a-adapters
 python examples/agno_both_ways.py
@@ -23,7 +23,7 @@ def clerk(text: str) -> str:
 async def main() -> None:
     app = build_app(clerk, name="My Agent", dialects=["agno"])
     async with running(app) as url, httpx.AsyncClient(base_url=url) as http:
-        # What a client of Agno sends, and what one of Agno-Go does.
+        # The requests of a client of Agno, and of one of Agno-Go.
         message = {"messageId": "1", "role": "user", "parts": [{"kind": "text", "text": "hello"}]}
         call = {"jsonrpc": "2.0", "id": "1", "method": "message/send"}
         response = await http.post(
@@ -39,7 +39,7 @@ async def main() -> None:
         print("Agno-Go's client reads:", task["history"][-1]["parts"][0]["text"])
         assert task["status"] == "completed"
 
-        # The server could be Agno's: RemoteAgent tells by its card, or is told by agno_card.
+        # RemoteAgent recognises an Agno server by its card; agno_card replaces a missing one.
         for agent in (f"{url}/a2a/agents/my-agent", agno_card(url, "my-agent")):
             async with RemoteAgent(agent) as remote:
                 reply = await remote.send("hello")

@@ -3,8 +3,8 @@
     pip install 'a2a-adapters[autogen]' 'autogen-ext<0.8'
     python examples/autogen_calls_remote.py
 
-The remote agents are two functions, served on this machine; they could be anything that speaks
-A2A, anywhere. A scripted model stands for the one that would decide what to do.
+The remote agents are two functions served on this machine; they could be any A2A agents anywhere.
+A scripted model stands in for the one that would decide what to do.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MODEL = ModelInfo(
 
 
 async def weather(text: str) -> str:
-    """Tell the weather of a city."""
+    """Report the weather of a city."""
     return f"It is sunny in {text}."
 
 
@@ -66,7 +66,7 @@ async def main() -> None:
 
 
 async def follow(runner: RoundRobinGroupChat | A2AAgent, task: str) -> TaskResult:
-    """Run a task, print what is said and return the result."""
+    """Run a task, print its messages and return the result."""
     print(f"user: {task}")
     result = TaskResult(messages=[])
     async for event in runner.run_stream(task=task, output_task_messages=False):
@@ -78,7 +78,7 @@ async def follow(runner: RoundRobinGroupChat | A2AAgent, task: str) -> TaskResul
 
 
 def calling(name: str, message: str) -> CreateResult:
-    """Return what a model answers that wants a tool called."""
+    """Return a model's answer that calls a tool."""
     call = FunctionCall(id="1", name=name, arguments=json.dumps({"message": message}))
     usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
     return CreateResult(finish_reason="function_calls", content=[call], usage=usage, cached=False)

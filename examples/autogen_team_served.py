@@ -3,8 +3,8 @@
     pip install 'a2a-adapters[autogen]' 'autogen-ext<0.8'
     python examples/autogen_team_served.py
 
-It serves the team, talks to it with the official client of A2A, and checks what it says. The
-models are scripted, so nothing but this file is needed; put your own model client in their place.
+It serves the team, talks to it with the official A2A client, and checks its answers. The models
+are scripted, so that no key is needed; replace them with your own model client.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SECOND_DRAFT = "The sea is wide, the ship is small."
 
 
 def make_team() -> RoundRobinGroupChat:
-    """Return a new team; every run has its own."""
+    """Create a team; called for every run."""
     drafts = ReplayChatCompletionClient([DRAFT, SECOND_DRAFT])
     remarks = ReplayChatCompletionClient(["Short. Is it what you want?", "Better."])
     writer = AssistantAgent("writer", drafts, description="Writes.", model_client_stream=True)
@@ -59,7 +59,7 @@ async def main() -> None:
 
 @dataclass
 class Heard:
-    """What came back: the text, in how many chunks, and how the task stands then."""
+    """An answer: its text, the number of chunks, and the state of the task."""
 
     text: str
     chunks: int

@@ -1,9 +1,9 @@
-"""A chain and a booking agent in other processes, called as everything LangChain has a word for.
+"""A chain and a booking agent in other processes, called as LangChain's models, tools and nodes.
 
     pip install 'a2a-adapters[langchain]'
     python examples/calling_agents.py
 
-It needs no network and no model, and ends with an error if an answer is not what it should be.
+It needs no network and no model, and fails if an answer is wrong.
 """
 
 from __future__ import annotations

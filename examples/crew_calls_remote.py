@@ -3,7 +3,7 @@
     pip install 'a2a-adapters[crewai]'
     python examples/crew_calls_remote.py
 
-It needs no network: the remote agents run in this process, and the local model is a few rules.
+It needs no network: the remote agents run in this process, and the local model is rule-based.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ async def atlas(text: str) -> str:
 
 
 async def poet(text: str) -> str:
-    """Write a line about what it is told."""
+    """Write a line about a topic."""
     return f"O {'Colosseum' if 'Colosseum' in text else 'world'}!"
 
 
 class Clerk(BaseLLM):
-    """A model of a few rules: it books with the tool, and answers what the tool asks."""
+    """A rule-based model: it books with the tool, and answers the tool's question."""
 
     def call(self, messages, *_, **__) -> str:
         prompt = "\n".join(str(message["content"]) for message in messages)

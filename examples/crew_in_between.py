@@ -1,10 +1,10 @@
-"""A LangChain program calls a crew, which calls an agent that is a plain function. All by A2A.
+"""A LangChain program calls a crew, which calls a plain function, all over A2A.
 
     pip install 'a2a-adapters[crewai,langchain]'
     python examples/crew_in_between.py
 
-Each could run on a machine of its own; here they run in this process, without any network. The
-LangChain program sees a chat model, the crew a colleague, and the function a caller.
+Each could run on a separate machine; here they run in this process, without a network. For the
+LangChain program, the crew is a chat model; for the crew, the function is a member.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ async def main() -> None:
 
 
 async def book(chain, name: str) -> str:
-    """Ask for a trip; the function's question comes all the way back, and the answer goes there."""
+    """Ask for a trip; question and answer pass through the crew."""
     thread = {"configurable": {"thread_id": name}}
     question = await chain.ainvoke({"message": "Rome"}, thread)
     assert question == "For whom?", question

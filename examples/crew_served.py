@@ -3,7 +3,7 @@
     pip install 'a2a-adapters[crewai]'
     python examples/crew_served.py
 
-It needs no network: the agents' model is a few rules. Put any model of yours in its place.
+It needs no network: the agents' model is rule-based. Replace it with your own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOPICS = [f"topic {number}" for number in range(8)]
 
 
 class Rules(BaseLLM):
-    """A model of a few rules: it writes about the topic, or what its editor wants."""
+    """A rule-based model: it writes about the topic, and follows the editor's requests."""
 
     def call(self, messages, *_, **__) -> str:
         prompt = "\n".join(str(message["content"]) for message in messages)

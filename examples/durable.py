@@ -3,8 +3,7 @@
     pip install 'a2a-adapters[langgraph-sqlite]'
     python examples/durable.py
 
-It needs no network and no model, and ends with an
-error if anything is lost or done twice.
+It needs no network and no model, and fails if anything is lost or done twice.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ PATIENT = RemoteOptions(retries=10)
 
 
 def travel_agent(journal: Path) -> Pregel[MessagesState]:
-    """Return a graph that looks for a flight, asks, and books it; it notes what it did."""
+    """Return a graph that looks for a flight, asks, books it, and logs its steps."""
 
     def search(state: MessagesState) -> Said:  # noqa: ARG001 - LangGraph passes it by its name
         with journal.open("a") as file:
@@ -58,7 +57,7 @@ def travel_agent(journal: Path) -> Pregel[MessagesState]:
 
 @contextmanager
 def running(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the agent in a process of its own, and kill it at the end."""
+    """Run the agent in a separate process, and kill it at the end."""
     command = [sys.executable, __file__, str(folder), str(port)]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)  # noqa: S603
     try:

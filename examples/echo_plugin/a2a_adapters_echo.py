@@ -1,8 +1,8 @@
-"""A complete third-party plugin, with the "framework" it is for.
+"""A complete third-party plugin, with its "framework".
 
-`Echo` stands for whatever your framework's agents are. A real plugin does not import its
-framework at the top: it looks in `sys.modules` first, since an object of a framework can only
-exist once the framework has been imported.
+`Echo` stands in for the agents of your framework. A real plugin does not import its framework at
+the top: it looks in `sys.modules` first, because an object of a framework can exist only after
+the framework has been imported.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class EchoAdapter(Adapter):
 
 @hookimpl
 def a2a_adapt(target: object) -> Adapter | None:
-    """Serve every `Echo`, pass on everything else."""
+    """Return an adapter for an `Echo`, and None for everything else."""
     return EchoAdapter(target) if isinstance(target, Echo) else None
 
 

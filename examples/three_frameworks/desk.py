@@ -1,4 +1,4 @@
-"""A LangGraph graph that finds out where to go and leaves the rest to the remote office."""
+"""A LangGraph graph that chooses a destination and leaves the rest to the remote office."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from crewai.llms.base_llm import BaseLLM
 
 
 class Rules(BaseLLM):
-    """Stands for a language model."""
+    """Stands in for a language model."""
 
     def call(self, messages, *_, **__) -> str:
         return f"Final Answer: {'the Colosseum' if 'Rome' in str(messages) else 'nothing'}"

@@ -1,4 +1,4 @@
-"""An AutoGen team of the remote guide and a clerk, who asks for whom to book."""
+"""An AutoGen team of the remote guide and a clerk, who asks who will travel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ guide = RemoteAgent(os.environ["GUIDE_URL"])
 
 
 class Clerk(BaseChatAgent):
-    """Asks for whom to book, and books."""
+    """Asks who will travel, and books."""
 
     produced_message_types = (TextMessage, HandoffMessage)
     heard: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Clerk(BaseChatAgent):
 def make_team() -> SelectorGroupChat:
     return SelectorGroupChat(
         [A2AAgent("guide", guide), Clerk("clerk", "Books trips.")],
-        model_client=ReplayChatCompletionClient([]),  # never asked, for a function chooses
+        model_client=ReplayChatCompletionClient([]),  # unused: a function chooses
         selector_func=lambda said: "guide" if len(said) == 1 else "clerk",
         termination_condition=HandoffTermination("user") | TextMentionTermination("Booked"),
     )

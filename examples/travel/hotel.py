@@ -1,4 +1,4 @@
-"""A LangGraph graph that books a room: it asks one question, and has a tool of MCP over HTTP.
+"""A LangGraph graph that books a room, with one question and an MCP tool over HTTP.
 
 TRAVEL_TOOLS=http://127.0.0.1:9000/mcp a2a-adapters serve hotel:make_graph
 """
@@ -18,13 +18,13 @@ SERVER = {"transport": "streamable_http", "url": os.environ.get("TRAVEL_TOOLS", 
 
 
 class Wish(TypedDict):
-    """What the caller says."""
+    """The caller's input."""
 
     city: str
 
 
 class Booking(TypedDict):
-    """What the caller gets."""
+    """The result for the caller."""
 
     city: str
     nights: int
@@ -33,7 +33,7 @@ class Booking(TypedDict):
 
 
 class State(Wish, Booking):
-    """What the nodes share."""
+    """The state of the graph."""
 
 
 async def make_graph():

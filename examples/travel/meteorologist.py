@@ -22,7 +22,7 @@ TOOLS = str(Path(__file__).with_name("tools.py"))
 
 
 class Forecast(BaseModel):
-    """What the caller gets."""
+    """The result for the caller."""
 
     city: str
     degrees: int

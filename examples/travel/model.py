@@ -1,4 +1,4 @@
-"""Stands for a model of yours, so that this runs anywhere: looks the weather up, then advises."""
+"""Stands in for your model, so that this runs anywhere: looks the weather up, then advises."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ForecastModel(Model):
-    """Calls the tool `weather` with what the user says; of its result it makes a forecast."""
+    """Calls the tool `weather` with the user's text, and turns its result into a forecast."""
 
     async def get_response(
         self, _instructions: str | None, items: Any, *_: Any, **__: Any

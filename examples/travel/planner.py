@@ -1,4 +1,4 @@
-"""An agent that plans trips: it finds agents by their cards, and asks them at the same time.
+"""An agent that plans trips: it finds agents by their cards, and asks them concurrently.
 
 TRAVEL_AGENTS="http://127.0.0.1:8001 http://127.0.0.1:8002" a2a-adapters serve planner:make_planner
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Trip(BaseModel):
-    """What the caller gets: what all agents have said."""
+    """The result for the caller: the answers of all agents."""
 
     city: str
     degrees: int

@@ -1,4 +1,4 @@
-"""Starts what the example consists of, each part in a process of its own."""
+"""Starts the parts of the example in separate processes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _started(command: list[str], variables: dict[str, str]) -> Iterator[str]:
 
 
 def _ended(process: subprocess.Popen[str]) -> str:
-    """End a process; return what it has said since it has started."""
+    """End a process, and return its output."""
     process.terminate()
     return process.communicate(timeout=SECONDS)[0]
 

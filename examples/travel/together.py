@@ -1,4 +1,4 @@
-"""Streams that are read at once."""
+"""Reads several streams concurrently."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Event = TypeVar("Event")
 
 
 async def together(streams: Mapping[str, AsyncIterator[Event]]) -> AsyncIterator[tuple[str, Event]]:
-    """Yield what comes of several streams, each with its name; who leaves leaves all of them."""
+    """Yield the events of several streams with their names; closing this closes all of them."""
     news: asyncio.Queue[tuple[str, Event] | None] = asyncio.Queue()
 
     async def follow(name: str, stream: AsyncIterator[Event]) -> None:
@@ -25,7 +25,7 @@ async def together(streams: Mapping[str, AsyncIterator[Event]]) -> AsyncIterator
     try:
         while each := await news.get():
             yield each
-        await all_read  # raises what one of them has raised
+        await all_read  # raises the error of any of them
     finally:
         for task in reading:
             task.cancel()

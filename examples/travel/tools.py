@@ -17,7 +17,7 @@ server = FastMCP("Travel tools", log_level="ERROR")
 
 
 class Weather(BaseModel):
-    """How the weather is."""
+    """The weather of a city."""
 
     city: str
     degrees: int
@@ -25,7 +25,7 @@ class Weather(BaseModel):
 
 
 class Money(BaseModel):
-    """A sum."""
+    """An amount of money."""
 
     amount: float
     currency: str
@@ -37,13 +37,13 @@ RATES = {"NOK": 11.5, "USD": 1.25}
 
 @server.tool()
 def weather(city: str) -> Weather:
-    """Tell the weather of a city."""
+    """Report the weather of a city."""
     return SKIES[city]
 
 
 @server.tool()
 def convert(euros: float, currency: str) -> Money:
-    """Tell how much euros are in another currency."""
+    """Convert euros to another currency."""
     return Money(amount=round(euros * RATES[currency], 2), currency=currency)
 
 

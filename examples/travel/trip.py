@@ -3,8 +3,8 @@
     pip install 'a2a-adapters[langchain,mcp,openai-agents]' 'langchain-mcp-adapters<0.4'
     python examples/travel/trip.py
 
-The MCP server of the tools, the three agents and the client are processes of their own. No model
-and no network is needed. The script ends with an error if anything is not what it should be.
+The MCP server, the three agents and the client run in separate processes. No model and no network
+is needed. The script fails if a result is wrong.
 """
 
 from __future__ import annotations
