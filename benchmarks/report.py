@@ -44,7 +44,8 @@ NOTES = """\
 
 All servers use their defaults. The SDK's OpenTelemetry wrappers are on; without them
 (`OTEL_INSTRUMENTATION_A2A_SDK_ENABLED=false`), its handler is about 1.5 times as fast.
-a2a-adapters sends all queued events in one write, which helps if an agent is faster than its client.
+a2a-adapters sends all queued events in one write, which helps if the agent is faster than the
+client.
 
 ¹ fasta2a does not wait for the task: its answer says `submitted` (sometimes `completed`), and a
 client has to ask again for the result. These answers are counted nevertheless.
