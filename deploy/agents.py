@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def greet(text: str) -> str:
-    """Greet whoever writes."""
+    """Greet the sender."""
     return f"Hello, {text}!"

@@ -59,9 +59,9 @@ async def main() -> None:
         assert code
         assert verdict
 
-        told = [info(await llm.agenerate([text])) for text in ("Write a test.", "Review it.")]
-        cost = sum(each.get("cost_envelope", {}).get("actual", 0) for each in told)
-        print(f"both calls cost ${cost:.4f}; {told[0].get('routing_explanation')}")
+        reports = [info(await llm.agenerate([text])) for text in ("Write a test.", "Review it.")]
+        cost = sum(each.get("cost_envelope", {}).get("actual", 0) for each in reports)
+        print(f"both calls cost ${cost:.4f}; {reports[0].get('routing_explanation')}")
 
 
 def info(result) -> dict:

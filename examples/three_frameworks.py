@@ -53,7 +53,7 @@ async def talk(url: str) -> None:
                 case AgentReply():
                     answer = event
     print(f"desk: {answer.text}")
-    assert answer.task_id == question.task_id, "the answer goes on with the same task"
+    assert answer.task_id == question.task_id, "the answer belongs to the same task"
     assert answer.text == "clerk: Booked Rome for Ann. Do not miss the Colosseum."
     assert len(pieces) > 3, "it is streamed, word by word"
 
