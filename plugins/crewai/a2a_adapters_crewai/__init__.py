@@ -1,6 +1,6 @@
 """Serves CrewAI crews, flows and agents, and calls remote agents from them.
 
-`serve(crew)` and `serve(MyFlow)` need nothing from here. For options, wrap the target first:
+`serve(crew)` and `serve(MyFlow)` need nothing from this package. For options, wrap the target:
 
     from a2a_adapters_crewai import adapt
 
@@ -9,9 +9,9 @@
 The other way round, `A2ALLM`, `A2ATool` and `A2AAgent` are remote agents as the model, a tool or a
 member of a crew.
 
-crewai itself replaces signal handlers and reports to its makers as soon as it is imported. It does
-not if a name of this package, such as `adapt`, is imported before it; `quiet()` ensures the same
-without importing it, and `a2a-adapters serve` calls that.
+crewai replaces signal handlers and sends telemetry as soon as it is imported, unless a name of this
+package, such as `adapt`, is imported first. `quiet()` prevents both without importing crewai, and
+`a2a-adapters serve` calls it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from a2a_adapters_crewai.calling.tool import A2ATool
     from a2a_adapters_crewai.serving.adapt import adapt, serve_crew
     from a2a_adapters_crewai.serving.agent import AgentAdapter
+    from a2a_adapters_crewai.serving.base import Options
     from a2a_adapters_crewai.serving.crew import CrewAdapter
     from a2a_adapters_crewai.serving.flow import FlowAdapter
-    from a2a_adapters_crewai.serving.options import Options
 
 __all__ = [
     "A2ALLM",
@@ -59,7 +59,7 @@ _load = lazy_names(
         "AgentAdapter": "serving.agent",
         "CrewAdapter": "serving.crew",
         "FlowAdapter": "serving.flow",
-        "Options": "serving.options",
+        "Options": "serving.base",
     },
     frameworks=("crewai",),
     extra="crewai",
@@ -67,7 +67,7 @@ _load = lazy_names(
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name, and crewai quietly if nobody has imported it."""
+    """Import a public name, with crewai's telemetry off if it was not imported before."""
     if name in __all__ and _FRAMEWORK not in sys.modules:
         switch_off()
     return _load(name)
@@ -76,7 +76,7 @@ def __getattr__(name: str) -> Any:
 @hookimpl
 def a2a_adapt(target: object) -> Adapter | None:
     """Wrap a crew, a flow, an agent, a class of one, or a function that makes one."""
-    # They can only exist if crewai is imported already.
+    # The target can only be crewai's if crewai is imported already.
     if _FRAMEWORK not in sys.modules:
         return None
     from a2a_adapters_crewai.serving.adapt import adapt_if_ours  # noqa: PLC0415
@@ -86,19 +86,19 @@ def a2a_adapt(target: object) -> Adapter | None:
 
 @hookimpl
 def a2a_accepts() -> str:
-    """Return what is served."""
+    """Return the kinds of targets that can be served."""
     return "a crew, a flow, an agent, or a function that makes one"
 
 
 @hookimpl
 def a2a_prepare_process() -> None:
-    """Make crewai quiet, should the target import it."""
+    """Turn crewai's telemetry off, in case the target imports it."""
     prepare()
 
 
 @hookimpl
 def a2a_frameworks() -> list[str]:
-    """Name what this is made for."""
+    """Return the frameworks that this plugin supports."""
     return ["crewai"]
 
 

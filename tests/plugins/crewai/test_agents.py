@@ -25,7 +25,7 @@ async def test_many_callers_at_once():
     assert [answer(events) for events in runs] == texts
 
 
-async def test_it_is_told_the_conversation_and_data():
+async def test_the_agent_receives_the_conversation_and_data():
     model = Scripted("Final Answer: ok")
     history = (Turn("user", [Text("I am Ann")]), Turn("agent", [Text("Hello Ann")]))
     await ask(adapt(agent(model)), Data({"n": 3}), history=history)
@@ -33,7 +33,7 @@ async def test_it_is_told_the_conversation_and_data():
     assert told == sorted(told)
 
 
-async def test_conversations_are_kept_apart():
+async def test_conversations_are_isolated():
     model = Scripted("Final Answer: ok")
     async with (
         running(build_app(agent(model))) as url,
@@ -64,12 +64,12 @@ async def test_a_failure_tells_nothing():
     assert "hunter2" not in str(task)
 
 
-async def test_tokens_when_asked_for():
+async def test_tokens_are_reported_on_request():
     events = await ask(adapt(agent(Scripted(echo)), tokens=True), "cats", wants_progress=True)
     assert any(isinstance(e, Progress) and "token" in (e.data or {}) for e in events)
 
 
 def test_files_are_refused_without_crewais_support(monkeypatch):
-    monkeypatch.setattr("a2a_adapters_crewai.serving.files.takes_files", lambda: False)
+    monkeypatch.setattr("a2a_adapters_crewai.serving.input.takes_files", lambda: False)
     with pytest.raises(InvalidInputError, match="no files"):
         adapt(agent(Scripted(echo))).stream(request("hi", File(content=b"x")))

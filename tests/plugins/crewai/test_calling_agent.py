@@ -46,7 +46,7 @@ async def kickoff(crew, how, **inputs):
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])
-async def test_it_does_tasks_with_the_context_of_earlier_ones(how):
+async def test_tasks_include_the_context_of_earlier_ones(how):
     async with desk() as (there, remote):
         member = member_of(remote)
         local = agent(Scripted(lambda prompt: f"Final Answer: local saw {'heard' in prompt}"))
@@ -74,7 +74,7 @@ async def test_it_is_named_by_its_card():
 
 
 @pytest.mark.parametrize("field", ["output_pydantic", "output_json"])
-async def test_data_is_kept(field):
+async def test_data_is_preserved(field):
     async with desk() as (_, remote):
         member = member_of(remote)
         crew = Crew(agents=[member], tasks=[task(member, "data", **{field: Book})])
@@ -85,7 +85,7 @@ async def test_data_is_kept(field):
         assert json.loads(plain.raw) == book
 
 
-async def test_files_are_kept():
+async def test_files_are_preserved():
     async with desk() as (_, remote):
         member = member_of(remote)
         result = await Crew(agents=[member], tasks=[task(member, "file")]).akickoff()
@@ -94,7 +94,7 @@ async def test_files_are_kept():
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])
-async def test_a_failure_is_one_and_not_sent_again(how):
+async def test_a_failure_is_raised_and_not_retried(how):
     async with desk() as (there, remote):
         member = member_of(remote)
         with pytest.raises(RemoteTaskError) as failure:
@@ -125,7 +125,7 @@ async def test_a_manager_delegates_to_it_and_answers_its_question():
     assert len(there.heard) == 1  # the answer went on with the same task
 
 
-async def test_in_a_served_crew_the_caller_is_asked():
+async def test_a_served_crew_sends_the_question_to_its_caller():
     async with desk() as (there, remote):
         member = member_of(remote)
         adapter = adapt(Crew(agents=[member], tasks=[task(member, "book {topic}")]))
@@ -141,7 +141,7 @@ async def test_in_a_served_crew_the_caller_is_asked():
     assert len(there.heard) == 4
 
 
-async def test_elsewhere_its_question_is_the_output():
+async def test_outside_of_a_server_a_question_is_the_output():
     async with desk() as (_, remote):
         member = member_of(remote)
         tasks = [task(member, "book"), task(member, "hello")]
@@ -149,7 +149,7 @@ async def test_elsewhere_its_question_is_the_output():
     assert [output.raw.split(" ")[0] for output in result.tasks_output] == ["Which", "heard"]
 
 
-async def test_its_work_can_be_reviewed():
+async def test_its_answer_can_be_reviewed():
     async with desk() as (there, remote):
         member = member_of(remote)
         target = Crew(agents=[member], tasks=[task(member, "hello {topic}", human_input=True)])
@@ -161,7 +161,7 @@ async def test_its_work_can_be_reviewed():
     assert there.heard[0].context_id == there.heard[1].context_id
 
 
-async def test_each_kickoff_begins_anew():
+async def test_each_kickoff_starts_new_conversations():
     async with desk() as (there, remote):
         member = member_of(remote)
         crew = Crew(agents=[member], tasks=[task(member, "hello")])
@@ -171,7 +171,7 @@ async def test_each_kickoff_begins_anew():
     assert there.heard[0].context_id != there.heard[1].context_id
 
 
-async def test_it_is_told_of_as_other_agents():
+async def test_its_tasks_are_reported_like_those_of_other_agents():
     async with desk() as (_, remote):
         member = member_of(remote)
         target = Crew(agents=[member], tasks=[task(member, name="asking")])
@@ -201,7 +201,7 @@ class Hanging(RemoteAgent):
             self.left.set()
 
 
-async def test_cancelling_a_crew_leaves_the_remote_task():
+async def test_cancelling_a_crew_closes_the_remote_stream():
     remote = Hanging()
     member = member_of(remote)
     adapter = adapt(Crew(agents=[member], tasks=[task(member)]))

@@ -44,7 +44,7 @@ async def kickoff(crew, how, inputs):
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])
-async def test_a_crew_whose_agent_thinks_elsewhere(how):
+async def test_a_crew_whose_model_is_a_remote_agent(how):
     async with desk() as (there, agent):
         result = await kickoff(crew_of(A2ALLM(agent=agent)), how, {"topic": "cats"})
     assert result.raw.startswith("heard")
@@ -53,7 +53,7 @@ async def test_a_crew_whose_agent_thinks_elsewhere(how):
     assert result.token_usage.total_tokens == 11
 
 
-async def test_from_many_threads_over_one_agent():
+async def test_many_threads_share_one_agent():
     async with desk() as (_, agent):
         model = A2ALLM(agent=agent)
         topics = [f"topic {n}" for n in range(16)]
@@ -63,7 +63,7 @@ async def test_from_many_threads_over_one_agent():
         assert model.get_token_usage_summary().total_tokens == 17 * 11
 
 
-async def test_inside_of_a_running_loop():
+async def test_it_works_inside_a_running_event_loop():
     async with desk() as (_, agent):
         thread = threading.current_thread()
 
@@ -77,7 +77,7 @@ async def test_inside_of_a_running_loop():
         assert (await asyncio.to_thread(call)).strip() == "heard cats"
 
 
-async def test_chunks_reach_crewais_stream():
+async def test_chunks_are_emitted_to_crewais_stream():
     async with desk() as (_, agent):
         chunks = []
 
@@ -121,7 +121,7 @@ class Book(BaseModel):
     pages: int
 
 
-async def test_data_is_what_crewai_asks_for():
+async def test_data_is_validated_by_the_response_model():
     async with desk() as (_, agent):
         model = A2ALLM(agent=agent)
         book = await asyncio.to_thread(model.call, "data", response_model=Book)
@@ -131,13 +131,13 @@ async def test_data_is_what_crewai_asks_for():
         assert (await model.acall("cats", response_model=Book)).strip() == "heard cats"
 
 
-async def test_an_agent_that_asks_answers_with_its_question():
+async def test_a_question_of_the_agent_is_the_answer():
     async with desk() as (_, agent):
         assert await A2ALLM(agent=agent).acall("book") == "Which city?"
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])
-async def test_a_failed_task_is_not_sent_again(how):
+async def test_a_failed_task_is_not_retried(how):
     async with desk() as (there, agent):
         with pytest.raises(RemoteTaskError) as failure:
             await kickoff(crew_of(A2ALLM(agent=agent)), how, {"topic": "fail"})
@@ -145,7 +145,7 @@ async def test_a_failed_task_is_not_sent_again(how):
     assert "hunter2" not in str(failure.value)
 
 
-async def test_a_refusal_that_speaks_of_rate_limits_is_not_sent_again():
+async def test_a_refusal_that_mentions_rate_limits_is_not_retried():
     heard = []
 
     async def refuse(request):
@@ -158,7 +158,7 @@ async def test_a_refusal_that_speaks_of_rate_limits_is_not_sent_again():
     assert len(heard) == 1
 
 
-async def test_a_lost_connection_is_not_blindly_sent_again():
+async def test_a_lost_connection_is_not_retried_blindly():
     sent = []
 
     async def lose(reader, writer):
@@ -195,7 +195,7 @@ async def test_options_reach_the_agent():
 @pytest.mark.parametrize(
     "option", ["temperature", "max_tokens", "api_key", "base_url", "additional_params", "colour"]
 )
-def test_what_no_agent_takes_is_refused(option):
+def test_options_that_no_agent_supports_are_refused(option):
     with pytest.raises(ConfigurationError, match=f"takes no {option}"):
         A2ALLM("http://127.0.0.1:9", **{option: 1})
     with pytest.raises(ConfigurationError, match="timeout"):
@@ -204,7 +204,7 @@ def test_what_no_agent_takes_is_refused(option):
         A2ATool(agent="http://127.0.0.1:9", name="a", description="d", **{option: 1})
 
 
-async def test_the_hook_makes_one():
+async def test_the_hook_creates_one():
     model = make_llm("http://127.0.0.1:9", "crewai")
     assert isinstance(model, A2ALLM)
     assert model.model == "a2a/http://127.0.0.1:9"

@@ -66,7 +66,7 @@ async def test_a_question_is_answered_on_the_same_task(how):
     assert there.texts == ["book"]
 
 
-async def test_many_runs_of_one_tool_have_conversations_of_their_own():
+async def test_each_run_of_a_tool_has_its_own_conversation():
     async with desk() as (there, remote):
         adapter = adapt(crew_with(await from_url(remote), book_a_trip))
         cities = [f"city {n}" for n in range(8)]
@@ -76,14 +76,14 @@ async def test_many_runs_of_one_tool_have_conversations_of_their_own():
     assert len({heard.context_id for heard in there.heard}) == 8
 
 
-async def test_a_lone_agent_answers_a_question_too():
+async def test_an_agent_outside_of_crews_answers_a_question():
     async with desk() as (_, remote):
         lone = agent(Scripted(book_a_trip), tools=[await from_url(remote)])
         result = await lone.akickoff("topic=<Rome>")
     assert result.raw == "Booked Rome."
 
 
-async def test_outside_of_any_run_each_call_is_a_conversation_of_its_own():
+async def test_outside_of_runs_each_call_is_a_new_conversation():
     async with desk() as (there, remote):
         tool = await from_url(remote)
         asked = await asyncio.to_thread(tool.run, message="book")
@@ -101,7 +101,7 @@ async def test_outside_of_any_run_each_call_is_a_conversation_of_its_own():
         ("fail", ["The agent did not do it", "Try something else"]),
     ],
 )
-async def test_what_the_model_is_told(message, told):
+async def test_results_for_the_model(message, told):
     async with desk() as (there, remote):
         tool = await from_url(remote)
         results = [await asyncio.to_thread(tool.run, message=message)]
@@ -123,20 +123,20 @@ async def test_the_same_question_is_asked_again():
     assert there.texts == ["hello0", "hello1", "hello0"]
 
 
-async def test_an_agent_that_is_not_there_is_told_to_the_model():
+async def test_an_unreachable_agent_is_reported_to_the_model():
     nobody = RemoteAgent(build_card(ABOUT, "http://127.0.0.1:9"))
     tool = A2ATool(agent=nobody, name="nobody", description="Nobody.")
     told = await asyncio.to_thread(tool.run, message="hello")
     assert "The agent did not do it: the agent cannot be reached" in told
 
 
-async def test_the_hook_makes_one():
+async def test_the_hook_creates_one():
     async with desk() as (_, remote):
         tool = await asyncio.to_thread(remote_tool, remote, "crewai")
     assert isinstance(tool, A2ATool)
 
 
-async def test_requests_carry_no_more_than_the_message():
+async def test_requests_contain_only_the_message():
     async with desk() as (there, remote):
         tool = await from_url(remote)
         await asyncio.to_thread(tool.run, message="hello")

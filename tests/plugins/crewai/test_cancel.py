@@ -48,7 +48,7 @@ async def cancel_in_a_call(model, adapter) -> None:
     model.gate.set()
 
 
-async def test_no_tool_no_model_and_no_task_comes_after_a_cancel():
+async def test_no_call_and_no_task_follows_a_cancellation():
     model = Scripted(tool_call("note", '{"text": "x"}'), "Final Answer: done", **gates())
     tool = Note()
     writer = agent(model, tools=[tool])
@@ -61,7 +61,7 @@ async def test_no_tool_no_model_and_no_task_comes_after_a_cancel():
     assert (len(model.seen), tool.noted) == (1, [])
 
 
-async def test_tasks_that_run_at_once_stop_too():
+async def test_concurrent_tasks_stop_too():
     model = Scripted(tool_call("note", '{"text": "x"}'), "Final Answer: done", **gates())
     tool = Note()
     one, two = agent(model, tools=[tool]), agent(Scripted("Final Answer: quick"))
@@ -93,10 +93,10 @@ async def test_a_thread_of_a_flow_is_stopped_at_its_next_call(caplog):
     await cancel_in_a_call(model, adapt(Outer))
     await ended.wait()
     assert len(model.seen) == 1
-    assert "went on after its end" in caplog.text
+    assert "still running after its end" in caplog.text
 
 
-async def test_a_conversation_of_the_same_adapter_goes_on():
+async def test_a_conversation_of_one_adapter_continues():
     model = Scripted("Final Answer: one", **gates())
     writer = agent(model)
     adapter = adapt(Crew(agents=[writer], tasks=[task(writer)]))
@@ -104,14 +104,14 @@ async def test_a_conversation_of_the_same_adapter_goes_on():
     assert answer(await ask(adapter, "dogs")) == "one"
 
 
-async def test_calls_outside_of_served_runs_are_not_touched():
+async def test_calls_outside_of_served_runs_are_unaffected():
     await ask(adapt(crew("Final Answer: served")), "cats")
     own = crew("Final Answer: own")
     assert (await own.akickoff(inputs={"topic": "dogs"})).raw == "own"
 
 
 @pytest.mark.parametrize("planning", [False, True])
-async def test_a_model_that_blocks_a_thread_is_told_of(planning, caplog):
+async def test_a_model_that_blocks_a_thread_is_logged(planning, caplog):
     blocking = Blocking()
     target = crew(lambda _: blocking())
     target.planning, target.planning_llm = planning, Scripted(lambda _: blocking())

@@ -39,7 +39,7 @@ def test_a_crew_is_described_by_its_tasks_roles_and_placeholders():
     assert adapt(newsroom()).describe().name == "Researcher and Writer"
 
 
-def test_nothing_private_is_on_the_card():
+def test_the_card_omits_private_texts():
     for target in (newsroom(), agent(Scripted(SECRET), backstory=SECRET), crew(SECRET)):
         assert SECRET not in json.dumps(asdict(adapt(target).describe()))
 

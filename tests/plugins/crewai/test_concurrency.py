@@ -102,7 +102,7 @@ async def test_many_callers_of_one_target(make):
         assert [answer(events) for events in answers] == TOPICS
 
 
-async def test_each_run_tells_its_own_events_and_usage():
+async def test_each_run_reports_its_own_events_and_usage():
     adapter = adapt(make_crew())
     runs = await asyncio.gather(*(ask(adapter, topic, wants_progress=True) for topic in TOPICS))
     for topic, events in zip(TOPICS, runs, strict=True):
@@ -139,7 +139,7 @@ async def test_many_callers_over_the_wire(is_streaming, any_storage):
             assert {t.status.state for t in tasks} == {TaskState.TASK_STATE_COMPLETED}
 
 
-async def test_so_many_run_at_a_time_and_no_more():
+async def test_concurrent_runs_are_limited():
     three, lock = threading.Barrier(3, timeout=60), threading.Lock()
     working, most = 0, 0
 

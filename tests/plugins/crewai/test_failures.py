@@ -41,6 +41,6 @@ async def test_a_provider_cannot_be_reached():
     assert (await failed(crew(model(UNREACHABLE))))[0] == "model_unavailable"
 
 
-async def test_the_time_of_an_agent_is_up():
+async def test_an_agent_reaches_its_time_limit():
     slow = Scripted(lambda _: time.sleep(1.2) or "late")
     assert (await failed(crew(slow, max_execution_time=1)))[0] == "limit"

@@ -32,7 +32,7 @@ class Reading(Scripted):
         return super().call(messages, *args, **kwargs)
 
 
-async def test_a_crew_is_given_files():
+async def test_a_crew_receives_files():
     read = {}
     writer = agent(Reading("Final Answer: read", read=read))
     target = Crew(agents=[writer], tasks=[task(writer)])
@@ -40,24 +40,24 @@ async def test_a_crew_is_given_files():
     assert read == {"note.txt": b"cats purr", "file2": b"dogs bark"}
 
 
-async def test_an_agent_is_given_files():
+async def test_an_agent_receives_files():
     read = {}
     await ask(adapt(agent(Reading("Final Answer: read", read=read))), "cats", NOTE)
     assert read == {"note.txt": b"cats purr"}
 
 
-def test_a_card_tells_whether_files_are_taken(monkeypatch):
+def test_a_card_shows_whether_files_are_accepted(monkeypatch):
     assert "*/*" in adapt(crew()).describe().input_modes
     monkeypatch.setattr("a2a_adapters_crewai.serving.card.takes_files", lambda: False)
     assert "*/*" not in adapt(crew()).describe().input_modes
 
 
-def test_a_file_by_its_address_is_not_fetched_for_others():
+def test_a_file_given_by_url_is_refused():
     with pytest.raises(InvalidInputError, match="by their bytes"):
         adapt(crew()).stream(request("cats", File(url="http://10.0.0.1/secret")))
 
 
-async def test_a_file_is_fetched_where_the_operator_allows_it():
+async def test_a_file_given_by_url_is_fetched_if_the_policy_allows_it():
     async with pictures(b"cats purr") as server:
         for make in (crew_of, agent):
             read = {}
@@ -73,7 +73,7 @@ def crew_of(model):
     return Crew(agents=[writer], tasks=[task(writer)])
 
 
-async def test_a_remote_agent_is_sent_the_files_of_its_crew():
+async def test_a_remote_agent_receives_the_files_of_its_crew():
     async with desk() as (there, remote):
         member = A2AAgent(agent=remote, role="Desk", goal="Read")
         writer = agent(A2ALLM(agent=remote))

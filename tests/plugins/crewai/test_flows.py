@@ -87,7 +87,7 @@ async def test_stored_questions(make):
     assert answer(third) == "about cats, shorter, yes: cats"
 
 
-async def test_an_answer_after_a_restart(make):
+async def test_a_question_is_answered_after_a_restart(make):
     options = ServerOptions(task_store=InMemoryTaskStore())
     async with running(build_app(adapt(make), options=options)) as url, connect(url) as client:
         waiting = await asyncio.gather(*(send(client, user_message(t)) for t in ("cats", "dogs")))
@@ -103,7 +103,7 @@ async def test_an_answer_after_a_restart(make):
     ]
 
 
-async def test_a_cancelled_question_is_forgotten(make):
+async def test_a_cancelled_question_is_deleted(make):
     async with running(build_app(adapt(make))) as url, connect(url) as client:
         waiting = await send(client, user_message("cats"))
         flow_id = waiting.status.message.metadata["flow_id"]
@@ -121,7 +121,7 @@ class Ticket:
         raise HumanFeedbackPending(context=context)
 
 
-async def test_a_provider_of_the_users_own():
+async def test_a_custom_provider_of_human_input_is_kept():
     class Own(Silent):
         @start()
         @human_feedback(message="Good?", provider=Ticket())
@@ -140,7 +140,7 @@ class Asking(Silent):
         return f"so {self.ask('Which city?', metadata={'options': ['Rome']})}"
 
 
-async def test_a_flow_that_asks_waits_in_a_thread():
+async def test_flow_ask_waits_in_a_thread():
     adapter = adapt(Asking)
     runs = [adapter.stream(request("hi")) for _ in range(20)]
     asked = [await question(events) for events in runs]
@@ -152,7 +152,7 @@ async def test_a_flow_that_asks_waits_in_a_thread():
     await adapter.aclose()
 
 
-def test_a_question_that_would_block_all_others_is_refused_when_it_is_served():
+def test_a_blocking_question_is_refused_when_the_flow_is_served():
     class Blocking(Silent):
         @start()
         async def ask_back(self):
@@ -162,7 +162,7 @@ def test_a_question_that_would_block_all_others_is_refused_when_it_is_served():
         adapt(Blocking)
 
 
-async def test_a_question_in_a_thread_blocks_nobody():
+async def test_a_question_in_a_thread_does_not_block_others():
     class Outside(Silent):
         @start()
         async def ask_back(self):
@@ -178,7 +178,7 @@ async def test_a_question_in_a_thread_blocks_nobody():
         assert (await events.asend(request("yes"))).parts == (Data(["Rome", "yes"]),)
 
 
-async def test_a_question_that_blocks_behind_another_method_is_an_error():
+async def test_a_hidden_blocking_question_fails_the_run():
     class Hidden(Silent):
         @start()
         async def ask_back(self):
@@ -198,7 +198,7 @@ async def test_more_questions_than_threads_are_refused(caplog):
         await question(events)
     with pytest.raises(InvalidInputError, match="try again later"):
         await ask(adapter, "hi")
-    assert "adapt(..., max_asking=...) allows more" in caplog.text
+    assert "adapt(..., max_asking=...) raises it" in caplog.text
     assert answer([await runs[0].asend(request("Rome"))]) == "so Rome"
     await runs[0].aclose()
     async with aclosing(adapter.stream(request("hi"))) as events:
@@ -234,7 +234,7 @@ class Trip(BaseModel):
         (Text("made by hand"), [Text("made by hand")]),
     ],
 )
-async def test_what_a_flow_returns(value, parts):
+async def test_results_of_flows(value, parts):
     class Returning(Silent):
         @start()
         def give(self):
@@ -244,7 +244,7 @@ async def test_what_a_flow_returns(value, parts):
     assert [list(event.parts) for event in events] == ([parts] if parts else [])
 
 
-async def test_each_run_has_a_flow_of_its_own():
+async def test_each_run_has_its_own_flow():
     barrier = threading.Barrier(8, timeout=60)
 
     class Slow(Silent):
@@ -278,14 +278,14 @@ class Listing(Flow):
 
 
 @pytest.mark.parametrize("target", [Listing, Listing(), Listing(initial_state={"said": []})])
-async def test_no_run_sees_what_another_has_put_into_its_state(target):
+async def test_initial_states_are_isolated(target):
     adapter = adapt(target)
     for text in ("one", "two"):
         (output, *_) = await ask(adapter, text)
         assert output.parts[0].value == [text]
 
 
-async def test_an_object_that_users_keep_between_runs_stays_in_one_loop():
+async def test_objects_kept_between_runs_stay_in_one_event_loop():
     loops = set()
 
     class Async(Silent):
@@ -331,7 +331,7 @@ async def test_a_cancel_ends_the_flow_at_once():
     assert seen == ["cancelled"]
 
 
-def test_an_object_that_cannot_be_made_again_is_refused():
+def test_a_flow_that_cannot_be_recreated_is_refused():
     class Configured(Silent):
         def __init__(self, setting):
             super().__init__()

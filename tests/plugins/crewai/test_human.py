@@ -56,7 +56,7 @@ async def test_a_draft_is_shown_until_it_is_accepted():
     assert answer(rest) == 'now {"tone":"dry"}'
 
 
-async def test_a_draft_is_shown_without_what_the_model_thinks():
+async def test_a_draft_is_shown_without_reasoning():
     adapter = adapt(reviewed("<think>hm</think>\ncats purr"))
     async with aclosing(adapter.stream(request("cats"))) as events:
         asked = await question(events)
@@ -65,7 +65,7 @@ async def test_a_draft_is_shown_without_what_the_model_thinks():
 
 
 @pytest.mark.parametrize("yes", ["ok", "Yes", "accept.", "LGTM", ""])
-async def test_words_that_accept(yes):
+async def test_accepting_replies(yes):
     model = Scripted("Final Answer: draft")
     writer = agent(model)
     target = Crew(agents=[writer], tasks=[task(writer, human_input=True)])
@@ -76,7 +76,7 @@ async def test_words_that_accept(yes):
     assert len(model.seen) == 1
 
 
-async def test_two_callers_wait_at_once_and_the_task_goes_on():
+async def test_two_callers_wait_at_once_and_their_tasks_continue():
     async with running(build_app(reviewed(revised))) as url, connect(url) as client:
         topics = ["cats", "dogs"]
         waiting = await asyncio.gather(*(send(client, user_message(t)) for t in topics))
@@ -91,7 +91,7 @@ async def test_two_callers_wait_at_once_and_the_task_goes_on():
         assert [answer_of(t) for t in done] == ["now less 0", "now less 1"]
 
 
-async def test_those_who_wait_do_not_keep_others_from_running():
+async def test_waiting_runs_do_not_count_as_running():
     adapter = adapt(reviewed(revised), max_runs=1)
     asking = [adapter.stream(request(topic)) for topic in ("cats", "dogs", "owls")]
     drafts = [(await question(events)).prompt.split("\n")[0] for events in asking]
@@ -101,7 +101,7 @@ async def test_those_who_wait_do_not_keep_others_from_running():
         await events.aclose()
 
 
-async def test_tasks_that_run_at_once_ask_one_after_the_other():
+async def test_concurrent_tasks_ask_one_at_a_time():
     one, two = agent(Scripted("Final Answer: one")), agent(Scripted("Final Answer: two"))
     writer = agent(Scripted("Final Answer: end"))
     tasks = [
@@ -118,7 +118,7 @@ async def test_tasks_that_run_at_once_ask_one_after_the_other():
         assert answer([await events.asend(request("ok"))]) == "end"
 
 
-async def test_a_waiting_run_ends_after_its_time():
+async def test_a_waiting_run_fails_after_its_time_limit():
     limits = ServerOptions(limits=Limits(input_seconds=0.3))
     async with running(build_app(reviewed(revised), options=limits)) as url, connect(url) as client:
         waiting = await send(client, user_message("cats"))
@@ -139,7 +139,7 @@ async def test_a_cancelled_question_ends_the_run():
     assert len(model.seen) == 1
 
 
-async def test_a_manager_can_have_its_work_reviewed():
+async def test_the_work_of_a_manager_can_be_reviewed():
     manager = Scripted("Final Answer: managed")
     writer = agent(Scripted("Final Answer: written"))
     target = Crew(
@@ -208,7 +208,7 @@ def replying(is_stored, tmp_path):
         ("needs work.", "improved: needs work."),
     ],
 )
-async def test_an_outcome_in_its_own_words_needs_no_model(replying, said, result):
+async def test_an_outcome_given_by_name_needs_no_model(replying, said, result):
     asked, done = await replying(said)
     assert asked.prompt == (
         "Publish?\n\na draft\n\nReply with approved or needs_work, or in your own words."

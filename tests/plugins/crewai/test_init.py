@@ -9,5 +9,5 @@ from tests.support.projects import check
 pytestmark = pytest.mark.timeout(10 * 60)
 
 
-def test_a_project_runs(tmp_path, monkeypatch):
+def test_a_generated_project_runs(tmp_path, monkeypatch):
     check(tmp_path / "host", "crewai", monkeypatch)

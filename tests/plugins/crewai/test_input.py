@@ -41,7 +41,7 @@ def two(**options):
         (["a {brace}, {topic} and }{"], "topic=<a {brace}, {topic} and }{>"),
     ],
 )
-async def test_what_is_sent_is_put_in_the_placeholder(parts, expected):
+async def test_the_message_fills_the_placeholder(parts, expected):
     model = Scripted("Final Answer: done")
     writer = agent(model)
     await ask(adapt(Crew(agents=[writer], tasks=[task(writer)])), *parts)
@@ -83,25 +83,25 @@ async def test_several_placeholders(options, parts, expected):
         (["cats"], "text alone is not enough.*topic"),
         ([Data({"topic": "cats"})], "missing: tone.*tone \\(required\\)"),
         ([Data({"topic": "cats", "tone": "dry", "admin": True})], "unknown: admin"),
-        ([Data({"topic": "cats", "tone": "dry"}), "more"], "the text none"),
+        ([Data({"topic": "cats", "tone": "dry"}), "more"], "none is left for the text"),
         ([Data(["cats"])], "must be an object"),
         ([Text("cats"), File(content=b"x")], "no files|not enough"),
     ],
 )
-def test_a_refusal_names_what_is_wrong_and_calls_no_model(parts, complaint):
+def test_an_invalid_message_is_refused_before_any_model_call(parts, complaint):
     adapter, model = two()
     with pytest.raises(InvalidInputError, match=complaint):
         adapter.stream(request(*parts))
     assert model.seen == []
 
 
-def test_a_crew_that_ignores_its_callers_is_refused():
+def test_a_crew_without_placeholders_is_refused():
     with pytest.raises(TargetError, match=r"no placeholder such as \{message\}"):
         adapt(crew(description='Write the daily report as {"a": 1}'))
 
 
 @pytest.mark.parametrize("option", ["text_key", "history_key"])
-def test_an_option_that_names_no_placeholder_is_refused(option):
+def test_an_option_with_an_unknown_placeholder_is_refused(option):
     with pytest.raises(TargetError, match=f"{option}: there is no 'past', only tone, topic"):
         two(**{option: "past"})
 
@@ -110,7 +110,7 @@ def add_tone(inputs):
     return {**inputs, "tone": "dry", "topic": inputs["message"]}
 
 
-async def test_a_callback_may_make_the_inputs():
+async def test_a_callback_can_provide_the_inputs():
     writer = agent(Scripted(lambda prompt: f"Final Answer: {prompt}"))
     crew = Crew(agents=[writer], tasks=[task(writer, TWO)], before_kickoff_callbacks=[add_tone])
     events = await ask(adapt(crew, text_key="message"), "cats", Data({"more": 1}))
@@ -127,7 +127,7 @@ def with_callback(callback, description=TWO):
     return adapt(target)
 
 
-async def test_text_is_what_the_callbacks_leave_open():
+async def test_text_fills_the_name_that_callbacks_leave_open():
     def set_tone(inputs):
         return {**inputs, "tone": "dry"}
 
@@ -142,7 +142,7 @@ async def test_text_is_what_the_callbacks_leave_open():
         lambda inputs: {"other": inputs["tone"]},
     ],
 )
-async def test_what_is_missing_after_the_callbacks_is_refused_with_how_to_send_it(callback):
+async def test_inputs_missing_after_the_callbacks_are_refused(callback):
     async with running(build_app(with_callback(callback))) as url, connect(url) as client:
         task = await send(client, user_message("cats"))
     assert task.status.state == TaskState.TASK_STATE_REJECTED
@@ -151,7 +151,7 @@ async def test_what_is_missing_after_the_callbacks_is_refused_with_how_to_send_i
     assert "Send a data part with: tone, topic" in part.text
 
 
-async def test_an_input_that_a_callback_can_do_without_is_not_asked_for():
+async def test_an_input_that_a_callback_handles_as_missing_is_not_required():
     def add_both(inputs):
         try:
             topic = inputs["topic"]
@@ -164,7 +164,7 @@ async def test_an_input_that_a_callback_can_do_without_is_not_asked_for():
 
 
 @pytest.mark.parametrize("path", ["{topic}.md", "reports/{topic}/all.md"])
-def test_callers_do_not_say_where_files_are_written(path):
+def test_output_files_with_placeholders_are_refused(path):
     writer = agent(Scripted("Final Answer: x"))
     target = Crew(agents=[writer], tasks=[task(writer, output_file=path)])
     with pytest.raises(TargetError, match=r"output_file.*callers would choose"):
@@ -173,7 +173,7 @@ def test_callers_do_not_say_where_files_are_written(path):
         adapt(target, input=lambda request: {"topic": request.text})
 
 
-async def test_a_file_that_the_developer_names_is_written(tmp_path, monkeypatch):
+async def test_a_fixed_output_file_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     writer = agent(Scripted(value_of("topic")))
     adapter = adapt(Crew(agents=[writer], tasks=[task(writer, output_file="cats.md")]))
@@ -181,7 +181,7 @@ async def test_a_file_that_the_developer_names_is_written(tmp_path, monkeypatch)
     assert (tmp_path / "cats.md").read_text() == "cats"
 
 
-async def test_the_conversation_so_far_is_an_input():
+async def test_the_history_is_an_input():
     adapter = adapt(
         crew(value_of("past"), description="topic=<{topic}> past=<{past}>"), history_key="past"
     )
@@ -191,7 +191,7 @@ async def test_the_conversation_so_far_is_an_input():
     assert answer(events) == 'user: hi\nagent: hello\n{"a":1}'
 
 
-async def test_a_placeholder_for_the_history_gets_it():
+async def test_a_history_placeholder_receives_the_history():
     adapter = adapt(crew(value_of("history"), description="topic=<{topic}> history=<{history}>"))
     assert adapter.uses_history
     said = (Turn("user", [Text("hi")]), Turn("agent", [Text("hello")]))
@@ -201,7 +201,7 @@ async def test_a_placeholder_for_the_history_gets_it():
         await ask(adapter, "and now?", Data({"history": "made up"}))
 
 
-async def test_a_field_for_the_history_gets_it():
+async def test_a_history_field_receives_the_history():
     class Talk(BaseModel):
         message: str = ""
         history: str = ""
@@ -217,12 +217,12 @@ async def test_a_field_for_the_history_gets_it():
     assert answer(await ask(adapt(Talking), "now", history=said)) == "user: hi / now"
 
 
-async def test_the_one_placeholder_is_for_the_text_whatever_its_name():
+async def test_a_single_placeholder_receives_the_text_whatever_its_name():
     adapter = adapt(crew(value_of("history"), description="history=<{history}>"))
     assert answer(await ask(adapter, "Rome")) == "Rome"
 
 
-async def test_conversations_over_the_wire_are_kept_apart():
+async def test_conversations_over_the_wire_are_isolated():
     def remember(prompt):
         return f"Final Answer: before: {value_of('past')(prompt)[14:]}"
 
@@ -261,14 +261,14 @@ class Untyped(Flow):
         return {key: value for key, value in self.state.items() if key != "id"}
 
 
-async def test_a_flow_gets_its_state():
+async def test_the_message_sets_the_state_of_a_flow():
     assert answer(await ask(adapt(Plan), Data({"city": "Rome", "days": 3}))) == "3 in Rome"
     assert answer(await ask(adapt(Plan, text_key="city"), "Rome")) == "1 in Rome"
     adapter = adapt(Plan, text_key="city", history_key="past")
     assert answer(await ask(adapter, "Rome", history=(Turn("user", [Text("hi")]),))).endswith("hi")
 
 
-async def test_a_flow_without_a_type_takes_anything():
+async def test_a_flow_without_a_state_type_accepts_any_input():
     (output, *_) = await ask(adapt(Untyped), "hello", Data({"n": 3}))
     assert output.parts[0].value == {"message": "hello", "n": 3}
 
@@ -283,6 +283,6 @@ async def test_a_flow_without_a_type_takes_anything():
         (Untyped, [Data({"id": "another caller's"})], "unknown: id"),
     ],
 )
-def test_a_flow_refuses_what_its_state_cannot_take(flow, parts, complaint):
+def test_a_flow_refuses_inputs_that_its_state_rejects(flow, parts, complaint):
     with pytest.raises(InvalidInputError, match=complaint):
         adapt(flow).stream(request(*parts))

@@ -68,7 +68,7 @@ def read(path):
 
 
 @both
-async def test_each_call_has_a_server_of_its_own_that_ends_with_it(make):
+async def test_each_call_starts_and_stops_its_own_mcp_server(make):
     adapter = adapt(make(small("process")))
     answers = await asyncio.gather(*(ask(adapter, "go") for _ in range(4)))
     processes = {int(answer(events)) for events in answers}
@@ -78,7 +78,7 @@ async def test_each_call_has_a_server_of_its_own_that_ends_with_it(make):
 
 
 @both
-async def test_a_cancelled_run_ends_the_server_that_it_has_started(make, folder):
+async def test_a_cancelled_run_stops_its_mcp_server(make, folder):
     running = asyncio.create_task(run(adapt(make(small("endless"))), request("go")))
     process = int(await read(folder / "begun"))
     running.cancel()
@@ -86,7 +86,7 @@ async def test_a_cancelled_run_ends_the_server_that_it_has_started(make, folder)
 
 
 @both
-async def test_a_server_that_does_not_start_holds_nobody_else_up(make, folder):
+async def test_an_mcp_server_that_does_not_start_delays_no_other_run(make, folder):
     adapter = adapt(make(small("held")))
     held = asyncio.create_task(run(adapter, request("go")))
     process = int(await read(folder / "begun"))
@@ -97,7 +97,7 @@ async def test_a_server_that_does_not_start_holds_nobody_else_up(make, folder):
 
 
 @pytest.mark.filterwarnings("ignore:Use `streamable_http_client` instead:DeprecationWarning")
-async def test_a_cancelled_run_is_told_to_a_server_over_http(folder):
+async def test_a_cancelled_run_notifies_its_mcp_server_over_http(folder):
     def wait(prompt):
         before, _, _ = prompt.partition('"title": "waitSchema"')
         return tool_call(re.findall(r"Tool Name: (\S+)", before)[-1], '{"number": 1}')

@@ -32,7 +32,7 @@ def crew_of(model):
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])
-async def test_a_crew_whose_agent_thinks_over_a_gateway(how):
+async def test_a_crew_whose_model_is_a_gateway(how):
     async with gateway(model="m", budget=0.5) as (described, model):
         crew = crew_of(model)
         inputs = {"topic": "cats"}
@@ -74,7 +74,7 @@ async def test_stop_words_end_the_answer():
     "message",
     [{"role": "tool", "content": "3"}, {"role": "user", "content": [{"type": "image_url"}]}],
 )
-async def test_what_cannot_be_sent_is_refused(message):
+async def test_unsupported_messages_are_refused(message):
     with pytest.raises(ValueError, match="OmniRoute takes text"):
         await OmniRouteLLM().acall([message])
 

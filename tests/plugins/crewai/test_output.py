@@ -52,11 +52,11 @@ class Thinking(Flow):
         Thinking,
     ],
 )
-async def test_what_models_think_is_not_the_answer(make):
+async def test_reasoning_is_not_part_of_the_answer(make):
     assert answer(await ask(adapt(make()), "cats")) == "cats purr"
 
 
-async def test_a_model_that_only_thinks_answers_nothing():
+async def test_reasoning_alone_is_an_empty_answer():
     assert answer(await ask(adapt(crew("<think>hm</think>")), "cats")) == ""
 
 
@@ -77,7 +77,7 @@ def two_tasks():
     return Crew(agents=[first, second], tasks=tasks)
 
 
-async def test_outputs_on_the_way_are_sent_when_asked_for():
+async def test_task_outputs_are_sent_on_request():
     assert answer(await ask(adapt(two_tasks()), "cats")) == "text"
     events = await ask(adapt(two_tasks(), task_outputs=True), "cats")
     outputs = [event for event in events if isinstance(event, Output)]
@@ -87,7 +87,7 @@ async def test_outputs_on_the_way_are_sent_when_asked_for():
     ]
 
 
-async def test_steps_are_told_to_those_who_follow():
+async def test_steps_are_reported_as_progress():
     events = await ask(adapt(two_tasks()), "cats", wants_progress=True)
     assert [event for event in events if isinstance(event, Progress)] == [
         Progress("started: research", {"task": "research", "agent": "Researcher"}),
@@ -99,7 +99,7 @@ async def test_steps_are_told_to_those_who_follow():
     ]
 
 
-async def test_a_failed_tool_is_told_without_its_reason():
+async def test_a_failed_tool_is_reported_without_its_error():
     writer = agent(Scripted(tool_call("broken", "{}"), "Final Answer: gave up"), tools=[Broken()])
     target = Crew(agents=[writer], tasks=[task(writer)])
     events = await ask(adapt(target), "cats", wants_progress=True)
@@ -111,7 +111,7 @@ async def test_a_failed_tool_is_told_without_its_reason():
     assert "secret detail" not in str(events)
 
 
-async def test_tokens_are_told_only_when_asked_for():
+async def test_tokens_are_reported_only_on_request():
     target = crew("Thought: hmm\nFinal Answer: cats purr")
     silent = await ask(adapt(target), "cats", wants_progress=True)
     assert "hmm" not in str(silent)
@@ -121,7 +121,7 @@ async def test_tokens_are_told_only_when_asked_for():
     assert answer(told) == "cats purr"
 
 
-async def test_thoughts_and_prompts_are_told_to_nobody():
+async def test_thoughts_and_prompts_are_not_sent():
     events = await ask(adapt(crew("Thought: hmm\nFinal Answer: ok")), "cats", wants_progress=True)
     for secret in ("hmm", "A secret past", "topic=<"):
         assert secret not in str(events)

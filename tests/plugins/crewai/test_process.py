@@ -102,13 +102,13 @@ def card(target, clean):
         "from a2a_adapters_crewai import adapt",
     ],
 )
-def test_a_quiet_process_keeps_its_signals_and_calls_nobody(lines, clean):
+def test_a_quiet_process_keeps_its_signal_handlers_and_sends_no_telemetry(lines, clean):
     done = python("-W", "ignore", "-c", QUIET.replace("{IMPORT}", lines), **clean)
     assert done.stdout.startswith("hello\n"), done.stderr
     assert done.returncode == 0, done.stderr
 
 
-def test_the_first_run_asks_nothing(clean):
+def test_the_first_run_asks_no_question_about_tracing(clean):
     clean["env"]["CREWAI_DISABLE_TELEMETRY"] = "true"
     done = python("-W", "ignore", "-c", UNQUIET, **clean)
     assert done.stdout.startswith("hello\n"), done.stderr  # no question before it
@@ -122,7 +122,7 @@ def test_the_command_line_makes_crewai_quiet(clean):
     assert done.stdout.startswith("True\ntrue\n")
 
 
-def test_the_command_line_leaves_what_the_user_has_set(clean):
+def test_the_command_line_keeps_the_users_settings(clean):
     clean["env"]["CREWAI_DISABLE_TELEMETRY"] = "yes, please"
     (clean["cwd"] / "app.py").write_text(
         "import os\ndef app(text):\n  '''Set.'''\nprint(os.environ['CREWAI_DISABLE_TELEMETRY'])"
@@ -131,7 +131,7 @@ def test_the_command_line_leaves_what_the_user_has_set(clean):
     assert done.stdout.startswith("yes, please\n")
 
 
-def test_a_home_that_cannot_be_written_to_is_named(clean):
+def test_an_unwritable_home_is_named(clean):
     clean["env"]["HOME"] = "/proc/nobody"
     done = card("app:crew", clean)
     assert done.returncode == 2
@@ -140,13 +140,13 @@ def test_a_home_that_cannot_be_written_to_is_named(clean):
     assert "Traceback" not in done.stderr
 
 
-def test_quiet_names_it_too(monkeypatch):
+def test_quiet_names_an_unwritable_home(monkeypatch):
     monkeypatch.setenv("HOME", "/proc/nobody")
     with pytest.raises(ConfigurationError, match=r"/proc/nobody.*set HOME"):
         quiet()
 
 
-def test_quiet_comes_too_late_once_crewai_is_imported(monkeypatch):
+def test_quiet_is_refused_after_crewai_is_imported(monkeypatch):
     monkeypatch.delenv("CREWAI_DISABLE_TELEMETRY")
     with pytest.raises(ConfigurationError, match="before crewai is imported"):
         quiet()

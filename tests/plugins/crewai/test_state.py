@@ -50,7 +50,7 @@ async def said(adapter, text, owner="ann", context="one"):
     return answer(await ask(adapter, text, owner=owner, context_id=context))
 
 
-async def test_a_conversation_goes_on_where_it_was(notes):
+async def test_a_conversation_continues_from_its_state(notes):
     adapter = adapt(notes)
     assert await said(adapter, "cats") == "cats"
     assert await said(adapter, "dogs") == "cats, dogs"
@@ -58,7 +58,7 @@ async def test_a_conversation_goes_on_where_it_was(notes):
     assert await said(again, "owls") == "cats, dogs, owls"
 
 
-async def test_nobody_gets_the_state_of_another_conversation(notes):
+async def test_states_of_conversations_are_isolated(notes):
     adapter = adapt(notes)
     callers = [(f"owner {n % 4}", f"context {n // 4}") for n in range(16)]
     for turn in ("a", "b"):
@@ -67,14 +67,14 @@ async def test_nobody_gets_the_state_of_another_conversation(notes):
     assert got == [f"a {o} {c}, b {o} {c}" for o, c in callers]
 
 
-async def test_names_that_run_into_each_other_stay_two(notes):
+async def test_similar_names_make_different_states(notes):
     adapter = adapt(notes)
     await said(adapter, "cats", owner="a", context="bc")
     assert await said(adapter, "dogs", owner="ab", context="c") == "dogs"
     assert await said(adapter, "owls", owner="", context="abc") == "owls"
 
 
-async def test_two_flows_in_one_database_stay_two(store, notes):
+async def test_two_flows_in_one_database_are_isolated(store, notes):
     others = persist(store)(noting())
     others.__qualname__ = "Others"
     await said(adapt(notes), "cats")
@@ -82,7 +82,7 @@ async def test_two_flows_in_one_database_stay_two(store, notes):
     assert await said(adapt(notes(name="named")), "owls") == "owls"
 
 
-async def test_methods_that_persist(store):
+async def test_a_persisting_method_stores_the_state(store):
     class Notes(Flow[Said]):
         suppress_flow_events: bool = True
 
@@ -97,14 +97,14 @@ async def test_methods_that_persist(store):
     assert await said(adapter, "dogs") == "cats, dogs"
 
 
-async def test_without_persist_every_run_begins_anew(store):
+async def test_without_persist_every_run_starts_over(store):
     kind = noting()
     adapter = adapt(lambda: kind(persistence=store))
     await said(adapter, "cats")
     assert await said(adapter, "dogs") == "dogs"
 
 
-async def test_one_question_of_a_conversation_at_a_time(store):
+async def test_a_conversation_has_one_question_at_a_time(store):
     @persist(store)
     class Review(Flow[Said]):
         suppress_flow_events: bool = True

@@ -75,7 +75,7 @@ class KeptReview(Silent):
 
 
 @pytest.mark.parametrize("kind", [Notes, Steps])
-async def test_a_conversation_goes_on_after_a_restart(url, kind):
+async def test_a_conversation_continues_after_a_restart(url, kind):
     heard = []
     for text in ("cats", "dogs"):
         async with process(url, kind) as adapter:
@@ -83,7 +83,7 @@ async def test_a_conversation_goes_on_after_a_restart(url, kind):
     assert heard == ["cats", "cats, dogs"]
 
 
-async def test_a_run_that_was_left_behind_stores_nothing(url):
+async def test_an_abandoned_run_stores_nothing(url):
     async with process(url, Notes) as adapter:
         deaf = request("cats")
         deaf.cancelled.left_behind = True
@@ -91,7 +91,7 @@ async def test_a_run_that_was_left_behind_stores_nothing(url):
         assert answer(await ask(adapter, "dogs")) == "dogs"
 
 
-async def test_owners_contexts_and_agents_keep_apart(url):
+async def test_owners_contexts_and_agents_are_isolated(url):
     places = [(owner, context) for owner in ("ann", "bob") for context in ("one", "two")]
 
     async def say(text, name):
@@ -124,7 +124,7 @@ async def test_questions_are_answered_after_restarts(url):
         assert isinstance((await run(adapter, late))[0], Rejected)
 
 
-async def test_a_question_in_a_kept_state(url):
+async def test_a_question_of_a_flow_with_stored_state(url):
     async with process(url, KeptReview) as adapter:
         first = (await ask(adapter, "cats"))[-1]
     async with process(url, KeptReview) as adapter:
@@ -140,7 +140,7 @@ async def test_a_question_in_a_kept_state(url):
         assert answer(await ask(adapter, "fine", **again)) == "fine after cats, dogs, owls"
 
 
-async def test_a_flow_that_says_where_it_is_stored_stays_there(url, tmp_path):
+async def test_a_flow_with_its_own_store_keeps_it(url, tmp_path):
     store = SQLiteFlowPersistence(str(tmp_path / "flows.db"))
 
     @persist(store)

@@ -75,7 +75,7 @@ def whole(events):
         ([tool_call("look", "{}"), f"Thought: a secret\nFinal Answer:\n{LONG}\n"], [Look()]),
     ],
 )
-async def test_the_answer_is_heard_as_it_comes(script, tools):
+async def test_the_answer_is_streamed(script, tools):
     events = await ask(adapt(make(*script, tools=tools)), "cats")
     assert len(heard(events)) > 3
     assert "".join(heard(events)).strip() == LONG
@@ -91,7 +91,7 @@ async def test_the_answer_is_heard_as_it_comes(script, tools):
     ],
 )
 @pytest.mark.parametrize("alone", [False, True])
-async def test_reasoning_is_heard_by_nobody(text, alone):
+async def test_reasoning_is_not_streamed(text, alone):
     target = speaker(text) if alone else make(text)
     events = await ask(adapt(target), "cats")
     assert "secret" not in str(events)
@@ -115,13 +115,13 @@ async def test_a_short_answer_is_sent_once(text):
         {"guardrails": [lambda output: (True, output.raw.upper())]},
     ],
 )
-async def test_what_may_be_changed_later_is_sent_whole(fields):
+async def test_an_answer_that_may_change_later_is_not_streamed(fields):
     events = await ask(adapt(make('{"line": "a line that is long enough"}', **fields)), "cats")
     assert not heard(events)
     assert sum(isinstance(event, Output) for event in events) == 1
 
 
-async def test_a_draft_is_shown_to_its_reviewer_alone():
+async def test_a_draft_is_shown_only_to_its_reviewer():
     run = adapt(make(LONG, human_input=True)).stream(request("cats"))
     assert LONG in (await question(run)).prompt
     events = [await run.asend(request("ok")), *[event async for event in run]]
@@ -129,7 +129,7 @@ async def test_a_draft_is_shown_to_its_reviewer_alone():
     assert answer(events) == LONG
 
 
-async def test_a_callback_after_the_crew_has_the_last_word():
+async def test_a_callback_after_the_kickoff_can_change_the_answer():
     def sign(result):
         result.raw += " Yours, crew"
         return result
@@ -141,7 +141,7 @@ async def test_a_callback_after_the_crew_has_the_last_word():
     assert answer(events) == f"{LONG} Yours, crew"
 
 
-async def test_the_manager_of_a_hierarchy_is_heard():
+async def test_the_manager_of_a_hierarchy_is_streamed():
     target = make("A secret of a member, which is long enough to be heard.")
     target.process = Process.hierarchical
     delegating = tool_call("delegate_work_to_coworker", DELEGATION)
@@ -165,7 +165,7 @@ async def test_the_manager_of_a_hierarchy_is_heard():
         ([Call("look", "Hm"), Call("look", "Ah"), LONG], f"Hm\n\nAh\n\n{LONG}"),
     ],
 )
-async def test_an_agent_with_tools_of_its_model_is_heard(alone, script, answered):
+async def test_an_agent_with_tools_of_the_model_api_is_streamed(alone, script, answered):
     async with openai_model(*script) as model:
         talker = agent(model, tools=[Look()])
         target = talker if alone else Crew(agents=[talker], tasks=[task(talker)])
@@ -183,7 +183,7 @@ async def test_the_result_of_a_tool_can_be_the_answer():
     assert whole(events) == "I look it up.\n\nseen"
 
 
-async def test_an_answer_that_is_not_what_was_said_is_sent_whole():
+async def test_an_answer_that_differs_from_its_stream_is_sent_whole():
     def correct(output: TaskOutput):
         output.raw = "Dogs bark."
 
@@ -191,7 +191,7 @@ async def test_an_answer_that_is_not_what_was_said_is_sent_whole():
     assert answer(events) == "Dogs bark."
 
 
-async def test_a_model_that_fails_in_the_middle_says_nothing_twice():
+async def test_a_model_that_fails_midway_repeats_nothing():
     class Failing(Scripted):
         def _emit_call_completed_event(self, *args, **kwargs):
             if len(self.seen) == 1:
@@ -203,7 +203,7 @@ async def test_a_model_that_fails_in_the_middle_says_nothing_twice():
     assert whole(events) == LONG
 
 
-async def test_a_client_hears_the_words_and_stores_the_text_once():
+async def test_a_client_receives_the_stream_and_the_text_is_stored_once():
     async with running(build_app(adapt(make(LONG)))) as url, connect(url) as client:
         updates = await stream(client, user_message("cats"))
         words = [u.artifact_update for u in updates if u.HasField("artifact_update")]
@@ -220,14 +220,14 @@ async def test_a_client_hears_the_words_and_stores_the_text_once():
         ([tool_call("look", "{}"), f"Thought: a secret\nFinal Answer: {LONG}"], [Look()]),
     ],
 )
-async def test_an_agent_alone_is_heard_as_it_speaks(script, tools):
+async def test_an_agent_outside_of_crews_is_streamed(script, tools):
     events = await ask(adapt(speaker(*script, tools=tools)), "cats")
     assert len(heard(events)) > 3
     assert "".join(heard(events)).strip() == LONG
     assert not any(isinstance(event, Output) for event in events)
 
 
-async def test_an_agent_whose_answer_is_checked_is_heard_at_its_end():
+async def test_an_agent_with_a_guardrail_is_not_streamed():
     target = speaker(LONG, guardrail=lambda output: (True, output.raw.upper()))
     events = await ask(adapt(target), "cats")
     assert not heard(events)
@@ -273,7 +273,7 @@ class ByModel(Flow):
 
 
 @pytest.mark.parametrize("flow", [ByCrew, ByAgent, ByModel])
-async def test_a_flow_is_heard_in_the_method_that_answers(flow):
+async def test_a_flow_streams_the_method_that_answers(flow):
     events = await ask(adapt(flow), "cats")
     assert "secret" not in str(events)
     assert len(heard(events)) > 3
@@ -325,7 +325,7 @@ class Guarded(Flow):
 
 
 @pytest.mark.parametrize("flow", [Changed, Twice, Again, Replaced, Guarded])
-async def test_a_flow_that_may_change_what_is_said_is_heard_at_its_end(flow):
+async def test_a_flow_that_may_change_the_text_is_not_streamed(flow):
     events = await ask(adapt(flow), "cats")
     assert not heard(events)
     assert "secret" not in str(events)
@@ -344,11 +344,11 @@ class Both(Flow):
         return await speaker(LONG).kickoff_async("two")
 
 
-async def test_methods_that_run_at_once_are_not_mixed():
+async def test_concurrent_methods_do_not_mix():
     assert whole(await ask(adapt(Both), "cats")) == LONG
 
 
-async def test_callers_hear_their_own_words():
+async def test_streams_of_callers_are_isolated():
     def repeat(prompt):
         return f"You said {prompt.rpartition('Current Task: ')[2].splitlines()[0]}, I am sure."
 

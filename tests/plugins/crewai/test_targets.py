@@ -10,7 +10,7 @@ import a2a_adapters_crewai
 import pytest
 from a2a.types import TaskState
 from a2a_adapters_crewai import AgentAdapter, CrewAdapter, FlowAdapter, adapt
-from a2a_adapters_crewai.serving.copy import copy_crew
+from a2a_adapters_crewai.serving.targets import copy_crew
 from crewai import Agent, Crew, Flow, Process
 from crewai.flow import start
 from crewai.tools import BaseTool
@@ -79,14 +79,14 @@ def plugins():
         (lambda: lambda: Plain, FlowAdapter),
     ],
 )
-def test_the_hook_takes_objects_classes_and_functions(plugins, make, kind):
+def test_the_hook_accepts_objects_classes_and_functions(plugins, make, kind):
     assert isinstance(plugins.adapt(make()), kind)
 
 
 @pytest.mark.parametrize(
     "target", [str.upper, object(), make_nothing, make_only_a_checker_knows, BaseModel, Crew]
 )
-def test_the_hook_passes_on_anything_else(plugins, target):
+def test_the_hook_declines_other_objects(plugins, target):
     with pytest.raises(NoAdapterError):
         plugins.adapt(target)
 
@@ -137,20 +137,20 @@ def test_serve_crew_is_serve():
     assert a2a_adapters_crewai.serve_crew is serve
 
 
-def test_adapt_takes_functions():
+def test_adapt_accepts_functions_and_refuses_others():
     assert isinstance(adapt(lambda: crew()), CrewAdapter)  # noqa: PLW0108
     for target, complaint in (
         (make_nothing, r"make_nothing\(\) returned object"),
         (lambda needed: crew(), "cannot be called without arguments"),
-        (3, "int is no crew"),
+        (3, "int is not a crew"),
     ):
         with pytest.raises(TargetError, match=complaint):
             adapt(target)
 
 
-def test_each_adapter_takes_its_kind():
+def test_each_adapter_refuses_other_kinds():
     for adapter, target in ((CrewAdapter, Plain), (FlowAdapter, crew()), (AgentAdapter, crew())):
-        with pytest.raises(TargetError, match="is no"):
+        with pytest.raises(TargetError, match="is not a"):
             adapter(target)
 
 
@@ -166,15 +166,15 @@ async def test_a_crew_that_was_kicked_off_is_refused():
         adapt(failed)
 
 
-def test_a_memory_is_refused_unless_it_may_be_shared():
+def test_a_memory_is_refused_unless_shared_memory_is_set():
     target = crew()
     target.memory = True
-    with pytest.raises(TargetError, match="tell every caller"):
+    with pytest.raises(TargetError, match="reveal the messages"):
         adapt(target)
     assert isinstance(adapt(target, shared_memory=True), CrewAdapter)
     writer = make_agent()
     writer.memory = True
-    with pytest.raises(TargetError, match="tell every caller"):
+    with pytest.raises(TargetError, match="reveal the messages"):
         adapt(writer)
 
 
@@ -192,7 +192,7 @@ def test_options_for_crews_are_refused_for_agents():
         adapt(make_agent(), text_key="topic")
 
 
-def test_a_copy_keeps_what_crewai_forgets():
+def test_a_copy_keeps_settings_that_crewai_drops():
     model, other = Scripted("x"), Scripted("y")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -238,7 +238,7 @@ def test_a_crew_that_crewai_cannot_copy_is_refused():
         adapt(Crew(agents=[one], tasks=[task(one), task(apart)]))
 
 
-async def test_a_crew_that_plans():
+async def test_a_crew_with_planning():
     plan = '{"list_of_plans_per_task": [{"task_number": 1, "task": "t", "plan": "think twice"}]}'
     writer = agent(Scripted(lambda prompt: f"Final Answer: {prompt}"))
     target = Crew(

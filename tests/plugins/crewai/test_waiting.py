@@ -13,7 +13,7 @@ from tests.support.warm import warm
 pytestmark = pytest.mark.timeout(300)
 
 
-async def test_a_review_that_was_awaited_in_the_process_fails_with_it(tmp_path):
+async def test_a_review_held_in_memory_fails_with_its_process(tmp_path):
     module = "tests.plugins.crewai.served_human"
     command = warm("-m", module, new_url("sqlite", tmp_path))
     with launched(command) as (process, url):

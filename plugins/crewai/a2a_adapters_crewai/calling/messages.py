@@ -1,36 +1,32 @@
-"""What crewai sends to a model, and what it makes of an answer."""
+"""Converts between crewai's messages and those of a remote agent."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import AgentReply, File, Part, Text
+from a2a_adapters import AgentReply, File, Part, Text, dialogue
 
 if TYPE_CHECKING:
     from crewai.utilities.types import LLMMessage
 
-_SPEAKERS = {"system": "System", "user": "User", "assistant": "Assistant", "tool": "Tool"}
-
 
 def to_parts(messages: str | Sequence[LLMMessage]) -> list[Part]:
-    """Return messages as the parts of one.
-
-    A2A has no roles within a message: in a dialogue each message's text begins with who said it.
-    """
+    """Convert a model's input to the parts of one message."""
     if isinstance(messages, str):
         return [Text(messages)]
-    is_dialogue = any(message["role"] != "user" for message in messages)
-    parts: list[Part] = []
-    for message in messages:
-        text = _text(message.get("content"))
-        parts.append(Text(f"{_SPEAKERS[message['role']]}: {text}" if is_dialogue else text))
-        parts += to_files(message.get("files") or {})
-    return parts
+    return dialogue((message["role"].title(), _parts(message)) for message in messages)
+
+
+def _parts(message: LLMMessage) -> list[Part]:
+    content = message.get("content") or ""
+    if not isinstance(content, str):  # a list of blocks
+        content = "\n".join(filter(None, (block.get("text") for block in content)))
+    return [Text(content), *to_files(message.get("files") or {})]
 
 
 def to_files(files: Mapping[str, Any]) -> list[File]:
-    """Return crewai's input files as parts."""
+    """Convert crewai's input files to parts."""
     return [
         File(content=file.read(), filename=file.filename or name, media_type=file.content_type)
         for name, file in files.items()
@@ -38,7 +34,7 @@ def to_files(files: Mapping[str, Any]) -> list[File]:
 
 
 def usage_of(reply: AgentReply) -> dict[str, int]:
-    """Return the tokens an answer took under crewai's names; nothing if the agent does not tell."""
+    """Return the token usage of an answer under crewai's names; empty if it is not reported."""
     if (usage := reply.usage) is None:
         return {}
     return {
@@ -46,12 +42,3 @@ def usage_of(reply: AgentReply) -> dict[str, int]:
         "completion_tokens": usage.output_tokens,
         "total_tokens": usage.total_tokens,
     }
-
-
-def _text(content: object) -> str:
-    """Return a message's text; content may be a list of blocks."""
-    if isinstance(content, str) or content is None:
-        return content or ""
-    blocks = content if isinstance(content, Sequence) else [content]
-    texts = (block.get("text", "") for block in blocks if isinstance(block, Mapping))
-    return "\n".join(filter(None, texts))

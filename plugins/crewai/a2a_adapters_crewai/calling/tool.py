@@ -1,4 +1,4 @@
-"""Remote agents as tools that crewai's agents may use."""
+"""A remote agent, or one of its skills, as a tool of crewai's agents."""
 
 from __future__ import annotations
 
@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Self, Unpack
 from crewai.context import get_current_task_id
 from crewai.flow.flow_context import current_flow_id
 from crewai.tools import BaseTool
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
-from a2a_adapters import AgentReply, RemoteAgent, RemoteAgentError, ToolDescription, tool_answer
+from a2a_adapters import (
+    AgentReply,
+    RemoteAgent,
+    RemoteAgentError,
+    ToolDescription,
+    ToolFactory,
+    ToolInput,
+    tool_answer,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,23 +27,16 @@ if TYPE_CHECKING:
     from a2a_adapters import JSON, AgentOptions, Conversation
 
 
-class A2AToolInput(BaseModel):
-    """What a model gives to the tool."""
-
-    message: str = Field(description="What to ask the agent or tell it, in full sentences.")
-
-
 def _never(*_: object) -> bool:
-    """An agent may answer the same question differently."""
-    return False
+    return False  # an agent may answer the same question differently
 
 
-class A2ATool(BaseTool):
+class A2ATool(ToolFactory, BaseTool):
     """A remote agent, or one of its skills, as a tool: `A2ATool.from_url("http://...")`.
 
-    Within a task (or a lone agent's kickoff, or a flow) all calls are one conversation with the
-    agent, and when it asks back, the next call is the answer. What goes wrong is told to the model
-    as the tool's result; nothing is sent twice for it.
+    All calls within a task, a flow, or the kickoff of an agent outside of crews are one
+    conversation with the agent. When the agent asks a question, the next call answers it. Errors
+    are returned to the model as the tool's result, and nothing is sent twice.
 
     Attributes:
         agent: The agent, or its URL.
@@ -46,33 +47,13 @@ class A2ATool(BaseTool):
 
     agent: RemoteAgent
     skill_id: str | None = None
-    args_schema: type[BaseModel] = A2AToolInput
+    args_schema: type[BaseModel] = ToolInput
     cache_function: Callable[..., bool] = _never
 
     @classmethod
     def from_url(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> Self:
-        """Return a tool for an agent, named and described by its card.
-
-        Args:
-            agent: The agent, or its URL.
-            **options: Options for an agent given by its URL; see `AgentOptions`.
-
-        Raises:
-            RemoteAgentError: The card cannot be had.
-        """
-        remote = RemoteAgent.of(agent, **options)
-        return cls._of(remote, ToolDescription.of_agent(remote.describe_sync()))
-
-    @classmethod
-    def per_skill(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> list[Self]:
-        """Return a tool for each skill of an agent's card; for the arguments see `from_url`.
-
-        Raises:
-            RemoteAgentError: The card cannot be had.
-        """
-        remote = RemoteAgent.of(agent, **options)
-        skills = remote.describe_sync().skills
-        return [cls._of(remote, ToolDescription.of_skill(skill)) for skill in skills]
+        """Return a tool for an agent, named and described by its card; the same as `from_agent`."""
+        return cls.from_agent(agent, **options)
 
     @classmethod
     def _of(cls, agent: RemoteAgent, tool: ToolDescription) -> Self:
@@ -95,12 +76,12 @@ class A2ATool(BaseTool):
         return _result(reply, is_kept=is_kept)
 
     def _conversation(self) -> tuple[Conversation, bool]:
-        """Return the conversation of what uses the tool now, and whether it is found again.
+        """Return the conversation of the current task or flow, and whether the next call has it.
 
-        A tool is shared by all copies of a crew, their tasks and flows are not.
+        All copies of a crew share a tool, but not their tasks and flows.
         """
-        user = get_current_task_id() or current_flow_id.get()
-        key = f"{user}/{self.name}" if user else None
+        owner = get_current_task_id() or current_flow_id.get()
+        key = f"{owner}/{self.name}" if owner else None
         return self.agent.conversation(key), key is not None
 
     def _metadata(self) -> Mapping[str, JSON] | None:
@@ -112,5 +93,5 @@ def _result(reply: AgentReply, *, is_kept: bool) -> str:
 
 
 def _failure(error: RemoteAgentError) -> str:
-    """Return what a model can make of an error."""
+    """Return an error as text for the model."""
     return f"The agent did not do it: {error}. Try something else, or go on without it."

@@ -1,4 +1,4 @@
-"""Picks the adapter for a target."""
+"""Selects the adapter for a target."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from crewai.agents.agent_builder.base_agent import BaseAgent
 import a2a_adapters
 from a2a_adapters import Adapter, Factory, adapt_made
 from a2a_adapters_crewai.serving.agent import AgentAdapter
+from a2a_adapters_crewai.serving.base import Options
 from a2a_adapters_crewai.serving.crew import CrewAdapter
 from a2a_adapters_crewai.serving.flow import FlowAdapter
-from a2a_adapters_crewai.serving.options import Options
 from a2a_adapters_crewai.serving.runs import MAX_ASKING, MAX_RUNS
 from a2a_adapters_crewai.serving.targets import as_target, is_crew_base, is_flow_class
 
 if TYPE_CHECKING:
     from a2a_adapters import OutboundPolicy
-    from a2a_adapters_crewai.serving.inputs import ReadInputs
+    from a2a_adapters_crewai.serving.input import ReadInputs
 
 
 def adapt(  # noqa: PLR0913 - a choice each
@@ -38,26 +38,25 @@ def adapt(  # noqa: PLR0913 - a choice each
     """Wrap a crew, a flow, an agent, a class of one or a function that makes one, with options.
 
     Args:
-        target: What answers. A function may be `async`, or of `asynccontextmanager`.
+        target: The target. A function may be `async`, or decorated with `asynccontextmanager`.
         input: Makes the inputs of a request, in place of the rules for placeholders and states.
             It may raise `InvalidInputError`. This and the next three are for crews and flows.
-        text_key: The placeholder, or field of the state, that gets the text, where there are
-            several; of a state by default the only one, or `message`.
-        history_key: The one that gets what was said before in the conversation.
-        task_outputs: Whether the outputs of the tasks before a crew's last, and of all tasks
-            inside of a flow, are sent, too, each as soon as it is there.
-        tokens: Whether the models' text is reported as progress, word by word. It holds what
-            the agents think and what they call tools with.
-        max_runs: How many runs work at the same time.
-        max_asking: How many questions of `Flow.ask()` wait for their callers at the same time, each
-            in a thread of about 100 KB; one more is refused. Reviews of crews that run
-            inside of a method count as well.
-        shared_memory: Whether a crew's memory may tell one caller what another one said.
-        fetch: From where files that callers name by their addresses are fetched; without it such
-            files are refused.
+        text_key: The placeholder or field of the state for the text, if there are several; the
+            default of a state is its only field, or `message`.
+        history_key: The placeholder or field for the earlier messages of the conversation.
+        task_outputs: Whether the outputs of a crew's tasks before the last one, and of all tasks
+            inside a flow, are sent as artifacts, each as soon as its task has finished.
+        tokens: Whether the text of models is reported as progress while it is produced. It
+            includes thoughts and the arguments of tool calls.
+        max_runs: The maximum number of runs that work at the same time.
+        max_asking: The maximum number of questions of `Flow.ask()` that wait at the same time, each
+            in a thread of about 100 KB; further ones are refused. Reviews of crews that run
+            inside a method of a flow count as well.
+        shared_memory: Whether a crew's memory may reveal one caller's messages to others.
+        fetch: The policy for fetching files that callers send as URLs; by default they are refused.
 
     Raises:
-        TargetError: It cannot be served as it is, or an option is not for its kind.
+        TargetError: The target cannot be served as it is, or an option does not apply to it.
     """
     options = Options(
         input=input,
@@ -74,7 +73,7 @@ def adapt(  # noqa: PLR0913 - a choice each
 
 
 def adapt_if_ours(target: object) -> Adapter | None:
-    """Wrap what is surely crewai's, pass on anything else."""
+    """Wrap an object, class or factory of crewai; pass on anything else."""
     example = target.example if isinstance(target, Factory) else target
     is_object = isinstance(example, Crew | Flow | BaseAgent)
     is_ours = is_object or is_crew_base(example) or is_flow_class(example)
@@ -91,4 +90,4 @@ def _adapter(target: object, options: Options) -> Adapter:
 
 
 serve_crew = a2a_adapters.serve
-"""`serve` under the name that CrewAI's users look for."""
+"""`serve`, under the name that CrewAI's users expect."""

@@ -1,77 +1,107 @@
-"""What the adapters of crews, flows and agents have in common."""
+"""Options, and the base class of the adapters of crews, flows and agents."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from a2a_adapters import Adapter, AgentDescription
-from a2a_adapters_crewai.serving.guard import watch_calls
-from a2a_adapters_crewai.serving.inputs import NamedInputs
-from a2a_adapters_crewai.serving.progress import News
-from a2a_adapters_crewai.serving.runs import Runs
+from a2a_adapters import (
+    Adapter,
+    AgentDescription,
+    AgentEvent,
+    AgentRequest,
+    InputRequired,
+    Output,
+    TaskMetadata,
+    TokenUsage,
+)
+from a2a_adapters_crewai.serving.input import ReadInputs, RequestInputs
+from a2a_adapters_crewai.serving.output import OnTask, RunEvents
+from a2a_adapters_crewai.serving.run import Run, refuse_calls_after_runs
+from a2a_adapters_crewai.serving.runs import MAX_ASKING, MAX_RUNS, Events, Refuse, Runs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from a2a_adapters import JSON, AgentRequest
-    from a2a_adapters_crewai.serving.inputs import ReadInputs
-    from a2a_adapters_crewai.serving.options import Options
-    from a2a_adapters_crewai.serving.progress import OnTask
-    from a2a_adapters_crewai.serving.speech import Speech
+    from a2a_adapters import OutboundPolicy
+    from a2a_adapters_crewai.serving.run import Work
+    from a2a_adapters_crewai.serving.streaming import AnswerStream
     from a2a_adapters_crewai.serving.targets import Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options of `adapt`, for the constructors of the adapters."""
+
+    input: ReadInputs | None = None
+    text_key: str | None = None
+    history_key: str | None = None
+    task_outputs: bool = False
+    tokens: bool = False
+    max_runs: int = MAX_RUNS
+    max_asking: int = MAX_ASKING
+    shared_memory: bool = False
+    fetch: OutboundPolicy | None = None
 
 
 class RunsAdapter(Adapter):
     """Gives each run an object of its own.
 
     Args:
-        target: Makes them.
-        options: How it is served.
-        description: What the card says.
-    """
-
-    def __init__(self, target: Target, options: Options, description: AgentDescription) -> None:
-        self.fetch = options.fetch
-        self._new = target.new
-        self._tokens = options.tokens
-        self._on_task: OnTask | None = None
-        self._runs = Runs(options.max_runs, options.max_asking)
-        self._description = description
-        watch_calls()
-
-    def describe(self) -> AgentDescription:
-        """Describe what is served by what it says of itself."""
-        return self._description
-
-    async def aclose(self) -> None:
-        """End the loop of the runs."""
-        self._runs.stop()
-
-    def _news(
-        self, request: AgentRequest, speech: Speech, usage_before: Mapping[str, JSON] | None = None
-    ) -> News:
-        return News(
-            wants_progress=request.wants_progress,
-            tokens=self._tokens,
-            on_task=self._on_task,
-            usage_before=usage_before,
-            speech=speech,
-        )
-
-
-class InputsAdapter(RunsAdapter):
-    """Kicks off what takes inputs by name.
-
-    Args:
-        target: Makes what is kicked off.
-        options: How it is served.
-        description: What the card says.
-        read: Makes the inputs of a request.
+        target: Makes the objects.
+        options: The options.
+        description: The description for the card.
+        read: Reads the inputs of a request; None if the target has no inputs.
+        on_task: Makes the artifact of a finished task, for the option `task_outputs`.
     """
 
     def __init__(
-        self, target: Target, options: Options, description: AgentDescription, read: ReadInputs
+        self,
+        target: Target,
+        options: Options,
+        description: AgentDescription,
+        read: ReadInputs | None = None,
+        on_task: OnTask | None = None,
     ) -> None:
-        super().__init__(target, options, description)
-        self._input = read
-        self.uses_history = not isinstance(read, NamedInputs) or bool(read.history_key)
+        self.fetch = options.fetch
+        self.uses_history = not isinstance(read, RequestInputs) or bool(read.history_key)
+        self._new = target.new
+        self._tokens = options.tokens
+        self._on_task = on_task if options.task_outputs else None
+        self._runs = Runs(options.max_runs, options.max_asking)
+        self._description = description
+        refuse_calls_after_runs()
+
+    def describe(self) -> AgentDescription:
+        """Describe the target by its public texts."""
+        return self._description
+
+    async def aclose(self) -> None:
+        """Stop the event loop of the runs."""
+        self._runs.stop()
+
+    def _run(
+        self,
+        request: AgentRequest,
+        work: Work,
+        answer: AnswerStream,
+        refuse: Refuse | None = None,
+    ) -> Events:
+        """Run `work`, which returns the answer or a durable question, and yield its events."""
+        events = RunEvents(
+            answer,
+            wants_progress=request.wants_progress,
+            tokens=self._tokens,
+            on_task=self._on_task,
+            usage_before=TokenUsage.of(request.resume_metadata),
+        )
+
+        def finish(result: Output | InputRequired | None) -> Iterator[AgentEvent]:
+            usage: dict[str, Any] = events.usage.as_metadata() if events.usage else {}
+            if isinstance(result, InputRequired):
+                yield replace(result, metadata={**result.metadata, **usage})
+                return
+            yield from answer.finish(result)
+            if usage:
+                yield TaskMetadata(usage)
+
+        return self._runs.answer(Run(request, work, events), finish, refuse)

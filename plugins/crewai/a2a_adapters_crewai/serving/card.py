@@ -1,4 +1,4 @@
-"""What the agent card says. Never a back story, nor a task's description, which is a prompt."""
+"""Describes crews, flows and agents for their cards, without back stories and prompts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from a2a_adapters import AgentDescription, Skill
-from a2a_adapters_crewai.serving.files import takes_files
-from a2a_adapters_crewai.serving.inputs import NamedInputs, ReadInputs
+from a2a_adapters_crewai.serving.input import ReadInputs, RequestInputs, takes_files
 
 if TYPE_CHECKING:
     from crewai import Crew, Flow
@@ -48,7 +47,7 @@ def _describe(
         name=name,
         description=description,
         tags=tags,
-        examples=_examples(read) if isinstance(read, NamedInputs) else (),
+        examples=_examples(read) if isinstance(read, RequestInputs) else (),
     )
     return AgentDescription(
         name=name,
@@ -67,8 +66,8 @@ def _step(name: str | None, agent: BaseAgent | None) -> str:
     return ": ".join(filter(None, (name, goal))) or "a task"
 
 
-def _examples(read: NamedInputs) -> Sequence[str]:
-    """Return an example of what to send: the names, with their own names as values."""
+def _examples(read: RequestInputs) -> Sequence[str]:
+    """Return an example message: each name, with itself as the value."""
     if not read.names:
         return ()
     return [json.dumps({name: f"<{name}>" for name in read.names})]

@@ -1,7 +1,7 @@
-"""What crewai does to the process that imports it, and how to keep it from that.
+"""Prevents the side effects of importing crewai.
 
-While it is imported, crewai replaces the handlers of SIGINT, SIGTERM and SIGHUP, starts a
-thread that reports to telemetry.crewai.com, and makes folders under HOME.
+On import, crewai replaces the handlers of SIGINT, SIGTERM and SIGHUP, starts a thread that sends
+telemetry to telemetry.crewai.com, and creates folders under HOME.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ logger = logging.getLogger(__name__)
 def quiet() -> None:
     """Keep crewai's telemetry, tracing and signal handlers out of this process.
 
-    It sets environment variables of crewai, except those that are set already. Call it before
-    anything else imports crewai; what this package imports is quiet by itself.
+    Sets crewai's environment variables, except those that are set already. Call it before
+    anything else imports crewai; importing a name of this package does the same.
 
     Raises:
-        ConfigurationError: crewai was imported before, so it is too late; or crewai could not
-            start because HOME cannot be written to.
+        ConfigurationError: crewai was imported already, or could not start because HOME is not
+            writable.
     """
     if "crewai" in sys.modules and any(name not in os.environ for name in _SWITCHES):
         raise ConfigurationError("quiet() must be called before crewai is imported")
@@ -44,16 +44,16 @@ def quiet() -> None:
 
 
 def prepare() -> None:
-    """Do the same for a process that may or may not use crewai."""
+    """Do the same as `quiet` for a process that may or may not use crewai."""
     switch_off()
     if find_spec("crewai") and (problem := _problem_with_home()):
         logger.warning(problem)
 
 
 def tracing_of(target: Any) -> bool | None:
-    """Return the `tracing` of a crew or flow; False where nobody has asked for it.
+    """Return the `tracing` of a crew or flow; False if it is not set.
 
-    crewai would ask on the terminal at the first run, and wait five seconds for an answer.
+    Otherwise crewai asks on the terminal at the first run, and waits five seconds for an answer.
     """
     is_unset = target.tracing is None and _TRACING not in os.environ
     return False if is_unset else cast("bool | None", target.tracing)
@@ -66,7 +66,7 @@ def switch_off() -> None:
 
 
 def _problem_with_home() -> str:
-    """Return why crewai cannot store its files; it insists on HOME, whatever else is set."""
+    """Return the reason that crewai cannot store its files, which it keeps under HOME; or ""."""
     if sys.platform in {"win32", "darwin"}:
         return ""
     folder = Path(_FOLDER).expanduser()

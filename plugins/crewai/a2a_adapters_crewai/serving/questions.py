@@ -1,4 +1,4 @@
-"""Human input: what crewai asks on the terminal is asked the caller of the run."""
+"""Human input: questions that crewai would ask on the terminal are sent to the caller."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from a2a_adapters import (
     InputRequired,
     Part,
     TargetError,
+    as_decision,
     as_json,
     as_text,
     without_reasoning,
@@ -36,12 +37,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_ACCEPTING = {"", "accept", "accepted", "approve", "approved", "lgtm", "ok", "okay", "y", "yes"}
 _HOW_TO_ANSWER = 'Reply "ok" to accept this, or say what to change.'
 
 
 def install(run: Run) -> None:
-    """Make the current context's human the caller of `run`."""
+    """Send the questions of the current context to the caller of `run`."""
     set_provider(Reviewer(run))
     _replace_console()
 
@@ -49,37 +49,37 @@ def install(run: Run) -> None:
 def feedback_question(
     context: PendingFeedbackContext, *, is_repeated: bool = False
 ) -> InputRequired:
-    """Return what a flow's `@human_feedback` asks; its output is the draft.
+    """Return the question of a flow's `@human_feedback` about a method's output, the draft.
 
     Args:
-        context: What crewai asks.
-        is_repeated: Whether the last answer was not understood.
+        context: The question, as crewai describes it.
+        is_repeated: Whether the last answer could not be understood.
     """
     draft = getattr(context.method_output, "raw", context.method_output)
     draft = without_reasoning(draft) if isinstance(draft, str) else draft
     text = draft if isinstance(draft, str) else as_text([Data(as_json(draft))])
-    news = {"method": context.method_name, "draft": as_json(draft), "outcomes": context.emit}
+    data = {"method": context.method_name, "draft": as_json(draft), "outcomes": context.emit}
     lines = [context.message, text]
     if context.emit:
         outcomes = " or ".join(context.emit)
         lines.append(f"Reply with {outcomes}, or in your own words.")
         if is_repeated:
             lines.insert(0, f"The answer was not understood. Reply with {outcomes}.")
-    return InputRequired("\n\n".join(lines), (Data(news),))
+    return InputRequired("\n\n".join(lines), (Data(data),))
 
 
 class Reviewer(SyncHumanInputProvider):
-    """Shows the draft of a task with `human_input` to the caller, until it is accepted."""
+    """Sends the draft of a task with `human_input` to the caller until it is accepted."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
 
-    # The underscored methods below are those of crewai's own protocol for providers.
+    # The private methods below belong to crewai's protocol for providers.
 
     def handle_feedback(
         self, formatted_answer: AgentFinish, context: ExecutorContext
     ) -> AgentFinish:
-        """Review a draft in a thread, which waits."""
+        """Have a draft reviewed while the current thread waits."""
         answer = formatted_answer
         while feedback := _feedback(self._run.ask_in_thread(self._draft(answer, context))):
             context.messages.append(context._format_feedback_message(feedback))  # noqa: SLF001
@@ -90,38 +90,37 @@ class Reviewer(SyncHumanInputProvider):
     async def handle_feedback_async(
         self, formatted_answer: AgentFinish, context: AsyncExecutorContext
     ) -> AgentFinish:
-        """Review a draft in the run's event loop."""
+        """Have a draft reviewed, in the run's event loop."""
         answer = formatted_answer
-        while feedback := _feedback(await self._ask(self._draft(answer, context))):
+        while feedback := _feedback(
+            await asyncio.wrap_future(self._run.ask(self._draft(answer, context)))
+        ):
             context.messages.append(context._format_feedback_message(feedback))  # noqa: SLF001
             answer = await context._ainvoke_loop()  # noqa: SLF001
         context.ask_for_human_input = False
         return answer
 
-    async def _ask(self, question: InputRequired) -> AgentRequest:
-        return await asyncio.wrap_future(self._run.ask(question))
-
     def _draft(self, answer: AgentFinish, context: ExecutorContext) -> InputRequired:
         draft = without_reasoning(self._get_output_string(answer))
         task = context.task.name if context.task else None
-        news = Data({"task": task, "agent": context.agent.role, "draft": draft})
-        return InputRequired(f"{draft}\n\n{_HOW_TO_ANSWER}", (news,))
+        data = Data({"task": task, "agent": context.agent.role, "draft": draft})
+        return InputRequired(f"{draft}\n\n{_HOW_TO_ANSWER}", (data,))
 
 
 class Caller:
-    """Answers `@human_feedback` and `Flow.ask()` of served flows; of others, the terminal does.
+    """Sends questions of `@human_feedback` and `Flow.ask()` to the caller of a served flow.
 
-    The flow that is served itself stores what it asks, if it has persistence. Whatever else
-    asks, waits in memory.
+    Other flows ask on the terminal. A served flow with persistence is stored with its question;
+    all other questions wait in memory.
     """
 
     def request_feedback(
         self, context: PendingFeedbackContext, flow: Flow[Any]
     ) -> str | Coroutine[Any, Any, str]:
-        """Return the caller's feedback, or what waits for it.
+        """Return the caller's feedback, or a coroutine that waits for it.
 
         Raises:
-            HumanFeedbackPending: The flow is stored and the feedback comes later.
+            HumanFeedbackPending: The flow is to be stored until the feedback arrives.
         """
         run = current_run.get()
         if run is None:
@@ -134,7 +133,7 @@ class Caller:
     def request_input(
         self, message: str, flow: Flow[Any], metadata: Mapping[str, Any] | None = None
     ) -> str | None:
-        """Return the caller's answer, in a thread that waits."""
+        """Return the caller's answer while the current thread waits."""
         run = current_run.get()
         if run is None:
             return ConsoleProvider().request_input(message, flow, dict(metadata or {}))
@@ -146,11 +145,11 @@ class Caller:
 
 
 class StillPending(HumanFeedbackPending):
-    """The feedback for a stored flow could not be classified; the flow stays as it is stored."""
+    """The feedback for a stored flow could not be classified; the flow stays stored."""
 
 
 def classify_feedback(flow: Flow[Any], run: Run) -> None:
-    """Let feedback that is an outcome need no model, and ask again if the model fails.
+    """Classify feedback that names an outcome without a model, and ask again if a model fails.
 
     crewai has a model select one of `@human_feedback(emit=[...])`, even for the outcome itself,
     and ends the flow if that fails.
@@ -167,7 +166,7 @@ def classify_feedback(flow: Flow[Any], run: Run) -> None:
                 return await finalize(**given)
             except Exception as error:
                 context = run.feedback.get(given["method_name"])
-                if context is None or not given["emit"]:  # a provider of the user's own asked
+                if context is None or not given["emit"]:  # a provider of the user asked
                     raise
                 logger.warning("feedback cannot be classified: %s", error)
                 if run.durable_flow is flow:
@@ -179,7 +178,7 @@ def classify_feedback(flow: Flow[Any], run: Run) -> None:
 
 
 def _exact_result(given: Mapping[str, Any]) -> HumanFeedbackResult | None:
-    """Return the result of feedback that is one of the outcomes."""
+    """Return the result for feedback that names one of the outcomes."""
     outcomes = {_words(outcome): outcome for outcome in given["emit"] or ()}
     outcome = outcomes.get(_words(given["raw_feedback"]))
     if outcome is None:
@@ -199,7 +198,7 @@ def _words(text: str) -> str:
 
 @functools.cache
 def _replace_console() -> None:
-    """Let crewai ask us where it would ask on the terminal; a provider the user set stays."""
+    """Replace the terminal as crewai's provider of human input, unless the user set one."""
     caller: Any = Caller()
     flow_config.hitl_provider = flow_config.hitl_provider or caller
     flow_config.input_provider = flow_config.input_provider or caller
@@ -219,6 +218,6 @@ def _is_in_event_loop() -> bool:
 
 
 def _feedback(reply: AgentRequest) -> str:
-    """Return what is to be changed; nothing if the draft is accepted."""
+    """Return the requested changes; "" if the draft is accepted."""
     text = as_text(reply.parts).strip()
-    return "" if re.sub(r"\W+$", "", text).lower() in _ACCEPTING else text
+    return "" if not text or as_decision(text) == (True, "") else text

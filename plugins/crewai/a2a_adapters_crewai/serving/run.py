@@ -1,9 +1,10 @@
-"""One run of a crew, flow or agent: what it tells, what it asks, and how it ends."""
+"""One run of a crew, flow or agent: its events, its questions and its end."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
@@ -12,45 +13,51 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from crewai.events.stream_context import add_stream_sink
+from crewai.events.types.mcp_events import MCPConnectionStartedEvent
+from crewai.hooks import register_before_llm_call_hook, register_before_tool_call_hook
 
 from a2a_adapters import AgentEvent, AgentRequest, InputRequired, InvalidInputError
-from a2a_adapters_crewai.serving.mcp import McpCalls
 
 if TYPE_CHECKING:
     from threading import BoundedSemaphore
 
     from crewai.flow.async_feedback.types import PendingFeedbackContext
 
-    from a2a_adapters_crewai.serving.loop import SharedLoop
-    from a2a_adapters_crewai.serving.progress import News
+    from a2a_adapters_crewai.serving.output import RunEvents
 
 _TOO_MANY = (
-    "a question of Flow.ask() was refused: each waits for its caller in a thread, and there are "
-    "max_asking of them; adapt(..., max_asking=...) allows more, and @human_feedback needs none"
+    "a question of Flow.ask() was refused: each waits for its caller in a thread, and the limit "
+    "is max_asking; adapt(..., max_asking=...) raises it, and @human_feedback needs no thread"
 )
 
 logger = logging.getLogger(__name__)
 
 Work: TypeAlias = "Callable[[Run], Awaitable[Any]]"
-"""What is to be run, and returns its result."""
+"""Starts a crew, flow or agent, and returns its result."""
 
 current_run: contextvars.ContextVar[Run | None] = contextvars.ContextVar(
     "a2a_adapters_crewai_run", default=None
 )
-"""The served run that the code, in whatever thread, belongs to."""
+"""The served run that the current code belongs to, in any thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the run waits for its caller to answer."""
+    """A question for the caller of the run."""
 
     event: InputRequired
     reply: Future[AgentRequest] = field(default_factory=Future)
 
+    def answer(self, reply: AgentRequest | None) -> None:
+        """Pass the caller's reply to the code that asked."""
+        if reply is None:
+            raise RuntimeError("the run was continued without an answer")
+        self.reply.set_result(reply)
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The run's result, or what it raised."""
+    """The run's result, or its exception."""
 
     result: Any = None
     error: BaseException | None = None
@@ -60,42 +67,60 @@ RunItem: TypeAlias = AgentEvent | Question | Ended
 
 
 class Run:
-    """Runs `work` and hands over its events, its questions and its end, one by one.
+    """Runs `work` and provides its events, its questions and its end, one by one.
 
     Args:
-        request: What is being answered.
+        request: The request.
         work: Starts the crew, flow or agent.
-        news: Translates crewai's events.
+        events: Converts crewai's events.
+
+    Attributes:
+        is_over: Whether the run has been cancelled or closed.
+        durable_flow: The flow that stores itself when it asks, so that nothing waits in memory.
+        feedback: The last question of `@human_feedback` of each method of a flow.
     """
 
-    def __init__(self, request: AgentRequest, work: Work, news: News) -> None:
+    def __init__(self, request: AgentRequest, work: Work, events: RunEvents) -> None:
         self.task_id = request.task_id
         self.cancelled = request.cancelled
+        self.is_over = False
+        self.durable_flow: object = None
+        self.feedback: dict[str, PendingFeedbackContext] = {}
         self._work = work
-        self._news = news
+        self._events = events
         self._loop = asyncio.get_running_loop()
         self._items: asyncio.Queue[RunItem] = asyncio.Queue()
         self._task: asyncio.Task[Any] | None = None
         self._questions: list[Question] = []
-        self._mcp_calls = McpCalls()
+        self._mcp_calls: set[asyncio.Task[Any]] = set()
         self._waiting: BoundedSemaphore | None = None
-        self.is_over = False
-        self.durable_flow: object = None
-        """The flow that stores itself when it asks, so that nothing waits in memory."""
-        self.feedback: dict[str, PendingFeedbackContext] = {}
-        """What the caller was last asked by `@human_feedback`, by the flow's method."""
 
-    def start(self, loop: SharedLoop, prepare: Callable[[Run], None]) -> None:
-        """Begin, in that loop, once `prepare` has set up the run's context."""
-        self._waiting = loop.waiting
-        loop.run(self._to_end, self._context(prepare))
+    def start(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        waiting: BoundedSemaphore,
+        prepare: Callable[[Run], None],
+    ) -> None:
+        """Start the work.
+
+        Args:
+            loop: The event loop of the runs, in another thread.
+            waiting: Bounds the threads that wait for callers.
+            prepare: Sets up the run's context.
+        """
+        self._waiting = waiting
+        context = contextvars.copy_context()
+        context.run(current_run.set, self)
+        context.run(add_stream_sink, self._take)
+        context.run(prepare, self)
+        loop.call_soon_threadsafe(lambda: loop.create_task(self._run(), context=context))
 
     async def next(self) -> RunItem:
-        """Wait for what comes next."""
+        """Wait for the next item."""
         return await self._items.get()
 
     def ask(self, event: InputRequired) -> Future[AgentRequest]:
-        """Ask the caller; return where the answer will be. May be called from any thread."""
+        """Ask the caller, from any thread. The answer becomes the result of the future."""
         question = Question(event)
         self._questions.append(question)
         if self.is_over:
@@ -104,7 +129,7 @@ class Run:
         return question.reply
 
     def ask_in_thread(self, event: InputRequired) -> AgentRequest:
-        """Ask the caller in a thread, which waits; return the answer.
+        """Ask the caller, block the current thread, and return the answer.
 
         Raises:
             InvalidInputError: Too many threads wait for callers already.
@@ -112,8 +137,8 @@ class Run:
         assert self._waiting is not None  # noqa: S101 - it was started
         if not self._waiting.acquire(blocking=False):
             logger.warning(_TOO_MANY)
-            error = InvalidInputError("too many callers are asked something; try again later")
-            self.fail(error)  # crewai lets no error of a question through
+            error = InvalidInputError("too many questions are open; please try again later")
+            self.fail(error)  # crewai swallows errors of questions
             raise error
         try:
             return self.ask(event).result()
@@ -121,41 +146,50 @@ class Run:
             self._waiting.release()
 
     def fail(self, error: Exception) -> None:
-        """End the run with an error that crewai would not let through."""
+        """End the run with an error that crewai would swallow."""
         self._put(Ended(error=error))
 
     def cancel(self) -> None:
-        """End the run: at once where it waits, before the next model or tool call otherwise."""
+        """End the run: at once where it waits, otherwise before its next model or tool call."""
         if self.is_over:
             return
         self.is_over = True
         for question in self._questions:
             question.reply.cancel()
-        self._mcp_calls.cancel()
-        if self._task is not None:
-            with suppress(RuntimeError):  # the loop of a run that has ended is closed
-                self._task.get_loop().call_soon_threadsafe(self._task.cancel)
-
-    def _context(self, prepare: Callable[[Run], None]) -> contextvars.Context:
-        context = contextvars.copy_context()
-        context.run(current_run.set, self)
-        context.run(add_stream_sink, self._take)
-        context.run(prepare, self)
-        return context
+        for task in [*self._mcp_calls, *([self._task] if self._task else [])]:
+            with suppress(RuntimeError):  # the loop of a task that has ended may be closed
+                task.get_loop().call_soon_threadsafe(task.cancel)
 
     def _take(self, source: Any, event: Any) -> None:
-        """Take one of crewai's events, in whatever thread it happens."""
-        self._mcp_calls.take(event)
-        for news in self._news.take(source, event):
-            self._put(news)
+        """Convert one of crewai's events, in the thread that emits it."""
+        if isinstance(event, MCPConnectionStartedEvent):
+            self._note_mcp_call()
+        for item in self._events.take(source, event):
+            self._put(item)
+
+    def _note_mcp_call(self) -> None:
+        """Remember the current task, in which crewai connects to an MCP server.
+
+        crewai connects for each call of a tool, in an event loop of its own that blocks the thread
+        and that cancelling the run's task does not reach.
+
+        Raises:
+            CancelledError: The run is over; after any other error crewai would retry and wait.
+        """
+        if self.is_over:
+            raise asyncio.CancelledError
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - crewai connects in one
+        self._mcp_calls.add(task)
+        task.add_done_callback(self._mcp_calls.discard)
 
     def _put(self, item: RunItem) -> None:
-        with suppress(RuntimeError):  # nobody listens any more, the server has stopped
+        with suppress(RuntimeError):  # the server's loop is closed
             self._loop.call_soon_threadsafe(self._items.put_nowait, item)
 
-    async def _to_end(self) -> None:
+    async def _run(self) -> None:
         self._task = asyncio.current_task()
-        if self.is_over:  # it was cancelled before it began
+        if self.is_over:  # it was cancelled before it started
             return
         try:
             ended = Ended(await self._work(self))
@@ -164,3 +198,22 @@ class Run:
         except BaseException as error:  # sys.exit() in an agent must not end the server
             ended = Ended(error=error)
         self._put(ended)
+
+
+@functools.cache
+def refuse_calls_after_runs() -> None:
+    """Register hooks, once per process, that stop the threads of runs that are over.
+
+    Cancelling a run's task does not reach its code in threads. That code meets these hooks before
+    its next model or tool call. Calls outside of served runs are not affected.
+    """
+    register_before_llm_call_hook(_allow)
+    register_before_tool_call_hook(_allow)
+
+
+def _allow(_: Any) -> bool | None:
+    run = current_run.get()
+    if run is None or not run.is_over:
+        return None
+    logger.warning("a thread of task %s was still running after its end; stopped", run.task_id)
+    return False

@@ -1,92 +1,104 @@
-"""All runs of one adapter: a bounded number at a time."""
+"""All runs of one adapter: in an event loop of their own, a bounded number at a time.
+
+crewai calls guardrails, planners and callbacks in the event loop, and flows wait for their
+caller in threads. Neither may stop the server, or take the threads it needs.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable
-from typing import Any, NoReturn, TypeAlias
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from a2a_adapters import AgentEvent, AgentFailedError, AgentRequest
-from a2a_adapters_crewai.serving.loop import SharedLoop
+from a2a_adapters import AgentEvent, AgentFailedError, AgentRequest, Rejected, ThreadPool
 from a2a_adapters_crewai.serving.questions import install
-from a2a_adapters_crewai.serving.run import Ended, Question, Run
+from a2a_adapters_crewai.serving.run import Ended, Question
+
+if TYPE_CHECKING:
+    from a2a_adapters_crewai.serving.run import Run
 
 Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 Finish: TypeAlias = Callable[[Any], Iterable[AgentEvent]]
-"""Turns a run's result into the last events."""
+"""Converts a run's result to the last events."""
+Refuse: TypeAlias = Callable[[], Awaitable[Rejected | None]]
+"""Returns the reason not to start a run, if there is one."""
 
 MAX_RUNS = 16
-"""How many runs an adapter has at a time, unless told otherwise."""
+"""How many runs an adapter has at a time by default."""
 
 MAX_ASKING = 200
-"""How many runs wait for their callers in a thread each, unless told otherwise."""
+"""How many runs may wait for their callers in a thread each by default."""
+
+_THREAD = "a2a-adapters-crewai"
+_WORKING_THREADS = 256
+"""The maximum number of threads that do not wait for callers. Each is created when needed."""
 
 
 class Runs:
-    """Bounds the runs that work at once, and those that wait for their caller in a thread.
+    """Starts the runs in one event loop, in a thread.
+
+    A loop for each run would break asynchronous clients, which belong to the loop of their first
+    use, and be slow: threads that compete for the interpreter delay each other.
 
     Args:
-        max_runs: How many may work; those that wait do not count.
-        max_asking: How many may wait in a thread.
+        max_runs: How many runs may work at once; those that wait for their callers do not count.
+        max_asking: How many threads may wait for callers.
     """
 
     def __init__(self, max_runs: int, max_asking: int) -> None:
         self._slots = asyncio.Semaphore(max_runs)
-        self._loop = SharedLoop(max_asking)
+        self._waiting = threading.BoundedSemaphore(max_asking)
+        self._max_threads = max_asking + _WORKING_THREADS
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopped = asyncio.Event()
 
-    def stop(self) -> None:
-        """End the loop of the runs."""
-        self._loop.stop()
-
-    async def answer(self, run: Run, finish: Finish) -> Events:
-        """Start a run and yield its events to the end."""
-        slot = _Slot(self._slots)
+    async def answer(self, run: Run, finish: Finish, refuse: Refuse | None = None) -> Events:
+        """Start a run and yield its events to the end, unless it is refused."""
+        if refuse is not None and (refusal := await refuse()):
+            yield refusal
+            return
+        question: Question | None = None
+        reply: AgentRequest | None = None
         try:
-            await slot.take()
-            run.start(self._loop, install)
-            while not isinstance(item := await run.next(), Ended):
-                if isinstance(item, Question):
-                    slot.leave()
-                    reply = yield item.event
-                    await slot.take()
-                    item.reply.set_result(_answered(reply))
-                else:
-                    yield item
+            while True:
+                async with self._slots:
+                    if question is None:
+                        run.start(self._running_loop(), self._waiting, install)
+                    else:
+                        question.answer(reply)
+                    while not isinstance(item := await run.next(), Question | Ended):
+                        yield item
+                if isinstance(item, Ended):
+                    break
+                question = item
+                reply = yield question.event
         finally:
             run.cancel()
-            slot.leave()
-        if item.error is not None:
-            _raise(item.error)
+        if (error := item.error) is not None:
+            # crewai raises the same class for an agent's `max_execution_time` and a slow model.
+            if isinstance(error, TimeoutError) and "execution timed out after" in str(error):
+                raise AgentFailedError("limit", "The agent reached its time limit.") from error
+            raise error
         for event in finish(item.result):
             yield event
 
+    def stop(self) -> None:
+        """Cancel the runs and stop their event loop."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._stopped.set)
+            self._loop = None
 
-class _Slot:
-    """The place of one run among those that work."""
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        """Return the event loop of the runs, which is started for the first one."""
+        if self._loop is None:
+            self._stopped = asyncio.Event()
+            self._loop = loop = asyncio.new_event_loop()
+            loop.set_default_executor(ThreadPool(self._max_threads, _THREAD))
+            serve = threading.Thread(target=self._serve, args=(loop,), name=_THREAD, daemon=True)
+            serve.start()
+        return self._loop
 
-    def __init__(self, slots: asyncio.Semaphore) -> None:
-        self._slots = slots
-        self._is_taken = False
-
-    async def take(self) -> None:
-        await self._slots.acquire()
-        self._is_taken = True
-
-    def leave(self) -> None:
-        if self._is_taken:
-            self._is_taken = False
-            self._slots.release()
-
-
-def _raise(error: BaseException) -> NoReturn:
-    """Raise what ended a run: crewai's errors with their category, others as they are."""
-    # crewai raises the same class for an agent's `max_execution_time` and for a slow model.
-    if isinstance(error, TimeoutError) and "execution timed out after" in str(error):
-        raise AgentFailedError("limit", "The agent reached its time limit.") from error
-    raise error
-
-
-def _answered(reply: AgentRequest | None) -> AgentRequest:
-    if reply is None:
-        raise RuntimeError("the run was continued without an answer")
-    return reply
+    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(self._stopped.wait())

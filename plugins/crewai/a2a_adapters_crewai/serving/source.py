@@ -1,24 +1,27 @@
-"""What can be told of a flow only from its source."""
+"""Properties of flows that only their source code shows: blocking questions, streamable answers."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from a2a_adapters import TargetError
 
 if TYPE_CHECKING:
     from crewai import Flow
 
+_MODEL_CALLS = {"kickoff", "kickoff_async", "akickoff", "call", "acall"}
+_LOOPS = ast.For | ast.AsyncFor | ast.While | ast.comprehension
+
 
 def refuse_blocking_questions(flow: Flow[Any]) -> None:
-    """Refuse flows that call `self.ask` where it would block all other runs.
+    """Refuse flows whose `async` methods call `self.ask`, which would block all other runs.
 
     Raises:
-        TargetError: A method that is `async` calls it.
+        TargetError: An `async` method calls it.
     """
     for name, method in _async_methods(type(flow)):
         if _asks(method):
@@ -29,7 +32,7 @@ def refuse_blocking_questions(flow: Flow[Any]) -> None:
 
 
 def _async_methods(kind: type[Flow[Any]]) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield the methods of a class of flows that are the user's own."""
+    """Yield the `async` methods of a flow class that are not crewai's own."""
     for owner in kind.__mro__:
         if not owner.__module__.startswith("crewai."):
             for name, member in vars(owner).items():
@@ -39,15 +42,15 @@ def _async_methods(kind: type[Flow[Any]]) -> Iterator[tuple[str, Callable[..., A
 
 
 def _asks(method: Callable[..., Any]) -> bool:
-    function = definition(method)
+    function = _source_of(method)
     if not isinstance(function, ast.AsyncFunctionDef) or not function.args.args:
         return False
     self_name = function.args.args[0].arg
-    return any(_is_question(node, self_name) for node in run_by(function))
+    return any(_is_question(node, self_name) for node in _executed(function))
 
 
-def definition(method: Callable[..., Any]) -> ast.AST | None:
-    """Return a function as it is written, None if it was made without a file."""
+def _source_of(method: Callable[..., Any]) -> ast.AST | None:
+    """Return the syntax tree of a function; None without a source file."""
     try:
         (function,) = ast.parse(textwrap.dedent(inspect.getsource(method))).body
     except (OSError, SyntaxError, TypeError, ValueError):
@@ -55,12 +58,12 @@ def definition(method: Callable[..., Any]) -> ast.AST | None:
     return function
 
 
-def run_by(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what runs when a function does, not what it only defines."""
+def _executed(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes that run with a function, without those of functions inside it."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             yield child
-            yield from run_by(child)
+            yield from _executed(child)
 
 
 def _is_question(node: ast.AST, self_name: str) -> bool:
@@ -68,3 +71,86 @@ def _is_question(node: ast.AST, self_name: str) -> bool:
         case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="ask")):
             return name == self_name
     return False
+
+
+def answering_methods(flow: Flow[Any]) -> frozenset[str]:
+    """Return the methods that answer with the text of one model, whose output can be streamed.
+
+    These end the flow, call one model, agent or crew once, and return its answer unchanged:
+
+        @listen(plan)
+        def write(self):
+            result = Press().crew().kickoff(inputs={"topic": self.state.topic})
+            self.state.text = result.raw
+            return result.raw
+    """
+    methods = flow.flow_definition().methods
+    heard = {name for method in methods.values() for name in _names(method.listen)}
+    return frozenset(
+        name
+        for name, method in methods.items()
+        if name not in heard
+        and not (method.router or method.human_feedback)
+        and _returns_model_text(getattr(type(flow), name, None))
+    )
+
+
+def _names(condition: object) -> Iterator[str]:
+    """Yield the names in a condition such as `{"or": ["one", {"and": ["two", "three"]}]}`."""
+    match condition:
+        case str():
+            yield condition
+        case Mapping():
+            yield from _names([*condition.values()])
+        case Sequence():
+            for part in condition:
+                yield from _names(part)
+
+
+def _returns_model_text(method: object) -> bool:
+    function = _source_of(inspect.unwrap(method)) if callable(method) else None
+    nodes = [*_executed(function)] if function else []
+    calls = [node for node in nodes if _is_model_call(node)]
+    if len(calls) != 1 or any(isinstance(node, _LOOPS) for node in nodes):
+        return False
+    answers = {calls[0], *_reads(nodes, calls[0])}
+    returned = [_core(node.value) for node in nodes if isinstance(node, ast.Return)]
+    return bool(returned) and answers.issuperset(returned)
+
+
+def _reads(nodes: Sequence[ast.AST], call: ast.AST) -> Iterator[ast.AST]:
+    """Yield the reads of variables that only ever hold the result of a call."""
+    written = [node.id for node in nodes if _is_name(node, ast.Store)]
+    holding = {
+        target.id
+        for node in nodes
+        if isinstance(node, ast.Assign) and _core(node.value) is call
+        for target in node.targets
+        if isinstance(target, ast.Name) and written.count(target.id) == 1
+    }
+    for node in nodes:
+        if _is_name(node, ast.Load) and node.id in holding:
+            yield node
+
+
+def _is_name(node: ast.AST, access: type[ast.expr_context]) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, access)
+
+
+def _is_model_call(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name in _MODEL_CALLS
+    return False
+
+
+def _core(node: ast.AST | None) -> ast.AST | None:
+    """Return an expression without the operations that read its text."""
+    match node:
+        case (
+            ast.Await(value=inner)
+            | ast.Attribute(value=inner, attr="raw")
+            | ast.Call(func=ast.Name(id="str"), args=[inner])
+        ):
+            return _core(inner)
+    return node

@@ -1,44 +1,49 @@
-"""What can be served, and how a new one is made for each run.
+"""The targets, and how each run gets an object of its own.
 
 A crew, an agent and a flow can do one thing at a time, and are changed by it: the inputs of the
-first kickoff are written into the texts of a crew's tasks and agents. So every run has its own.
+first kickoff are written into the texts of a crew's tasks and agents.
 
-| target                            | each run gets                                                |
-|-----------------------------------|--------------------------------------------------------------|
-| a `Crew`, an `Agent`              | a copy; the object itself is never kicked off                |
-| a class of `@CrewBase`, an object | a copy of its crew, which it makes once                      |
-| a function that makes one of them | a copy of what it returns then                               |
-| a `Flow` class, an object         | a new object with the same settings                          |
-| a function that makes a flow      | what it returns then                                         |
+| target                                   | each run gets                                         |
+|------------------------------------------|-------------------------------------------------------|
+| a `Crew` or `Agent`                      | a copy; the object itself is never kicked off         |
+| a class of `@CrewBase`, or an instance   | a copy of its crew, which it creates once             |
+| a function that returns one of the above | a copy of what it returns for this run                |
+| a `Flow` class or instance               | a new instance with the same settings                 |
+| a function that returns a flow           | what it returns for this run                          |
 
-Such functions may be `async`.
+Functions may be `async`.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeGuard, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from crewai import Crew, Flow
 from crewai.agents.agent_builder.base_agent import BaseAgent
 from pydantic import ValidationError
 
 from a2a_adapters import Factory, TargetError
-from a2a_adapters_crewai.serving.copy import copy_agent, copy_crew
+
+if TYPE_CHECKING:
+    from crewai.tools import BaseTool
+    from pydantic import BaseModel
 
 T = TypeVar("T")
-Make: TypeAlias = Callable[[], T]
 
 _PLACEHOLDER = re.compile(r"\{[A-Za-z_][\w-]*\}")
 _NOT_SETTINGS = {"human_feedback_history", "last_human_feedback", "stream"}
+_LOST_BY_CREWS = ("chat_llm", "function_calling_llm", "planning_llm")
+_LOST_BY_AGENTS = ("apps", "function_calling_llm", "mcps")
 
 
 def is_crew_base(target: object) -> bool:
-    """Whether it is a class decorated with `@CrewBase`, or an object of one."""
+    """Whether it is a class decorated with `@CrewBase`, or an instance of one."""
     return bool(getattr(target, "is_crew_class", False))
 
 
@@ -47,58 +52,58 @@ def is_flow_class(target: object) -> TypeGuard[type[Flow[Any]]]:
     return inspect.isclass(target) and issubclass(target, Flow)
 
 
-def _itself(made: Any) -> Any:
+def _unchanged(made: Any) -> Any:
     return made
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is served.
+    """A target and the way to create others like it.
 
     Attributes:
-        example: One that is never run.
-        make: Makes another one; it may be `async`.
-        own: Turns what was made into what one run alone has.
+        example: An object that is never run.
+        make: Returns another object; it may be `async`.
+        own: Converts that to an object of one run alone.
     """
 
     example: Any
     make: Callable[[], Any]
-    own: Callable[[Any], Any] = _itself
+    own: Callable[[Any], Any] = _unchanged
 
     async def new(self) -> Any:
-        """Return a new one for a run."""
+        """Return an object for a run."""
         made = self.make()
         return self.own(await made if inspect.isawaitable(made) else made)
 
 
 def as_target(target: object) -> Target:
-    """Return how to serve an object, a class or a factory.
+    """Return the way to serve an object, a class or a factory.
 
     Raises:
-        TargetError: It is nothing of crewai's, was used already, or cannot be made again.
+        TargetError: It is not of crewai, was used already, or no other one can be created.
     """
     if isinstance(target, Target):
         return target
     if is_crew_base(target):
         target = _crew_of(target)
     if isinstance(target, Crew | BaseAgent):
-        return _factory(lambda: target, target)
+        return _from_factory(lambda: target, target)
     if isinstance(target, Flow):
         return Target(target, flow_maker(target))
     if is_flow_class(target):
         flow = _call(target)
-        return Target(flow, flow_maker(flow) if _begins_with_an_object(flow) else target)
+        return Target(flow, flow_maker(flow) if _has_initial_object(flow) else target)
     if callable(target):
         made = target if isinstance(target, Factory) else Factory(target, _call(target))
-        return _factory(made.make, made.example)
-    raise TargetError(f"{type(target).__name__} is no crew, flow, agent or factory of one")
+        return _from_factory(made.make, made.example)
+    raise TargetError(f"{type(target).__name__} is not a crew, flow, agent or factory of one")
 
 
-def flow_maker(flow: Flow[Any]) -> Make[Flow[Any]]:
-    """Return what makes a flow with the same settings.
+def flow_maker(flow: Flow[Any]) -> Callable[[], Flow[Any]]:
+    """Return a function that creates flows with the same settings.
 
     Raises:
-        TargetError: The flow's constructor wants something else.
+        TargetError: The flow's constructor needs other arguments.
     """
 
     def make() -> Flow[Any]:
@@ -109,36 +114,88 @@ def flow_maker(flow: Flow[Any]) -> Make[Flow[Any]]:
     except Exception as error:
         name = type(flow).__name__
         raise TargetError(
-            f"no other {name} can be made from this one ({error}); serve a function that makes "
-            f"one: def make_flow() -> {name}: ..."
+            f"another {name} cannot be created from this one ({error}); serve a function that "
+            f"creates one: def make_flow() -> {name}: ..."
         ) from error
     return make
 
 
 def flow_settings(flow: Flow[Any]) -> dict[str, Any]:
-    """Return what a flow's constructor was given.
+    """Return the arguments of a flow's constructor.
 
-    The state a flow begins with is copied, which crewai does for its outermost level only.
+    The initial state is copied in depth; crewai copies only its outermost level.
     """
     settings = {name: getattr(flow, name) for name in flow.model_fields_set - _NOT_SETTINGS}
-    if _begins_with_an_object(flow):
+    if _has_initial_object(flow):
         settings["initial_state"] = deepcopy(flow.initial_state)
     return settings
 
 
-def _begins_with_an_object(flow: Flow[Any]) -> bool:
+def agents_of(crew: Crew) -> list[BaseAgent]:
+    """Return a crew's agents, its manager, and the agents of its tasks."""
+    of_tasks = (task.agent for task in crew.tasks)
+    return [agent for agent in chain(crew.agents, [crew.manager_agent], of_tasks) if agent]
+
+
+def copy_crew(crew: Crew) -> Crew:
+    """Return a copy of a crew that was never kicked off.
+
+    `Crew.copy` finds agents by their role and tasks by their text, recreates custom models from
+    their names, and drops MCP servers and apps of agents. All of this is corrected here.
+    """
+    copy = crew.copy()
+    _restore(crew, copy, _LOST_BY_CREWS)
+    agents = {id(old): new for old, new in zip(crew.agents, copy.agents, strict=True)}
+    if crew.manager_agent and copy.manager_agent:
+        agents[id(crew.manager_agent)] = copy.manager_agent
+    for agent in agents_of(crew):
+        agents[id(agent)] = copy_agent(agent, agents.get(id(agent)))
+    tasks = {id(old): new for old, new in zip(crew.tasks, copy.tasks, strict=True)}
+    for old, new in zip(crew.tasks, copy.tasks, strict=True):
+        new.agent = agents[id(old.agent)] if old.agent else None
+        new.tools = _own_tools(old.tools)
+        if isinstance(old.context, list):
+            new.context = [tasks[id(task)] for task in old.context]
+    return copy
+
+
+def copy_agent(agent: BaseAgent, copy: BaseAgent | None = None) -> BaseAgent:
+    """Return a copy of an agent, or complete the one that crewai made.
+
+    Tools are shared, except those with a usage limit, which each run counts for itself.
+    """
+    copy = agent.copy() if copy is None else copy
+    _restore(agent, copy, _LOST_BY_AGENTS)
+    copy.tools = _own_tools(agent.tools)
+    return copy
+
+
+def _own_tools(tools: Iterable[BaseTool] | None) -> list[BaseTool]:
+    unused = {"current_usage_count": 0}
+    return [
+        tool.model_copy(update=unused) if tool.max_usage_count else tool for tool in tools or ()
+    ]
+
+
+def _restore(old: BaseModel, new: BaseModel, names: Iterable[str]) -> None:
+    for name in names:
+        if (value := vars(old).get(name)) is not None:  # some warn when read as attributes
+            setattr(new, name, value)
+
+
+def _has_initial_object(flow: Flow[Any]) -> bool:
     state = flow.initial_state
     return state is not None and not isinstance(state, type)
 
 
 def _crew_of(crew_base: Any) -> Crew:
-    """Return the crew of a class decorated with `@CrewBase`, or of an object of one."""
+    """Return the crew of a class decorated with `@CrewBase`, or of an instance of one."""
     made: Any = _call(crew_base) if inspect.isclass(crew_base) else crew_base
     crew: Crew = made.crew()
     return crew
 
 
-def _factory(make: Callable[[], Any], example: Any) -> Target:
+def _from_factory(make: Callable[[], Any], example: Any) -> Target:
     if is_crew_base(example):
         return Target(_checked(_crew_of(example)), make, lambda made: _own_crew(_crew_of(made)))
     if is_flow_class(example):
@@ -152,15 +209,15 @@ def _factory(make: Callable[[], Any], example: Any) -> Target:
             return Target(example, flow_maker(example))
         return Target(example, make, lambda made: flow_maker(made)() if made is example else made)
     name = getattr(make, "__name__", repr(make))
-    raise TargetError(f"{name}() returned {type(example).__name__}, no crew, flow or agent")
+    raise TargetError(f"{name}() returned {type(example).__name__}, not a crew, flow or agent")
 
 
 def _checked(crew: Crew) -> Crew:
-    """Return a crew that can be served."""
+    """Return a crew after checking that it can be copied for each run."""
     _refuse_used(crew)
     if type(crew) is not Crew:  # a copy would be a plain crew
         name = type(crew).__name__
-        raise TargetError(f"{name} is a subclass of Crew, of which crewai makes no copies")
+        raise TargetError(f"{name} is a subclass of Crew, which crewai cannot copy")
     try:
         _own_crew(crew)
     except ValidationError as error:
@@ -171,8 +228,22 @@ def _checked(crew: Crew) -> Crew:
 def _own_crew(crew: Crew) -> Crew:
     """Return a copy: factories may reuse agents and tasks, those of `@CrewBase` do."""
     _refuse_used(crew)
-    _refuse_paths(crew)
+    for task in crew.tasks:
+        if _PLACEHOLDER.search(task.output_file or ""):
+            raise TargetError(
+                f"output_file={task.output_file!r} holds a placeholder: callers would choose the "
+                "file that is written; name one file, or write it in the task's callback"
+            )
     return copy_crew(crew)
+
+
+def _refuse_used(crew: Crew) -> None:
+    was_run = crew._inputs is not None  # noqa: SLF001 - a failed run leaves nothing public
+    if was_run or any(task.output is not None for task in crew.tasks):
+        raise TargetError(
+            "this crew was kicked off already, and keeps the inputs of that run in its texts; "
+            "serve a new one, or a function that creates one: def make_crew() -> Crew: ..."
+        )
 
 
 def _call(make: Callable[[], T]) -> T:
@@ -181,22 +252,3 @@ def _call(make: Callable[[], T]) -> T:
     except TypeError as error:
         name = getattr(make, "__name__", repr(make))
         raise TargetError(f"{name} cannot be called without arguments: {error}") from error
-
-
-def _refuse_paths(crew: Crew) -> None:
-    """Refuse crews whose callers would say where a file is written."""
-    for task in crew.tasks:
-        if _PLACEHOLDER.search(task.output_file or ""):
-            raise TargetError(
-                f"output_file={task.output_file!r} holds a placeholder: callers would choose the "
-                "file that is written; name one file, or write it in the task's callback"
-            )
-
-
-def _refuse_used(crew: Crew) -> None:
-    was_run = crew._inputs is not None  # noqa: SLF001 - nothing public tells of a failed run
-    if was_run or any(task.output is not None for task in crew.tasks):
-        raise TargetError(
-            "this crew was kicked off already, and keeps the inputs of that run in its texts; "
-            "serve a new one, or a function that makes one: def make_crew() -> Crew: ..."
-        )

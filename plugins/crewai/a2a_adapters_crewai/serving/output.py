@@ -1,0 +1,145 @@
+"""Converts the events and results of crewai: progress, token usage and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from crewai import CrewOutput, Task, TaskOutput
+from crewai.events.types.agent_events import AgentExecutionStartedEvent
+from crewai.events.types.flow_events import (
+    MethodExecutionFinishedEvent,
+    MethodExecutionStartedEvent,
+)
+from crewai.events.types.llm_events import LLMCallCompletedEvent, LLMStreamChunkEvent
+from crewai.events.types.task_events import TaskCompletedEvent, TaskStartedEvent
+from crewai.events.types.tool_usage_events import (
+    ToolUsageErrorEvent,
+    ToolUsageFinishedEvent,
+    ToolUsageStartedEvent,
+)
+from crewai.flow.human_feedback import HumanFeedbackResult
+from crewai.lite_agent_output import LiteAgentOutput
+from crewai.types.usage_metrics import UsageMetrics
+
+from a2a_adapters import (
+    JSON,
+    AgentEvent,
+    Output,
+    Progress,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    as_json,
+    as_output,
+    tool_arguments,
+)
+from a2a_adapters_crewai.serving.streaming import is_internal
+
+if TYPE_CHECKING:
+    from a2a_adapters_crewai.serving.streaming import AnswerStream
+
+OnTask: TypeAlias = Callable[[Task, TaskOutput], Output | None]
+
+
+def result_output(
+    result: object, *, name: str = "", schema: Mapping[str, JSON] | None = None
+) -> Output | None:
+    """Return the result of a crew, task, flow or agent as an artifact; None if it is empty.
+
+    Args:
+        result: The result.
+        name: The artifact's name; by default `answer` for text.
+        schema: The JSON schema of a task's `output_json`.
+    """
+    if isinstance(result, HumanFeedbackResult):
+        result = result.output
+    if isinstance(result, CrewOutput | LiteAgentOutput | TaskOutput):
+        values = (result.pydantic, getattr(result, "json_dict", None), result.raw)
+        result = next(value for value in values if value is not None)
+    return as_output(result, name=name, schema=schema)
+
+
+def task_output(output: TaskOutput) -> Output | None:
+    """Return the output of one task, named after the task or, if that has no name, its agent."""
+    name = output.name if output.name and output.name != output.description else ""
+    return result_output(output, name=name or output.agent)
+
+
+class RunEvents:
+    """Converts the events of one run, which come from any of its threads.
+
+    Args:
+        answer: Streams the answer.
+        wants_progress: Whether the client follows the progress.
+        tokens: Whether the text of models is reported as progress, as it is produced.
+        on_task: Makes the artifact of a finished task.
+        usage_before: The token usage of the task's earlier runs.
+    """
+
+    def __init__(
+        self,
+        answer: AnswerStream,
+        *,
+        wants_progress: bool,
+        tokens: bool,
+        on_task: OnTask | None,
+        usage_before: TokenUsage | None,
+    ) -> None:
+        self._answer = answer
+        self._wants_progress = wants_progress
+        self._tokens = tokens
+        self._on_task = on_task
+        self._usage_before = usage_before
+        self._usages: list[Mapping[str, Any]] = []
+
+    def take(self, source: Any, event: Any) -> Iterator[AgentEvent]:
+        """Yield the adapter events for an event of crewai."""
+        if isinstance(event, LLMCallCompletedEvent) and event.usage:
+            self._usages.append(event.usage)
+        yield from self._answer.take(source, event)
+        if self._wants_progress:
+            yield from self._progress(source, event)
+        if self._on_task and isinstance(event, TaskCompletedEvent):
+            yield from filter(None, [self._on_task(source, event.output)])
+
+    @property
+    def usage(self) -> TokenUsage | None:
+        """The token usage of all model calls; None if no model reported any.
+
+        It is counted by events, because a model object's counts include other runs.
+        """
+        total = self._usage_before
+        for call in self._usages:
+            if metrics := UsageMetrics.from_provider_dict(dict(call)):
+                total = (total or TokenUsage()) + TokenUsage(
+                    metrics.prompt_tokens, metrics.completion_tokens, metrics.total_tokens
+                )
+        return total
+
+    def _progress(self, source: Any, event: Any) -> Iterator[AgentEvent]:
+        match event:
+            case TaskStartedEvent():
+                yield _task_progress("started", source)
+            case TaskCompletedEvent():
+                yield _task_progress("finished", source)
+            case AgentExecutionStartedEvent():
+                yield Progress(f"working: {event.agent.role}", {"agent": event.agent.role})
+            case MethodExecutionStartedEvent() if not is_internal(source):
+                yield Progress(f"started: {event.method_name}", {"method": event.method_name})
+            case MethodExecutionFinishedEvent() if not is_internal(source):
+                yield Progress(f"finished: {event.method_name}", {"method": event.method_name})
+            case ToolUsageStartedEvent():
+                yield ToolCall(event.event_id, event.tool_name, tool_arguments(event.tool_args))
+            case ToolUsageFinishedEvent(started_event_id=call_id):
+                yield ToolResult(call_id or "", event.tool_name, as_json(event.output))
+            case ToolUsageErrorEvent(started_event_id=call_id):  # its text may be confidential
+                yield ToolResult(call_id or "", event.tool_name, is_error=True)
+            case LLMStreamChunkEvent() if self._tokens and event.chunk:
+                yield Progress(event.chunk, {"token": event.chunk, "agent": event.agent_role})
+
+
+def _task_progress(change: str, task: Task) -> Progress:
+    role = task.agent.role if task.agent else None
+    # A task's description is a prompt and must not be sent.
+    return Progress(f"{change}: {task.name or role or 'task'}", {"task": task.name, "agent": role})
