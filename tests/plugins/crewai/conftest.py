@@ -29,6 +29,6 @@ _CREWAIS_OWN = (
 def pytest_collection_modifyitems(items):
     """Let crewai warn of what it does itself."""
     for item in items:
-        if "crewai" in item.nodeid:
+        if "crewai" in item.nodeid or "test_docs" in item.nodeid:
             for warning in _CREWAIS_OWN:
                 item.add_marker(pytest.mark.filterwarnings(warning))

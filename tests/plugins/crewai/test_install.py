@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.test_install import check_alone, wheel  # noqa: F401 - a fixture
+from tests.test_install import check_alone, dist, wheel  # noqa: F401 - fixtures
 
 CREWAI = """
 from a2a_adapters_crewai import quiet
