@@ -79,9 +79,7 @@ async def send(
 async def stream_rate(port: int, streams: int, chunks: int) -> float:
     """Return how many events per second arrive on `streams` streams at once."""
     requests = [request("SendStreamingMessage", str(chunks)) for _ in range(streams)]
-    started = time.perf_counter()
-    done = await _run(port, streams, requests, Reader)
-    took = time.perf_counter() - started
+    done, took = await read_streams(port, streams, requests)
     events = sum(c.events for c in done)
     if events < streams * chunks:
         raise RuntimeError(f"{events} events for {streams} x {chunks} chunks")
@@ -91,8 +89,17 @@ async def stream_rate(port: int, streams: int, chunks: int) -> float:
 async def first_token(port: int, runs: int) -> list[float]:
     """Return how long each of `runs` streams, one after the other, took to its first word."""
     requests = [request("SendStreamingMessage", "3") for _ in range(runs)]
-    (connection,) = await _run(port, 1, requests, Reader)
+    (connection,), _ = await read_streams(port, 1, requests)
     return connection.first
+
+
+async def read_streams(
+    port: int, streams: int, requests: Iterable[bytes], ended: re.Pattern[bytes] = COMPLETED
+) -> tuple[list[Reader], float]:
+    """Read the streams that answer `requests`, so many at once; return how long that took."""
+    started = time.perf_counter()
+    done = await _run(port, streams, requests, lambda: Reader(ended))
+    return done, time.perf_counter() - started
 
 
 async def _run(
@@ -189,8 +196,9 @@ def body_of(received: bytes) -> bytes | None:
 class Reader(_Connection):
     """Reads chunked streams of events; keeps how many came and when the first word did."""
 
-    def __init__(self) -> None:
+    def __init__(self, ended: re.Pattern[bytes]) -> None:
         super().__init__()
+        self._ended = ended
         self.events = 0
         self.first: list[float] = []
         self._waiting = True
@@ -205,7 +213,7 @@ class Reader(_Connection):
         if not rest.endswith(_END_OF_CHUNKS):
             self._buffer = rest  # less than one event, which may go on
             return
-        if self._waiting or not COMPLETED.search(rest):
+        if self._waiting or not self._ended.search(rest):
             self._fail(seen)
             return
         self._buffer, self._waiting = b"", True

@@ -95,6 +95,12 @@ def forgetful(agent: str):
     return ours(agent, ServerOptions(limits=Limits(finished_tasks=0)))
 
 
+def front_ends(agent: str):
+    from a2a_adapters import build_app
+
+    return build_app(target_of(agent), name=agent, dialects=["openai"])
+
+
 def with_grpc(agent: str):
     from a2a_adapters import ServerOptions
 
@@ -326,6 +332,7 @@ TIME = "2025-01-01T00:00:00.000000Z"
 SERVERS = {
     "ours": ours,
     "autogen": ours,
+    "front ends": front_ends,
     "tokens": ours_with_tokens,
     "forgetful": forgetful,
     "roomy": roomy,

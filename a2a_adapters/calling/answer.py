@@ -113,6 +113,10 @@ class Answer:
                 self.has_strange_events = True
                 return []
 
+    def append_text(self, artifact_id: str, text: str) -> list[NewEvent]:
+        """Take a chunk of text of an artifact that has begun; return what is new for a reader."""
+        return self._say(artifact_id, self._artifacts[artifact_id].append_text(text))
+
     def fold_task(self, task: Task) -> list[NewEvent]:
         """Take a task as it now is; return what is new for a reader."""
         self._note_ids(task.id, task.context_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from a2a.types import Message, StreamResponse, Task, TaskStatusUpdateEvent
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from starlette.routing import Route
     from starlette.types import Scope
 
-    from a2a_adapters.contract.adapter import AgentDescription
+    from a2a_adapters.contract.adapter import AgentDescription, StateStorage
 
 __all__ = ["DialectAgent", "DialectRoutes", "DialectServer", "as_response"]
 
@@ -32,6 +32,21 @@ class Fold(Protocol[T]):
     def fold(self, event: StreamResponse) -> list[T]:
         """Add an event and return the resulting changes."""
 
+    def append_text(self, artifact_id: str, text: str) -> list[T]:
+        """Append text to an artifact and return the resulting changes."""
+
+
+class TaskUpdate(Protocol):
+    """An event of a task. Text chunks become protocol events only on demand."""
+
+    @property
+    def event(self) -> Event:
+        """The protocol event."""
+
+    @property
+    def chunk(self) -> tuple[str, str] | None:
+        """The artifact id and the text if the event only appends text, else None."""
+
 
 @dataclass(frozen=True, slots=True)
 class DialectAgent:
@@ -40,11 +55,15 @@ class DialectAgent:
     Attributes:
         about: The public description of the agent.
         handler: Performs A2A operations. Do not modify the tasks it returns.
+        updates: Sends a message and yields the events of its task in batches.
+        storage: Stores the dialect's state of conversations. Available once the server has started.
         path: The agent's path on this server, with slashes at both ends.
     """
 
     about: AgentDescription
     handler: RequestHandler
+    updates: Callable[[SendMessageRequest, ServerCallContext], AsyncGenerator[Sequence[TaskUpdate]]]
+    storage: StateStorage
     path: str = "/"
 
     async def follow(
@@ -57,9 +76,15 @@ class DialectAgent:
         Raises:
             A2AError: The message was refused.
         """
-        async with aclosing(self.handler.on_message_send_stream(request, context)) as events:
-            async for event in events:
-                yield answer.fold(as_response(event))
+        async with aclosing(self.updates(request, context)) as batches:
+            async for updates in batches:
+                news: list[T] = []
+                for update in updates:
+                    if (chunk := update.chunk) is not None:
+                        news += answer.append_text(*chunk)
+                    else:
+                        news += answer.fold(as_response(update.event))
+                yield news
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +113,14 @@ class DialectRoutes:
         refusal: Converts the HTTP status and text of a refused call into the dialect's status and
             JSON body; None keeps A2A's response.
         aclose: Releases what the routes hold; called once, when the server stops.
+        endpoints: Paths that users configure in the dialect's clients, by name; `serve` logs them.
     """
 
     cards: Sequence[Route] = ()
     calls: Sequence[Route] = ()
     refusal: Callable[[int, str], tuple[int, object]] | None = None
     aclose: Callable[[], Awaitable[None]] | None = None
+    endpoints: Mapping[str, str] = field(default_factory=dict)
 
 
 def as_response(event: Event) -> StreamResponse:

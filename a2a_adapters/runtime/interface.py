@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING
 
 from a2a.server.request_handlers import RequestHandler
@@ -10,7 +11,7 @@ from a2a.server.request_handlers import RequestHandler
 from a2a_adapters.runtime.guard import OperationGuard
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Sequence
 
     from a2a.server.context import ServerCallContext
     from a2a.server.events import Event
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from a2a_adapters.runtime.admission import Admission
     from a2a_adapters.runtime.live import LiveTask
     from a2a_adapters.runtime.subscriber import Subscription
+    from a2a_adapters.runtime.updates import AnyUpdate
 
 
 class Recovery:
@@ -88,10 +90,19 @@ class StreamingHandler(RequestHandler):
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
         """Answer a message; yield the task, then its events until it is settled."""
+        async with aclosing(self.updates(params, context)) as batches:
+            async for updates in batches:
+                for update in updates:
+                    yield update.event
+
+    async def updates(
+        self, params: SendMessageRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Sequence[AnyUpdate]]:
+        """Answer a message; yield the same events in batches."""
         subscription = await self.open_stream(params, context)
-        with OperationGuard("SendStreamingMessage"):
-            async for event in subscription.events():
-                yield event
+        with OperationGuard("SendStreamingMessage"), closing(subscription):
+            while updates := await subscription.take():
+                yield updates
 
     async def on_subscribe_to_task(
         self, params: SubscribeToTaskRequest, context: ServerCallContext

@@ -48,6 +48,9 @@ _MEMBERS: dict[type, tuple[str, Callable[..., dict[str, Any]]]] = {
 class Update:
     """One protocol event for the subscribers of a task."""
 
+    chunk = None
+    """The artifact and its text, if it is a chunk of text."""
+
     __slots__ = ("_json", "_others", "event", "is_progress", "readers", "size", "version")
 
     def __init__(self, event: Event, *, is_progress: bool = False, version: int = 0) -> None:
@@ -165,6 +168,11 @@ class TextUpdate:
         self.is_last = last
         self.size = len(text)
         self.readers = 0
+
+    @property
+    def chunk(self) -> tuple[str, str]:
+        """The artifact's id and the text."""
+        return self._stream.artifact_id, self._text
 
     @property
     def event(self) -> TaskArtifactUpdateEvent:

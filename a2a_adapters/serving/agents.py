@@ -95,7 +95,7 @@ class ServedAgent:
         self.about = _describe(self.executor, name, description, options.extensions)
         self.address = address
         self._options = options
-        self._storage = storage.of(address.name or self.about.name)
+        self.storage = storage.of(address.name or self.about.name)
         self._deduplicates = storage.is_durable and options.task_store is None
         extend = options.extended_description
         runtime = Runtime(
@@ -111,10 +111,10 @@ class ServedAgent:
             push=options.push,
             extended_card=ExtendedCard(self._card, self.about, extend, address) if extend else None,
             namespace=address.path if options.task_store else "",
-            storage=self._storage,
+            storage=self.storage,
         )
         storage.on_trouble(runtime.on_storage_trouble)
-        served = runtime if options.task_store else self._storage.replicate(runtime)
+        served = runtime if options.task_store else self.storage.replicate(runtime)
         self.runtime = cast("StreamingHandler", served)
         self._rates = rates
         self.bindings = _bindings(self.runtime, options, rates)
@@ -160,8 +160,8 @@ class ServedAgent:
     async def start(self) -> None:
         """Take over what was left in the storage."""
         if isinstance(self.executor, AdapterExecutor):
-            await self.executor.open(self._storage)
-        self._storage.share(self._rates, "requests")
+            await self.executor.open(self.storage)
+        self.storage.share(self._rates, "requests")
         await self.runtime.start()
 
     async def aclose(self) -> None:
@@ -224,7 +224,7 @@ class ServedAgents:
             self.is_single = True
         if options.console and CONSOLE not in dialects:
             dialects = [*dialects, CONSOLE]
-        self._dialects = Dialects(dialects, self._as_dialect_server(), self.protection)
+        self.dialects = Dialects(dialects, self._as_dialect_server(), self.protection)
 
     def __iter__(self) -> Iterator[ServedAgent]:
         return iter(self._agents)
@@ -234,11 +234,11 @@ class ServedAgents:
         lists = Catalog([(agent.about, agent.address) for agent in self._agents]).routes()
         if self.is_single:
             [agent] = self._agents
-            return agent.routes(self.protection, *self._dialects.routes(), *lists, *public)
+            return agent.routes(self.protection, *self.dialects.routes(), *lists, *public)
         places = [
             place(agent.address.path, agent.routes(self.protection)) for agent in self._agents
         ]
-        return [*self._dialects.routes(), *public, *lists, *chain(*places)]
+        return [*self.dialects.routes(), *public, *lists, *chain(*places)]
 
     def calls(self) -> dict[str, ASGIApp]:
         """Return what answers most requests, by path, once there are routes."""
@@ -247,7 +247,11 @@ class ServedAgents:
     def _as_dialect_server(self) -> DialectServer:
         agents = {
             agent.address.name or agent_id(agent.about.name): DialectAgent(
-                agent.about, agent.runtime, f"{agent.address.path}/"
+                agent.about,
+                agent.runtime,
+                agent.runtime.updates,
+                agent.storage,
+                f"{agent.address.path}/",
             )
             for agent in self._agents
         }
@@ -265,13 +269,13 @@ class ServedAgents:
     async def drain(self) -> None:
         """Take no more messages, and end what runs."""
         self.is_draining = True
-        await self._dialects.aclose()
+        await self.dialects.aclose()
         await asyncio.gather(*(agent.runtime.aclose() for agent in self._agents))
 
     async def aclose(self) -> None:
         """End everything."""
         self.is_draining = True
-        await self._dialects.aclose()
+        await self.dialects.aclose()
         await asyncio.gather(*(agent.aclose() for agent in self._agents))
         await self.storage.aclose(_STORAGE_SECONDS)
 

@@ -56,6 +56,11 @@ class Dialects:
                 routes.append(Route(call.path, app, methods=call.methods))
         return routes
 
+    @property
+    def endpoints(self) -> dict[str, str]:
+        """The paths that users give to the dialects' clients, by their names."""
+        return {name: path for found in self._found for name, path in found.endpoints.items()}
+
     async def aclose(self) -> None:
         """End what the routes have begun."""
         closing, self._found = self._found, []

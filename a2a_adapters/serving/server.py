@@ -249,6 +249,8 @@ class Server(uvicorn.Server):
             root = f"http://{f'[{host}]' if ':' in host else host}:{port}"
             if self._has_console:
                 logger.info("console at %s/%s", root, CONSOLE)
+            for name, path in self._agents.dialects.endpoints.items():
+                logger.info("%s at %s%s", name, root, path)
             for agent in self._agents:
                 url = root + agent.address.path
                 logger.info("A2A agent at %s/, card at %s%s", url, url, WELL_KNOWN_PATHS[0])

@@ -1,0 +1,43 @@
+"""Requests that Open WebUI makes for itself, behind its user's back and under the chat's id.
+
+It asks the model for a title, tags, follow-up questions and search queries. They are answered
+here: an agent would take them for messages of the user.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_BEGIN = "### Task:"
+_ASKED = re.compile(r'\{\s*"(title|tags|follow_ups|queries|text|prompt)"\s*:')
+_HISTORY = re.compile(r"<chat_history>\s*(.*?)\s*</chat_history>", re.DOTALL)
+_FIRST = re.compile(r"\A\s*USER:\s*(.*?)\s*(?:^ASSISTANT:|\Z)", re.DOTALL | re.MULTILINE)
+_TITLE_WORDS = 6
+
+
+def housekeeping(messages: Sequence[dict[str, Any]]) -> str:
+    """Return the answer to such a request, "" for any other."""
+    match messages:
+        case [{"role": "user", "content": str(prompt)}] if prompt.startswith(_BEGIN):
+            asked, history = _ASKED.search(prompt), _HISTORY.search(prompt)
+        case _:
+            return ""
+    if asked is None or history is None:
+        return ""
+    name = asked[1]
+    return json.dumps({name: _title(history[1])} if name == "title" else {name: _nothing(name)})
+
+
+def _nothing(name: str) -> str | list[str]:
+    return "" if name in {"text", "prompt"} else []
+
+
+def _title(history: str) -> str:
+    first = _FIRST.match(history)
+    words = (first[1] if first else history).split()
+    return " ".join(words[:_TITLE_WORDS])[:80] or "Chat"

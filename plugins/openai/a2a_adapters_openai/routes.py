@@ -1,0 +1,55 @@
+"""The routes of the OpenAI-compatible API."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING
+
+from a2a.utils.errors import A2AError
+from starlette.routing import Route
+
+from a2a_adapters.dialects import DialectRoutes
+from a2a_adapters_openai.chat import ChatEndpoint
+from a2a_adapters_openai.errors import ApiError, api_error, refusal
+from a2a_adapters_openai.models import Models
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import TypeAlias
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from a2a_adapters.dialects import DialectServer
+
+    Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+
+def openai_routes(server: DialectServer) -> DialectRoutes:
+    """Return the routes for what is served."""
+    models = Models(server)
+    chat = ChatEndpoint(server, models)
+    return DialectRoutes(
+        calls=[
+            Route("/v1/models", _refusing(models.list), methods=["GET"]),
+            Route("/v1/models/{model:path}", _refusing(models.show), methods=["GET"]),
+            Route("/v1/chat/completions", _refusing(chat.answer), methods=["POST"]),
+        ],
+        refusal=refusal,
+        endpoints={"OpenAI-compatible API": "/v1"},
+    )
+
+
+def _refusing(handler: Handler) -> Handler:
+    """Answer with the errors that a handler raises, in the form of the API."""
+
+    @wraps(handler)
+    async def answer(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except ApiError as error:
+            return error.response()
+        except A2AError as error:
+            return api_error(error).response()
+
+    return answer

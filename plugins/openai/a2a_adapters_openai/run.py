@@ -1,0 +1,152 @@
+"""One message that an agent answers for a client of this dialect."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, TypeAlias
+
+from a2a.types import CancelTaskRequest
+from a2a.utils.errors import A2AError, InternalError
+from starlette.requests import ClientDisconnect
+
+from a2a_adapters import TextDelta
+from a2a_adapters.dialects import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from a2a.server.context import ServerCallContext
+    from a2a.types import Task
+    from starlette.types import Receive
+
+    from a2a_adapters import ProgressEvent
+    from a2a_adapters.dialects import DialectAgent
+
+    News: TypeAlias = list[TextDelta | ProgressEvent]
+
+_REFUSAL_SECONDS = 3.0
+"""How long an answer waits for the first event, so that a refusal gets its own HTTP status."""
+
+logger = logging.getLogger(__name__)
+
+
+class Run:
+    """An answer as it comes in.
+
+    Args:
+        agent: The agent that answers.
+        context: The caller.
+        before: The task that is read or answered, as it was before; None for a new task.
+
+    Attributes:
+        answer: Everything the agent has said so far.
+        is_left: Whether the client has left.
+    """
+
+    def __init__(
+        self, agent: DialectAgent, context: ServerCallContext, before: Task | None = None
+    ) -> None:
+        self.answer = Answer()
+        if before is not None:
+            self.answer.ignore(before)
+        self.is_left = False
+        self._agent = agent
+        self._context = context
+        self._batches: AsyncGenerator[News] | None = None
+        self._first: asyncio.Task[News | None] | None = None
+
+    async def begin(self, batches: AsyncGenerator[News]) -> None:
+        """Wait until the agent takes the message, but not for long.
+
+        Args:
+            batches: What is new, as it comes; folded into `answer` already.
+
+        Raises:
+            A2AError: The message was refused.
+        """
+        self._batches = batches
+        self._first = asyncio.create_task(self._next())
+        await asyncio.wait({self._first}, timeout=_REFUSAL_SECONDS)
+        if self._first.done():
+            self._first.result()
+
+    async def take(self) -> Sequence[TextDelta | ProgressEvent]:
+        """Wait for news and return all there are; an empty list is the end.
+
+        Raises:
+            A2AError: The answer ended early.
+        """
+        while True:
+            first, self._first = self._first, None
+            news = await (first or self._next())
+            if self.is_left:
+                await self._cancel()
+            if news is None:
+                return []
+            if news:
+                return news
+
+    async def _next(self) -> News | None:
+        assert self._batches is not None  # noqa: S101 - it has begun
+        try:
+            return await anext(self._batches, None)
+        except A2AError:
+            raise
+        except Exception as error:
+            logger.exception("the answer to an OpenAI client failed")
+            raise InternalError from error
+
+    async def finished(self, receive: Receive) -> Sequence[ProgressEvent]:
+        """Wait for the end of the answer; stop the agent if the client leaves before it.
+
+        Returns:
+            The news of the work, without the text, which is in `answer`.
+
+        Raises:
+            A2AError: The answer ended early.
+            ClientDisconnect: The client has left.
+        """
+        leaving = asyncio.create_task(_disconnected(receive))
+        ending = asyncio.create_task(self._progress())
+        try:
+            await asyncio.wait({leaving, ending}, return_when=asyncio.FIRST_COMPLETED)
+            if not ending.done():
+                await self.leave()
+                await ending
+                raise ClientDisconnect
+            return ending.result()
+        finally:
+            leaving.cancel()
+            ending.cancel()
+            await self.aclose()
+
+    async def _progress(self) -> Sequence[ProgressEvent]:
+        events: list[ProgressEvent] = []
+        while news := await self.take():
+            events += [each for each in news if not isinstance(each, TextDelta)]
+        return events
+
+    async def leave(self) -> None:
+        """Stop the agent, because its client has left; at once, or as soon as its task is known."""
+        self.is_left = True
+        await self._cancel()
+
+    async def _cancel(self) -> None:
+        if not self.answer.task_id or self.answer.is_settled:
+            return
+        try:
+            params = CancelTaskRequest(id=self.answer.task_id)
+            await self._agent.handler.on_cancel_task(params, self._context)
+        except A2AError as error:  # it ended meanwhile, or cannot be cancelled
+            logger.info("task %s was not cancelled: %s", self.answer.task_id, error.message)
+
+    async def aclose(self) -> None:
+        """Read no more. The task itself goes on."""
+        if self._batches is not None:
+            await self._batches.aclose()
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,111 @@
+"""Server-sent events of one run."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Protocol
+
+from a2a.utils.errors import A2AError
+from starlette.responses import Response
+
+from a2a_adapters.dialects import one_line
+from a2a_adapters_openai.errors import ApiError, api_error
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from starlette.types import Receive, Scope, Send
+
+    from a2a_adapters import ProgressEvent, TextDelta
+    from a2a_adapters_openai.run import Run
+
+_HEARTBEAT_SECONDS = 15.0
+_HEARTBEAT = b": keep-alive\n\n"
+
+
+class Shape(Protocol):
+    """Makes the events of one API from those of a run."""
+
+    def begin(self) -> bytes:
+        """Return the first events, which are sent before the agent says anything."""
+
+    def add(self, news: Sequence[TextDelta | ProgressEvent]) -> bytes:
+        """Return the events for what is new."""
+
+    async def end(self) -> bytes:
+        """Return the last events of an answer.
+
+        Raises:
+            ApiError: The task ended without one.
+        """
+
+    def fail(self, error: ApiError) -> bytes:
+        """Return the last events of an answer that failed."""
+
+
+class EventStream(Response):
+    """Sends a run as it goes; whatever is ready goes out in one write.
+
+    Args:
+        run: The run.
+        shape: Makes the events.
+        headers: Further headers.
+        stops: Whether the agent is stopped if the client leaves.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self, run: Run, shape: Shape, headers: Mapping[str, str], *, stops: bool = True
+    ) -> None:
+        own = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        super().__init__(headers={**own, **headers})
+        del self.headers["content-length"]
+        self._run = run
+        self._shape = shape
+        self._stops = stops
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        """Send the stream (ASGI)."""
+        watcher = asyncio.create_task(self._watch(receive, send))
+        try:
+            start = {"status": self.status_code, "headers": self.raw_headers}
+            await send({"type": "http.response.start", **start})
+            await _send(send, self._shape.begin())
+            try:
+                while news := await self._run.take():
+                    await _send(send, self._shape.add(news))
+                last = await self._shape.end()
+            except ApiError as error:
+                last = self._shape.fail(error)
+            except A2AError as error:
+                last = self._shape.fail(api_error(error))
+            await send({"type": "http.response.body", "body": last, "more_body": False})
+        finally:
+            if not self._run.is_left:  # else it is stopping the agent
+                watcher.cancel()
+            await self._run.aclose()
+
+    async def _watch(self, receive: Receive, send: Send) -> None:
+        """Stop the agent when the client leaves; keep quiet connections open."""
+        while True:
+            try:
+                async with asyncio.timeout(_HEARTBEAT_SECONDS):
+                    while (await receive())["type"] != "http.disconnect":
+                        pass
+            except TimeoutError:
+                await _send(send, _HEARTBEAT)
+            else:
+                if self._stops:
+                    await self._run.leave()
+                return
+
+
+async def _send(send: Send, body: bytes) -> None:
+    if body:
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+def data(value: object) -> bytes:
+    """Return a server-sent event without a name."""
+    return b"data: " + one_line(value) + b"\n\n"
