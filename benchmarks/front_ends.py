@@ -40,6 +40,7 @@ def responses(text: str) -> bytes:
 APIS = {
     "A2A, JSON-RPC": (lambda text: load.request("SendStreamingMessage", text), load.COMPLETED),
     "Chat Completions": (chat, re.compile(rb'"finish_reason":"stop"')),
+    "Responses": (responses, re.compile(rb'"type":"response.completed"')),
 }
 
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from a2a.utils.errors import A2AError
 from starlette.responses import JSONResponse
 
-from a2a_adapters import Text, TextDelta
+from a2a_adapters import TextDelta
 from a2a_adapters.dialects import new_id, one_line
-from a2a_adapters_openai.content import read_message, to_parts
+from a2a_adapters_openai.content import read_message
 from a2a_adapters_openai.errors import ApiError, failure
-from a2a_adapters_openai.heads import Chat, Head, Heads
+from a2a_adapters_openai.heads import Chat
 from a2a_adapters_openai.housekeeping import housekeeping
-from a2a_adapters_openai.output import json_of, progress_text, rest_of
+from a2a_adapters_openai.output import progress_text, remaining, whole
 from a2a_adapters_openai.parameters import ChatParameters, read_parameters
-from a2a_adapters_openai.run import Run
-from a2a_adapters_openai.sending import caller, find_task, is_waiting, make_request, schema_message
 from a2a_adapters_openai.stream import EventStream, data
+from a2a_adapters_openai.turns import Turn, caller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from a2a_adapters import AgentReply, ProgressEvent
     from a2a_adapters.dialects import DialectServer
     from a2a_adapters_openai.models import Models
+    from a2a_adapters_openai.run import Run
 
 _DONE = b"data: [DONE]\n\n"
 
@@ -61,47 +60,17 @@ class ChatEndpoint:
             read_message(each.get("role"), each.get("content"), f"messages[{n}]")
             for n, each in enumerate(parameters.messages)
         )
-        said = [*messages, *schema_message(parameters.response_format)]
-        chat = Chat(said, parameters.chat_keys(request))
+        chat = Chat([*messages, *parameters.schema_messages()], parameters.chat_keys(request))
         if not chat.news:
             text = "the last message must be the user's: an agent cannot continue its own answer"
             raise ApiError(400, text, param="messages")
-        context = caller(self._server, request)
-        heads = Heads(agent.storage, context.user.user_name)
-        head = await heads.take(chat.before) if chat.before else None
-        try:
-            run = await self._begin(parameters, chat, head, context)
-        except (A2AError, ApiError):
-            if head is not None and chat.before is not None:  # nothing has begun
-                await heads.put(chat.before, head)
-            raise
-        shape = ChatShape(parameters, run, chat, heads)
+        turn = Turn(agent, caller(self._server, request), chat, parameters)
+        run = await turn.begin()
+        shape = ChatShape(parameters, run, turn)
         if parameters.stream:
             return EventStream(run, shape, headers)
         progress = await run.finished(request.receive)
         return JSONResponse(await shape.whole(progress), headers=headers)
-
-    async def _begin(
-        self, parameters: ChatParameters, chat: Chat, head: Head | None, context: Any
-    ) -> Run:
-        agent = self._models.find(parameters.model)
-        context_id, task = "", None
-        said = [*chat.system, *chat.turns]
-        if head is not None:
-            context_id = head.context_id
-            said = list(chat.news)
-            if head.system != chat.system_digest:
-                said = [*chat.system, *said]
-            task = await find_task(agent, head.task_id, context) if head.task_id else None
-            if task is not None and not is_waiting(task):
-                task = None
-        task_id = "" if task is None else task.id
-        sent = make_request(
-            to_parts(said), parameters, parameters.response_format, context_id, task_id
-        )
-        run = Run(agent, context, task)
-        await run.begin(agent.follow(sent, context, run.answer))
-        return run
 
 
 class ChatShape:
@@ -110,18 +79,16 @@ class ChatShape:
     Args:
         parameters: What was asked.
         run: The run.
-        chat: The messages.
-        heads: Where the chat's new head is stored.
+        turn: The turn.
     """
 
-    def __init__(self, parameters: ChatParameters, run: Run, chat: Chat, heads: Heads) -> None:
+    def __init__(self, parameters: ChatParameters, run: Run, turn: Turn) -> None:
         self._completion = _Completion(parameters.model, run.answer.task_id)
-        self._is_json = bool(parameters.response_format and parameters.response_format.is_json)
+        self._is_json = parameters.is_json
         options = parameters.stream_options
         self._shows_usage = options is not None and bool(options.include_usage)
         self._run = run
-        self._chat = chat
-        self._heads = heads
+        self._turn = turn
         self._said: list[str] = []
         self._before, self._after = self._completion.around("content")
 
@@ -149,16 +116,10 @@ class ChatShape:
         news, reply = self._run.answer.finish()
         if error := failure(reply):
             raise error
-        if self._is_json and not reply.is_question:
-            chunks = self._content(json_of(reply))
-        else:
-            texts = [each.text for each in news if isinstance(each, TextDelta)]
-            if self._is_json:
-                texts = [reply.text]
-            chunks = b"".join(map(self._content, filter(None, texts)))
-            if rest := rest_of(reply, has_text=any(self._said)):
-                chunks += self._content(rest)
-        await self._keep(reply, "".join(self._said))
+        has_text = bool(self._said)
+        rest = remaining(news, reply, is_json=self._is_json, has_text=has_text)
+        chunks = self._content(rest) if rest else b""
+        await self._turn.keep(self._run, "".join(self._said), is_question=reply.is_question)
         chunks += data(self._completion.chunk({}, "stop"))
         if self._shows_usage and (usage := _usage(reply)):
             chunks += data({**self._completion.chunk(), "choices": [], "usage": usage})
@@ -177,21 +138,10 @@ class ChatShape:
         reply = self._run.answer.finish()[1]
         if error := failure(reply):
             raise error
-        if self._is_json and not reply.is_question:
-            text = json_of(reply)
-        else:
-            text = reply.text + rest_of(reply, has_text=bool(reply.text))
-        await self._keep(reply, text)
+        text = whole(reply, is_json=self._is_json)
+        await self._turn.keep(self._run, text, is_question=reply.is_question)
         reasoning = "".join(map(progress_text, progress))
         return self._completion.whole(text, reasoning, _usage(reply))
-
-    async def _keep(self, reply: AgentReply, text: str) -> None:
-        """Store where the chat goes on, before its client can know the answer."""
-        if not reply.context_id:
-            return
-        waiting = reply.task_id if reply.is_question else ""
-        head = Head(reply.context_id, waiting, self._chat.system_digest)
-        await self._heads.put(self._chat.after([Text(text)]), head)
 
 
 class _Completion:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic_core import from_json, to_json
 
-from a2a_adapters import Data, File, Part, ToolCall, ToolResult, as_text
+from a2a_adapters import Data, File, Part, TextDelta, ToolCall, ToolResult, as_text
 from a2a_adapters_openai.errors import ApiError
 
 if TYPE_CHECKING:
@@ -48,6 +48,36 @@ def json_of(reply: AgentReply) -> str:
     except ValueError as error:
         raise ApiError(422, _NOT_JSON, kind="agent_error", code="invalid_output") from error
     return reply.text
+
+
+def remaining(
+    news: Sequence[object], reply: AgentReply, *, is_json: bool, has_text: bool = False
+) -> str:
+    """Return what of an answer is yet to be sent when it has ended.
+
+    Args:
+        news: The last changes of the answer.
+        reply: The whole answer.
+        is_json: Whether it must be JSON; nothing of it has been sent then.
+        has_text: Whether text has been sent.
+
+    Raises:
+        ApiError: It must be JSON and is not.
+    """
+    if is_json and not reply.is_question:
+        return json_of(reply)
+    texts = (each.text for each in news if isinstance(each, TextDelta))
+    text = reply.text if is_json else "".join(texts)
+    return text + rest_of(reply, has_text=has_text or bool(text))
+
+
+def whole(reply: AgentReply, *, is_json: bool) -> str:
+    """Return an answer as text.
+
+    Raises:
+        ApiError: It must be JSON and is not.
+    """
+    return remaining((TextDelta(reply.text),), reply, is_json=is_json)
 
 
 def progress_text(event: ProgressEvent) -> str:

@@ -6,8 +6,11 @@ import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import to_json
 
+from a2a_adapters import Text
 from a2a_adapters.dialects import read_json
+from a2a_adapters_openai.content import SYSTEM, Said
 from a2a_adapters_openai.errors import ApiError
 
 if TYPE_CHECKING:
@@ -35,11 +38,6 @@ class ResponseFormat(BaseModel):
     of_schema: Annotated[dict[str, Any] | None, Field(alias="schema")] = None
 
     @property
-    def is_json(self) -> bool:
-        """Whether the answer must be JSON."""
-        return self.type != "text"
-
-    @property
     def schema_of_answer(self) -> object | None:
         """The JSON schema of the answer, None if it has none."""
         return (self.json_schema or {}).get("schema") or self.of_schema
@@ -58,6 +56,24 @@ class Parameters(BaseModel):
     metadata: dict[str, str] | None = None
     tools: list[Any] | None = None
     tool_choice: Any = None
+
+    @property
+    def format(self) -> ResponseFormat | None:
+        """What the answer must be."""
+        return None
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the answer must be JSON."""
+        return self.format is not None and self.format.type != "text"
+
+    def schema_messages(self) -> list[Said]:
+        """Return the system message that tells the agent which JSON is expected, if any is."""
+        schema = self.format.schema_of_answer if self.format is not None else None
+        if not self.is_json or schema is None:
+            return []
+        text = f"Answer only with JSON of this schema: {to_json(schema).decode()}"
+        return [Said(SYSTEM, [Text(text)])]
 
     def check(self) -> None:
         """Refuse what would change the meaning of an answer if it were ignored.
@@ -98,6 +114,11 @@ class ChatParameters(Parameters):
     logprobs: bool | None = None
     modalities: list[str] | None = None
 
+    @property
+    def format(self) -> ResponseFormat | None:
+        """What the answer must be."""
+        return self.response_format
+
     def check(self) -> None:
         """Refuse what would change the meaning of an answer if it were ignored."""
         super().check()
@@ -107,6 +128,38 @@ class ChatParameters(Parameters):
             raise _unsupported("logprobs", "agents have no log probabilities")
         if self.modalities not in (None, [], ["text"]):
             raise _unsupported("modalities", "agents answer with text")
+
+
+class TextOptions(BaseModel):
+    """How the text of an answer is made."""
+
+    format: ResponseFormat | None = None
+
+
+class ResponseParameters(Parameters):
+    """A request of Responses."""
+
+    input: str | list[dict[str, Any]]
+    instructions: str | None = None
+    previous_response_id: str | None = None
+    conversation: str | dict[str, Any] | None = None
+    background: bool | None = None
+    text: TextOptions | None = None
+    prompt: Any = None
+
+    @property
+    def format(self) -> ResponseFormat | None:
+        """What the answer must be."""
+        return self.text.format if self.text is not None else None
+
+    def check(self) -> None:
+        """Refuse what would change the meaning of an answer if it were ignored."""
+        super().check()
+        if self.prompt is not None:
+            raise _unsupported("prompt", "this server stores no prompts; send instructions")
+        if self.previous_response_id is not None and self.conversation is not None:
+            text = "give either previous_response_id or conversation, not both"
+            raise _unsupported("previous_response_id", text)
 
 
 def _unsupported(param: str, message: str) -> ApiError:

@@ -12,6 +12,8 @@ from a2a_adapters.dialects import DialectRoutes
 from a2a_adapters_openai.chat import ChatEndpoint
 from a2a_adapters_openai.errors import ApiError, api_error, refusal
 from a2a_adapters_openai.models import Models
+from a2a_adapters_openai.responses import ResponsesEndpoint
+from a2a_adapters_openai.stored import StoredEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -29,11 +31,20 @@ def openai_routes(server: DialectServer) -> DialectRoutes:
     """Return the routes for what is served."""
     models = Models(server)
     chat = ChatEndpoint(server, models)
+    responses, stored = ResponsesEndpoint(server, models), StoredEndpoint(server)
     return DialectRoutes(
         calls=[
             Route("/v1/models", _refusing(models.list), methods=["GET"]),
             Route("/v1/models/{model:path}", _refusing(models.show), methods=["GET"]),
             Route("/v1/chat/completions", _refusing(chat.answer), methods=["POST"]),
+            Route("/v1/responses", _refusing(responses.create), methods=["POST"]),
+            Route("/v1/responses/{id}", _refusing(stored.show), methods=["GET"]),
+            Route("/v1/responses/{id}", _refusing(stored.delete), methods=["DELETE"]),
+            Route("/v1/responses/{id}/cancel", _refusing(stored.cancel), methods=["POST"]),
+            Route("/v1/conversations", _refusing(responses.create_conversation), methods=["POST"]),
+            Route(
+                "/v1/conversations/{id}", _refusing(responses.show_conversation), methods=["GET"]
+            ),
         ],
         refusal=refusal,
         endpoints={"OpenAI-compatible API": "/v1"},

@@ -1,0 +1,195 @@
+"""Responses that are stored: fetched, followed from any point, and cancelled.
+
+A response is a task of A2A: its id is that of the task and the number of the user's message in it.
+Nothing else is stored, so any process of a server can answer, also after a restart.
+"""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+from a2a.types import CancelTaskRequest, Role, SubscribeToTaskRequest, Task, TaskState
+from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
+from starlette.responses import JSONResponse
+
+from a2a_adapters import as_text
+from a2a_adapters.dialects import Answer, as_response, message_parts, new_id
+from a2a_adapters_openai.errors import ApiError, failure
+from a2a_adapters_openai.items import Frame, ResponseShape
+from a2a_adapters_openai.output import whole
+from a2a_adapters_openai.run import Run
+from a2a_adapters_openai.stream import EventStream
+from a2a_adapters_openai.turns import caller, find_task
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from a2a.server.context import ServerCallContext
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from a2a_adapters.dialects import DialectAgent, DialectServer
+    from a2a_adapters_openai.run import News
+
+_RUNNING = {
+    TaskState.TASK_STATE_SUBMITTED: "queued",
+    TaskState.TASK_STATE_WORKING: "in_progress",
+}
+
+
+_TASKLESS = "_reply"
+
+
+def response_id(answer: Answer, before: Task | None) -> str:
+    """Return the id of the response to a message.
+
+    Args:
+        answer: The answer. Without a task, it can be continued, but not fetched.
+        before: The task before the message, None if the message began it.
+    """
+    if not answer.task_id:
+        return f"resp_{answer.context_id or new_id()}{_TASKLESS}"
+    return f"resp_{answer.task_id}_{1 + (_asked(before) if before is not None else 0)}"
+
+
+def parse_id(response: str) -> tuple[str, int]:
+    """Return the task of a response and the number of its message; "" if it has none."""
+    task_id, _, number = response.removeprefix("resp_").rpartition("_")
+    if not response.startswith("resp_") or not number.isdecimal() or len(number) > 9:
+        return "", 0
+    return task_id, int(number)
+
+
+def context_of(response: str) -> str:
+    """Return the context of a response without a task, "" of any other."""
+    if not response.startswith("resp_") or not response.endswith(_TASKLESS):
+        return ""
+    return response.removeprefix("resp_").removesuffix(_TASKLESS)
+
+
+def background_status(task: Task) -> str:
+    """Return the status of a response that has just begun."""
+    return _RUNNING.get(task.status.state, "in_progress")
+
+
+def _asked(task: Task) -> int:
+    return sum(message.role == Role.ROLE_USER for message in task.history)
+
+
+class StoredEndpoint:
+    """Answers requests about stored responses.
+
+    Args:
+        server: What is served.
+    """
+
+    def __init__(self, server: DialectServer) -> None:
+        self._server = server
+
+    async def show(self, request: Request) -> Response:
+        """Answer `GET /v1/responses/{id}`, by a stream if the client asks for one."""
+        frame, agent, task, number = await self._find(request)
+        if request.query_params.get("stream") == "true":
+            return await self._follow(frame, agent, task, request)
+        return JSONResponse(_response(frame, task, number))
+
+    async def cancel(self, request: Request) -> Response:
+        """Answer `POST /v1/responses/{id}/cancel`."""
+        frame, agent, task, number = await self._find(request)
+        try:
+            params = CancelTaskRequest(id=task.id)
+            context = caller(self._server, request)
+            task = await agent.handler.on_cancel_task(params, context) or task
+        except TaskNotCancelableError as error:
+            response = _response(frame, task, number)
+            if response["status"] == "cancelled":
+                return JSONResponse(response)
+            text = f"the response is {response['status']} and cannot be cancelled"
+            raise ApiError(400, text, code="not_cancelable") from error
+        return JSONResponse(_response(frame, task, number))
+
+    async def delete(self, request: Request) -> Response:
+        """Refuse `DELETE /v1/responses/{id}`."""
+        await self._find(request)
+        text = "responses are tasks, which this server forgets by itself; they cannot be deleted"
+        raise ApiError(400, text, code="unsupported_operation")
+
+    async def _find(self, request: Request) -> tuple[Frame, DialectAgent, Task, int]:
+        found = request.path_params["id"]
+        task_id, number = parse_id(found)
+        context = caller(self._server, request)
+        for model, agent in self._server.agents.items() if task_id else ():
+            task = await find_task(agent, task_id, context)
+            if task is not None and 1 <= number <= _asked(task):
+                frame = Frame(
+                    id=found,
+                    model=model,
+                    background=True,
+                    created=task.status.timestamp.seconds,
+                )
+                return frame, agent, task, number
+        text = f"there is no response {found[:100]!r}; answers without a task are not stored"
+        raise ApiError(404, text, code="response_not_found")
+
+    async def _follow(
+        self, frame: Frame, agent: DialectAgent, task: Task, request: Request
+    ) -> Response:
+        after = _after(request)
+        context = caller(self._server, request)
+        run = Run(agent, context)
+        try:
+            await run.begin(_subscribed(agent, task, context, run.answer))
+        except UnsupportedOperationError:  # it has ended meanwhile
+            run = Run(agent, context)
+            await run.begin(_ended(agent, task, context, run.answer))
+        return EventStream(run, ResponseShape(frame, run, after=after), {}, stops=False)
+
+
+async def _subscribed(
+    agent: DialectAgent, task: Task, context: ServerCallContext, answer: Answer
+) -> AsyncGenerator[News]:
+    params = SubscribeToTaskRequest(id=task.id)
+    async with aclosing(agent.handler.on_subscribe_to_task(params, context)) as events:
+        async for event in events:
+            yield answer.fold(as_response(event))
+
+
+async def _ended(
+    agent: DialectAgent, task: Task, context: ServerCallContext, answer: Answer
+) -> AsyncGenerator[News]:
+    yield answer.fold_task(await find_task(agent, task.id, context) or task)
+
+
+def _after(request: Request) -> int | None:
+    given = request.query_params.get("starting_after")
+    if given is None:
+        return None
+    if not given.isdecimal() or len(given) > 15:
+        raise ApiError(400, "starting_after must be a sequence number", param="starting_after")
+    return int(given)
+
+
+def _response(frame: Frame, task: Task, number: int) -> dict[str, Any]:
+    """Return the response to the user's message of that number."""
+    if number < _asked(task):  # the agent asked, and was answered
+        return frame.response("completed", [frame.message(_question(task, number))])
+    if status := _RUNNING.get(task.status.state):
+        return frame.response(status)
+    answer = Answer()
+    answer.fold_task(task)
+    reply = answer.finish()[1]
+    if error := failure(reply):
+        status = "cancelled" if error.code == "cancelled" else "failed"
+        return frame.response(status, error=None if status == "cancelled" else error)
+    return frame.response("completed", [frame.message(whole(reply, is_json=False))], reply.usage)
+
+
+def _question(task: Task, number: int) -> str:
+    """Return what the agent asked after the user's message of that number."""
+    asked = 0
+    for message in task.history:
+        asked += message.role == Role.ROLE_USER
+        if asked == number and message.role == Role.ROLE_AGENT:
+            return as_text(message_parts(message))
+    return ""
