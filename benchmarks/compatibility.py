@@ -29,6 +29,7 @@ LIBRARIES = [
     "openai-agents",
     "openai",
     "mcp",
+    "agent-client-protocol",
     "a2a-sdk",
     "grpcio",
     "pydantic",

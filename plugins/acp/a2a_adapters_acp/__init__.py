@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from a2a_adapters import hookimpl, lazy_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from a2a_adapters_acp.serving.agent import AcpAgent
     from a2a_adapters_acp.serving.permissions import Permissions
@@ -34,6 +34,12 @@ def a2a_target(word: str) -> object | None:
 def a2a_frameworks() -> Sequence[str]:
     """Return what this plugin is made for."""
     return ("agent-client-protocol",)
+
+
+@hookimpl
+def a2a_commands() -> Mapping[str, str]:
+    """Return the command that offers an agent to editors."""
+    return {"acp": "a2a_adapters_acp.command:acp"}
 
 
 __getattr__ = lazy_names(

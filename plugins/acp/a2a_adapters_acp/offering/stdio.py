@@ -1,0 +1,62 @@
+"""Serves the editor that has started this process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
+
+from acp import run_agent
+
+from a2a_adapters import ConfigurationError, HeadersAuth, RemoteAgent, RemoteOptions
+from a2a_adapters_acp.offering.agent import EditorAgent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LINE_BYTES = 50 * 1024 * 1024
+
+
+def answer_editor(url: str, headers: Sequence[str]) -> None:
+    """Answer until the editor closes standard input.
+
+    Args:
+        url: The remote agent.
+        headers: What it is sent, as in `X-API-Key: secret`.
+
+    Raises:
+        ConfigurationError: The URL or a header is none.
+    """
+    if not url.startswith(("http://", "https://")):
+        raise ConfigurationError(f"{url!r} is not a URL, as in https://agents.example.com")
+    auth = HeadersAuth(dict(map(_header, headers))) if headers else None
+    agent = RemoteAgent(url, auth=auth, options=RemoteOptions(progress=True))
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_answer(agent))
+
+
+async def _answer(agent: RemoteAgent) -> None:
+    # The editor takes every line on standard output for a message of the protocol.
+    sys.stdout.flush()
+    output = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=_LINE_BYTES)
+    protocol = asyncio.StreamReaderProtocol(reader)
+    await loop.connect_read_pipe(lambda: protocol, sys.stdin)
+    transport, flow = await loop.connect_write_pipe(
+        lambda: asyncio.streams.FlowControlMixin(loop=loop), output
+    )
+    writer = asyncio.StreamWriter(transport, flow, None, loop)
+    async with agent:
+        # The SDK refuses the optional methods that it lacks.
+        await run_agent(cast("Any", EditorAgent(agent)), writer, reader)
+
+
+def _header(line: str) -> tuple[str, str]:
+    name, separator, value = line.partition(":")
+    if not separator or not name.strip():
+        raise ConfigurationError("--header is of the form 'Name: value'")
+    return name.strip(), value.strip()

@@ -1,0 +1,167 @@
+"""A2A agents in editors: the command, driven by the client of the ACP SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import asynccontextmanager
+
+import pytest
+from acp import PROTOCOL_VERSION, RequestError, spawn_agent_process, text_block
+from acp.schema import (
+    AgentMessageChunk,
+    AgentThoughtChunk,
+    AllowedOutcome,
+    ClientCapabilities,
+    DeniedOutcome,
+    FileSystemCapabilities,
+    ReadTextFileResponse,
+    RequestPermissionResponse,
+    ResourceContentBlock,
+    ToolCallProgress,
+    ToolCallStart,
+)
+
+from a2a_adapters import (
+    AgentRequest,
+    File,
+    InputRequired,
+    Output,
+    Progress,
+    Rejected,
+    ToolCall,
+    ToolResult,
+    build_app,
+)
+from a2a_adapters.testing import running
+from tests.plugins.acp.support import scripted
+
+CANCELLED = asyncio.Event()
+
+
+async def agent(request: AgentRequest):
+    """Does what its message says."""
+    match request.text:
+        case "tools":
+            yield Progress("thinking")
+            yield ToolCall("1", "search", {"q": "x"})
+            yield ToolResult("1", "search", "found")
+            yield "done"
+        case "file":
+            yield Output([File(content=b"bytes", filename="a.bin")])
+        case "ask":
+            answer = yield InputRequired("which city?")
+            yield f"fine: {answer.text}"
+        case "refuse":
+            yield Rejected("not today")
+        case "hang":
+            yield "begun"
+            try:
+                await asyncio.Event().wait()
+            finally:
+                CANCELLED.set()
+        case _:
+            for part in request.parts:
+                yield part.content.decode() if isinstance(part, File) else part.text
+
+
+class Editor:
+    """The client's half: notes what it is told, and answers with an option of a kind."""
+
+    def __init__(self, chosen=None):
+        self.updates = asyncio.Queue()
+        self.seen = []
+        self.asked = []
+        self.chosen = chosen
+
+    async def session_update(self, session_id, update, **_):
+        self.seen.append(update)
+        self.updates.put_nowait(update)
+
+    async def request_permission(self, session_id, tool_call, options, **_):
+        self.asked.append((tool_call.title, [option.name for option in options]))
+        option = next((o for o in options if o.kind == self.chosen), None)
+        return RequestPermissionResponse(
+            outcome=AllowedOutcome(outcome="selected", option_id=option.option_id)
+            if option
+            else DeniedOutcome(outcome="cancelled")
+        )
+
+    async def read_text_file(self, path, session_id, **_):
+        return ReadTextFileResponse(content=f"content of {path}")
+
+    @property
+    def text(self):
+        chunks = [u.content for u in self.seen if isinstance(u, AgentMessageChunk)]
+        return "".join(c.text for c in chunks if c.type == "text")
+
+
+@asynccontextmanager
+async def edited(target, editor):
+    """Yield a connection to the command for a served target, and a session."""
+    async with running(build_app(target)) as url:
+        command = [sys.executable, "-m", "a2a_adapters", "acp", url]
+        async with spawn_agent_process(editor, *command) as (connection, _):
+            await connection.initialize(
+                protocol_version=PROTOCOL_VERSION,
+                client_capabilities=ClientCapabilities(
+                    fs=FileSystemCapabilities(read_text_file=True)
+                ),
+            )
+            session = await connection.new_session(cwd="/", mcp_servers=[])
+            yield connection, session.session_id
+
+
+async def ask(connection, session_id, *blocks):
+    prompt = [text_block(each) if isinstance(each, str) else each for each in blocks]
+    return await connection.prompt(session_id=session_id, prompt=prompt)
+
+
+async def test_an_editor_talks_to_a_remote_agent():
+    editor = Editor()
+    async with edited(agent, editor) as session:
+        assert (await ask(*session, "hello")).stop_reason == "end_turn"
+        assert editor.text == "hello"
+        editor.seen.clear()
+        await ask(*session, "tools")
+        kinds = [type(update) for update in editor.seen]
+        assert kinds == [AgentThoughtChunk, ToolCallStart, ToolCallProgress, AgentMessageChunk]
+        editor.seen.clear()
+        await ask(*session, "file")
+        assert editor.seen[-1].content.resource.uri == "attachment:///a.bin"
+        editor.seen.clear()
+        await ask(*session, "ask")
+        await ask(*session, "Rome")
+        assert editor.text == "which city?fine: Rome"
+        editor.seen.clear()
+        assert (await ask(*session, "refuse")).stop_reason == "refusal"
+        assert "not today" in editor.text
+        editor.seen.clear()
+        mention = ResourceContentBlock(type="resource_link", uri="file:///a/b.py", name="b.py")
+        await ask(*session, mention)
+        assert editor.text == "content of /a/b.py"
+
+
+async def test_an_editor_cancels():
+    editor = Editor()
+    async with edited(agent, editor) as (connection, session_id):
+        prompting = asyncio.ensure_future(ask(connection, session_id, "hang"))
+        await editor.updates.get()
+        await connection.cancel(session_id=session_id)
+        assert (await prompting).stop_reason == "cancelled"
+        await CANCELLED.wait()
+
+
+async def test_an_editor_decides_on_a_coding_agent_behind_a2a(tmp_path):
+    editor = Editor(chosen="allow_once")
+    async with edited(scripted(tmp_path / "work"), editor) as session:
+        await ask(*session, "edit a.txt")
+    assert (tmp_path / "work" / "a.txt").read_text() == "new\n"
+    assert editor.asked[0][1] == ["Allow", "Always allow", "Reject"]
+
+
+async def test_an_agent_that_cannot_be_reached_is_an_error():
+    command = [sys.executable, "-m", "a2a_adapters", "acp", "http://127.0.0.1:9"]
+    async with spawn_agent_process(Editor(), *command) as (connection, _):
+        with pytest.raises(RequestError, match="cannot be reached"):
+            await connection.initialize(protocol_version=PROTOCOL_VERSION)
