@@ -53,7 +53,7 @@ INSTALL = $(1)/bin/uv pip install --quiet --python $(1)/bin/python
 
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint types tests coverage lowest test-crewai test-openai fuzz attack crash chaos blackbox outages replicas kit javascript gateway bench structure screenshots load compatibility docs docs-version dist smoke sbom release-notes image format clean
+.PHONY: help demo test lint types tests coverage lowest test-crewai test-openai fuzz attack crash chaos blackbox outages replicas kit javascript gateway coding-agents bench structure screenshots load compatibility docs docs-version dist smoke sbom release-notes image format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -123,6 +123,9 @@ kit: $(VENV)/.test ## run the official A2A test kit: TCK_SRC is a git clone of i
 
 javascript: $(VENV)/.test ## test with JavaScript clients; needs node and npm, so `make test` leaves it out
 	$(VENV)/bin/python tests/end_to_end/javascript/run.py
+
+coding-agents: $(VENV)/.test ## serve real coding agents with a scripted model; needs node and npm, too
+	$(VENV)/bin/python tests/end_to_end/coding_agents/run.py
 
 gateway: $(VENV)/.test ## test a router with a real OmniRoute gateway; needs node and npm
 	$(VENV)/bin/python tests/end_to_end/omniroute/run.py

@@ -122,6 +122,12 @@ class Turn:
         for name in names.split():
             self.edit(name)
 
+    def do_big(self, name):
+        self.edit(name, "x" * 300_000)
+
+    def do_long(self, name):
+        self.edit(name, "line\n" * 5_000)
+
     def do_ask(self, given):
         fields = json.loads(given)
         self.say(self.ask("t1", fields.pop("title"), fields.pop("kind", "other"), **fields))

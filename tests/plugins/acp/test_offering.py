@@ -33,8 +33,8 @@ from a2a_adapters import (
     ToolResult,
     build_app,
 )
-from a2a_adapters.testing import running
-from tests.plugins.acp.support import scripted
+from a2a_adapters.testing import answer_of, running, send, user_message
+from tests.plugins.acp.support import AcpAgent, scripted, served
 
 CANCELLED = asyncio.Event()
 
@@ -165,3 +165,11 @@ async def test_an_agent_that_cannot_be_reached_is_an_error():
     async with spawn_agent_process(Editor(), *command) as (connection, _):
         with pytest.raises(RequestError, match="cannot be reached"):
             await connection.initialize(protocol_version=PROTOCOL_VERSION)
+
+
+async def test_an_agent_for_editors_is_served_again_over_a2a():
+    async with running(build_app(agent)) as url:
+        command = [sys.executable, "-m", "a2a_adapters", "acp", url]
+        async with served(AcpAgent(command)) as client:
+            task = await send(client, user_message("tools"))
+    assert answer_of(task) == "done"

@@ -65,6 +65,17 @@ async def test_changed_files_are_sent_on_request(folder):
 
 
 @pytest.mark.parametrize(
+    ("word", "end"),
+    [("big", "(too large to show: 0 characters become 300000)\n"), ("long", "+line\n" * 5_000)],
+)
+async def test_huge_changes_are_not_compared(folder, word, end):
+    async with served(scripted(folder, permissions=Permissions(allow=["edit"]))) as client:
+        task = await send(client, user_message(f"{word} a.txt"))
+    patch = next(a for a in task.artifacts if a.name == "a.txt.patch")
+    assert patch.parts[0].text.endswith(end)
+
+
+@pytest.mark.parametrize(
     ("answer", "outcome"),
     [
         ("Yes.", "edited a.txt"),
