@@ -34,12 +34,12 @@ UNVERSIONED += $(addprefix tests/,attack plugins/console end_to_end/test_isolati
 	plugins/autogen/test_waiting.py plugins/langchain/test_left_open.py security/test_memory.py \
 	security/test_values.py plugins/sql/test_crash.py plugins/sql/test_durable.py plugins/sql/test_kill.py \
 	plugins/sql/test_postgresql.py plugins/sql/test_push.py plugins/sql/test_resume.py plugins/sql/test_takeover.py \
-	test_deploy.py test_docs.py runtime/test_freed.py test_imports.py end_to_end/test_load.py end_to_end/test_way.py support/test_processes.py \
+	test_deploy.py test_docs.py runtime/test_garbage.py test_imports.py end_to_end/test_load.py end_to_end/test_way.py support/test_processes.py \
 	test_packages.py test_private_names.py test_public_api.py support/test_warm.py)
 # Our own rules in commands, bindings and storages.
 UNVERSIONED += $(addprefix tests/,bindings/test_call_ids.py bindings/test_follow_ups.py \
-	bindings/test_history_length.py bindings/test_intake.py bindings/test_numbers.py \
-	bindings/test_parts_of_0_3.py runtime/push/test_configs.py plugins/sql/test_messages.py \
+	bindings/test_history_length.py bindings/test_large_requests.py bindings/test_numbers.py \
+	bindings/test_v03_parts.py runtime/push/test_configs.py plugins/sql/test_messages.py \
 	plugins/sql/test_trouble.py plugins/client/test_call.py executor/test_closing.py)
 # The main environment has the lowest openai-agents already; here it would raise the lowest pydantic.
 UNVERSIONED += $(addprefix tests/,plugins/openai_agents plugins/test_failures.py)

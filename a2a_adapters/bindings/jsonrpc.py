@@ -138,8 +138,8 @@ class JsonRpcEndpoint:
             raise
         except Exception as error:
 
-            def framed(told: A2AError) -> bytes:
-                return to_json(call.version.error(call.id, told))
+            def framed(public: A2AError) -> bytes:
+                return to_json(call.version.error(call.id, public))
 
             return _refusal(error, call.name, framed, JSON)
 
@@ -196,7 +196,7 @@ def _refusal(
     The hidden error stays local: in the caller's frame, which the error refers to, it would form a
     cycle that keeps the request and its task in memory.
     """
-    told = hidden(error, name)
-    headers = failures.retry_headers(told)
-    status = failures.mapping(told).http_code if headers else 200
-    return Response(framed(told), status, headers, media_type=media_type)
+    public = hidden(error, name)
+    headers = failures.retry_headers(public)
+    status = failures.mapping(public).http_code if headers else 200
+    return Response(framed(public), status, headers, media_type=media_type)

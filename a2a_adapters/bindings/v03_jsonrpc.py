@@ -74,9 +74,9 @@ def _kind(part: dict[str, object]) -> object:
     """Return the kind of a part, also if it is missing or named as in 0.2."""
     if "kind" in part:
         return part["kind"]
-    told = [kind for kind in _PART_KINDS if kind in part]
-    is_clear = len(told) == 1 and part.get("type", told[0]) == told[0]
-    return told[0] if is_clear else None
+    named = [kind for kind in _PART_KINDS if kind in part]
+    is_clear = len(named) == 1 and part.get("type", named[0]) == named[0]
+    return named[0] if is_clear else None
 
 
 def _parse_card(_params: Params) -> Message:

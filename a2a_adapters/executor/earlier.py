@@ -111,7 +111,7 @@ class Earlier:
         found: list[Exchange] = []
         answered: Message | None = None
         for number, (message, question) in enumerate(_exchanges(self._context.current_task)):
-            history = tuple(await self._history.told(self._request, number))
+            history = tuple(await self._history.recall_before(self._request, number))
             past = replace(await self._past(message, answered), history=history)
             request = await self._files.fetched(past)
             found.append(Exchange(request, _question(question)))
@@ -119,10 +119,12 @@ class Earlier:
         return found
 
     async def _past(self, message: Message, answered: Message | None) -> AgentRequest:
-        beside = getattr(self._context, "sent_beside", None)  # only in our runtime's context
+        rest_of_request = getattr(
+            self._context, "rest_of_request", None
+        )  # only in our runtime's context
         metadata = metadata_of(message)
-        if beside is not None:
-            metadata = metadata_of(await beside(message)) | metadata
+        if rest_of_request is not None:
+            metadata = metadata_of(await rest_of_request(message)) | metadata
         return replace(
             self._request,
             parts=message_parts(message),

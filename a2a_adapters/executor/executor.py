@@ -178,7 +178,7 @@ class AdapterExecutor(AgentExecutor):
         await asyncio.wait({closing}, timeout=seconds)
         if not closing.done():
             closing.cancel()
-            logger.error("the agent takes over %g s to close, left behind", seconds)
+            logger.error("the agent did not close within %g s; abandoned", seconds)
         elif not closing.cancelled() and (error := closing.exception()) is not None:
             log_failure("the agent did not close as it should", error)
 
@@ -275,7 +275,7 @@ class AdapterExecutor(AgentExecutor):
         run.request = replace(run.request, said=cut.said)
         events = self.adapter.resume(run.request)
         assert run.queue is not None  # noqa: S101 - only our runtime resumes
-        await run.queue.take_back(cut.artifacts)
+        await run.queue.truncate(cut.artifacts)
         if await self.adapter.had_effect(run.request):
             await run.queue.count_attempt()
         run.writer.follow(cut.artifacts)
@@ -373,7 +373,7 @@ class AdapterExecutor(AgentExecutor):
             run.turn.leave()
         run.calls.end()
         run.calls.count(1)
-        what = "task %s was stopped, but its agent goes on; what it says is dropped"
+        what = "task %s was stopped, but its agent still runs; its events are dropped"
         logger.warning(what, run.request.task_id)
         if reason:
             failing = self._fail(run, TimeLimitError(reason))

@@ -64,7 +64,7 @@ class History:
         key = request.owner, request.context_id
         self._turns[key] = _latest(_turns(request, answer), self._limits)
 
-    async def told(self, request: AgentRequest, number: int) -> Sequence[Turn]:  # noqa: ARG002
+    async def recall_before(self, request: AgentRequest, number: int) -> Sequence[Turn]:  # noqa: ARG002
         """Return the turns before the task's message of that number, if they are stored."""
         return ()
 
@@ -95,7 +95,7 @@ class StoredHistory(History):
         """Add a turn; surplus old turns are dropped."""
         kept = {_KIND: _latest(_turns(request, answer), self._limits)}
         if number is not None and request.history:
-            kept[_told(request, number)] = request.history
+            kept[_kind_before(request, number)] = request.history
         for kind, turns in kept.items():
             body = Task(history=map(_message, turns)).SerializeToString()
             if queue is not None:
@@ -103,16 +103,16 @@ class StoredHistory(History):
             else:
                 await self._storage.write_state(request.owner, request.context_id, kind, body)
 
-    async def told(self, request: AgentRequest, number: int) -> Sequence[Turn]:
+    async def recall_before(self, request: AgentRequest, number: int) -> Sequence[Turn]:
         """Return the turns before the task's message of that number."""
-        return await self._read((request.owner, request.context_id), _told(request, number))
+        return await self._read((request.owner, request.context_id), _kind_before(request, number))
 
 
 def _turns(request: AgentRequest, answer: Sequence[Part]) -> Sequence[Turn]:
     return (*request.history, Turn("user", request.parts), Turn("agent", answer))
 
 
-def _told(request: AgentRequest, number: int) -> str:
+def _kind_before(request: AgentRequest, number: int) -> str:
     return f"{_KIND}:{request.task_id}:{number}"
 
 

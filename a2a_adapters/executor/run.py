@@ -139,19 +139,19 @@ class ParkedRuns:
 
     def in_background(self, work: Coroutine[object, object, None]) -> None:
         """Run something in the background; its failure is logged."""
-        self._background.begin(work).add_done_callback(_tell)
+        self._background.begin(work).add_done_callback(_log_failure)
 
     async def aclose(self, timeout: float) -> None:  # noqa: ASYNC109 - a bound, not a deadline
         """Close every run, and wait for that for a limited time."""
         for task_id in list(self._by_task):
             self.drop(task_id)
         if left := await self._background.wait(timeout):
-            logger.error("%d waiting run(s) do not end, left behind", left)
+            logger.error("%d parked run(s) did not end; abandoned", left)
 
 
-def _tell(ended: asyncio.Task[None]) -> None:
+def _log_failure(ended: asyncio.Task[None]) -> None:
     if not ended.cancelled() and (error := ended.exception()) is not None:
-        logger.error("a waiting run did not end as it should", exc_info=error)
+        logger.error("closing a parked run failed", exc_info=error)
 
 
 async def _close(parked: ParkedRun) -> None:

@@ -76,7 +76,7 @@ class TextQueue(EventQueue):
     async def keep(self, kind: str, body: bytes) -> None:
         """Store state of the conversation with the next event, or not at all."""
 
-    async def take_back(self, artifacts: int) -> None:
+    async def truncate(self, artifacts: int) -> None:
         """Drop all of the task's artifacts but the first ones."""
 
     async def count_attempt(self) -> None:

@@ -90,7 +90,7 @@ class Admission:
 
         Args:
             params: The request, before the ids of a new task or context are filled in.
-            context: The caller. Anonymous callers are not told apart.
+            context: The caller. Anonymous callers count as one.
 
         Raises:
             InvalidParamsError: An anonymous caller activates the extension with a guessable id.
@@ -229,7 +229,7 @@ def speaks_v03(context: ServerCallContext) -> bool:
 
 
 def is_recognizable(message_id: str, owner: str) -> bool:
-    """Return whether a retry can be told from an unrelated request with the same content."""
+    """Return whether a retry differs from an unrelated request with the same content."""
     return len(message_id) >= _SHORTEST_ID and (bool(owner) or not _is_guessable(message_id))
 
 

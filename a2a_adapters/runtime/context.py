@@ -45,14 +45,14 @@ class SentRequests:
         """
         if self._adapter is None or not self._adapter.resumes:
             return
-        beside = SendMessageRequest()
+        rest = SendMessageRequest()
         if extensions := sorted(context.requested_extensions):
-            beside.message.CopyFrom(Message(extensions=extensions))
+            rest.message.CopyFrom(Message(extensions=extensions))
         if params.HasField("metadata"):
-            beside.metadata.CopyFrom(params.metadata)
+            rest.metadata.CopyFrom(params.metadata)
         if modes := params.configuration.accepted_output_modes:
-            beside.configuration.CopyFrom(SendMessageConfiguration(accepted_output_modes=modes))
-        if not (body := beside.SerializeToString()):
+            rest.configuration.CopyFrom(SendMessageConfiguration(accepted_output_modes=modes))
+        if not (body := rest.SerializeToString()):
             return
         place = (live.owner, live.context_id, _kind(live.task_id, params.message))
         try:
@@ -61,7 +61,7 @@ class SentRequests:
         except TimeoutError as error:
             raise StorageUnavailableError from error
 
-    async def beside(self, live: LiveTask, message: Message) -> SendMessageRequest:
+    async def rest_of(self, live: LiveTask, message: Message) -> SendMessageRequest:
         """Return the parts of a request that its task does not hold."""
         kind = _kind(live.task_id, message)
         body = await self._storage.read_state(live.owner, live.context_id, kind)
@@ -101,7 +101,7 @@ class MessageContext(RequestContext):
         self._sent = params
         self._live = live
         self._journal = journal
-        self._beside = sent
+        self._requests = sent
         self.is_resumed = is_resumed
 
     @property
@@ -118,6 +118,6 @@ class MessageContext(RequestContext):
                 return True
         return False
 
-    async def sent_beside(self, message: Message) -> SendMessageRequest:
+    async def rest_of_request(self, message: Message) -> SendMessageRequest:
         """Return the rest of the request of an earlier message."""
-        return await self._beside.beside(self._live, message)
+        return await self._requests.rest_of(self._live, message)

@@ -72,7 +72,7 @@ class Duplicates:
             except TaskNotFoundError as error:
                 raise TaskNotFoundError(_GONE) from error
         live = self._live.begin(Message(), context)
-        live.reply, live.is_over = Message.FromString(reply), True
+        live.reply, live.is_terminal = Message.FromString(reply), True
         self._live.let_go(live)
         return live
 
@@ -109,6 +109,6 @@ class Duplicates:
 
 
 def _is_answered(live: LiveTask, *, until_begun: bool) -> bool:
-    if until_begun and not live.is_over:
+    if until_begun and not live.is_terminal:
         return live.state != states.UNSPECIFIED  # else the task is not announced
-    return live.is_over or live.state in states.SETTLED
+    return live.is_terminal or live.state in states.SETTLED

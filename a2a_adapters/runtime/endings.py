@@ -46,7 +46,7 @@ class CancelQueue(TextQueue):
         await self._live.apply(event)
 
 
-class DeafQueue(EventQueue):
+class DroppingQueue(EventQueue):
     """Drops the events of a cancellation whose outcome is decided already."""
 
     async def enqueue_event(self, event: Event) -> None:
@@ -69,7 +69,7 @@ class Endings:
             await self._executor.cancel(_request(live, context), CancelQueue(live))
         except UnsupportedOperationError as error:
             raise TaskNotCancelableError from error
-        if not live.is_over:
+        if not live.is_terminal:
             await live.set_state(states.CANCELED)
         for run in live.runs:
             run.cancel()
@@ -81,7 +81,7 @@ class Endings:
                 return  # an answer has just come
             request = _request(live, ServerCallContext(user=live.user))
             try:
-                await self._executor.cancel(request, DeafQueue())
+                await self._executor.cancel(request, DroppingQueue())
             except Exception:  # the task ends anyway
                 logger.exception("task %s could not be given up", live.task_id)
             await live.set_state(states.FAILED, _NO_ANSWER)
@@ -125,7 +125,7 @@ async def end_runs(
 
 
 def _goes_on(live: LiveTask) -> bool:
-    return not live.is_over and live.task is not None
+    return not live.is_terminal and live.task is not None
 
 
 async def _stored(endings: Mapping[LiveTask, Coroutine[None, None, None]]) -> None:
@@ -135,7 +135,9 @@ async def _stored(endings: Mapping[LiveTask, Coroutine[None, None, None]]) -> No
         written, unwritten = await asyncio.wait(writing, timeout=_STORE_SECONDS)
         for ending in unwritten:
             ending.add_done_callback(let_fail)
-            logger.error("task %s: its end is not stored, left behind", writing[ending].task_id)
+            logger.error(
+                "task %s: its last state was not stored in time; abandoned", writing[ending].task_id
+            )
         for ending in written:
             if (error := ending.exception()) is not None:
                 reason = type(error).__name__
@@ -150,4 +152,4 @@ async def _cancel(running: Mapping[asyncio.Task[None], LiveTask]) -> None:
     if running:
         _, stuck = await asyncio.wait(running, timeout=_LAST_SECONDS)
         for run in stuck:
-            logger.error("task %s does not end, left behind", running[run].task_id)
+            logger.error("task %s did not end; abandoned", running[run].task_id)

@@ -48,8 +48,8 @@ class UnexpectedErrorsHidden:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if isinstance(error, Exception) and (told := hidden(error, self._operation)) is not error:
-            raise told from error
+        if isinstance(error, Exception) and (public := hidden(error, self._operation)) is not error:
+            raise public from error
 
 
 class OperationGuard(UnexpectedErrorsHidden):

@@ -176,7 +176,7 @@ class Runtime(StreamingHandler):
             if not params.id:
                 raise InvalidParamsError("the id of a task is missing")
             live = await self.live.find(params.id, context)
-            if live.is_over:
+            if live.is_terminal:
                 raise terminal_error(live)
             subscriber = self.reader(context)
             live.subscribers.append(subscriber)
@@ -203,7 +203,7 @@ class Runtime(StreamingHandler):
             validate_listing(params)
             await self.live.save_dirty(context.user.user_name)
             listed = await self._journal.list(params, context)
-            if await self.live.end_left_behind(listed.tasks, context):
+            if await self.live.end_orphaned(listed.tasks, context):
                 listed = await self._journal.list(params, context)
             for task in listed.tasks:
                 if not params.include_artifacts:
@@ -228,7 +228,7 @@ class Runtime(StreamingHandler):
                 await self.recovery.sweep()
                 live = await self.live.find(params.id, context)
                 self.live.check_ours(live)
-            if live.is_over:
+            if live.is_terminal:
                 raise TaskNotCancelableError
             self.live.hold(live)
             try:
@@ -319,7 +319,7 @@ class Runtime(StreamingHandler):
             await self.recovery.sweep()
         sweep_seconds = self.limits.sweep_seconds
         self._upkeep.every(sweep_seconds, "a sweep", self.recovery.sweep)
-        self._upkeep.every(sweep_seconds, "leaving runs behind", self.messages.leave_behind)
+        self._upkeep.every(sweep_seconds, "leaving runs behind", self.messages.abandon_lingering)
         self._upkeep.every(PRUNE_SECONDS, "pruning", self._prune)
         if self._push:
             resume = partial(self._push.resume, self.live.find)

@@ -91,7 +91,7 @@ class LiveTask:
         self.reply: Message | None = None
         self.state: TaskState = task.status.state if task else states.UNSPECIFIED
         """The state of the task; unspecified before it is announced."""
-        self.is_over = self.state in states.TERMINAL
+        self.is_terminal = self.state in states.TERMINAL
         """Whether no event can follow."""
         self.receivers: dict[str, Receiver[Any]] = {}
         """The push receivers, by the id of their config."""
@@ -118,7 +118,7 @@ class LiveTask:
     @property
     def shown(self) -> Task | None:
         """The task as it is now, in an object that later events do not change."""
-        if self.is_over:
+        if self.is_terminal:
             return self.task
         snapshot = self.snapshot()
         return snapshot.event if snapshot is not None else None  # type: ignore[return-value]
@@ -132,7 +132,7 @@ class LiveTask:
     def snapshot(self) -> Update | None:
         """Return the task as it is now, shared by all readers; None before it is announced."""
         if self._snapshot is None and (task := self.task) is not None:
-            self._snapshot = Update(task if self.is_over else _copy(task))
+            self._snapshot = Update(task if self.is_terminal else _copy(task))
         return self._snapshot
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
@@ -159,13 +159,13 @@ class LiveTask:
     async def announce(self, state: TaskState) -> None:
         """Begin the task with its draft; save it and publish it."""
         task = self.draft
-        if task is None or self.is_over:
+        if task is None or self.is_terminal:
             return
         stamp = task.status.timestamp
         stamp.seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
         stamp.nanos = nanoseconds // 1000 * 1000
         task.status.state = self.state = state
-        await self._tell(self._begin(task), ())
+        await self._save_and_publish(self._begin(task), ())
 
     async def apply(self, event: Event, kept: Collection[State] = ()) -> None:
         """Fold an event into the task, save it and publish it.
@@ -177,7 +177,7 @@ class LiveTask:
         Raises:
             InvalidAgentResponseError: The event does not fit the task.
         """
-        if self.is_over:
+        if self.is_terminal:
             logger.warning("task %s is over; dropped a %s", self.task_id, type(event).__name__)
             return
         if isinstance(event, Message):
@@ -191,7 +191,7 @@ class LiveTask:
                 publish(Update(event, is_progress=True), self.subscribers, self)
                 self._updates += 1
                 if self._updates % _UPDATES_PER_TURN == 0:
-                    await self._let_others_run()
+                    await self._yield_to_readers()
                 return
             if self._text is not None and event.status.state in states.TERMINAL:
                 publish(self._text.next("", last=True), self.subscribers, self)
@@ -200,20 +200,20 @@ class LiveTask:
             self._count(event.ByteSize())
         self._snapshot = None
         self._fold(event)
-        await self._tell(event, kept)
+        await self._save_and_publish(event, kept)
         self._updates += 1
         if self._updates % _UPDATES_PER_TURN == 0:
-            await self._let_others_run()
+            await self._yield_to_readers()
 
     def _answer(self, reply: Message) -> None:
         """End with a message in place of a task."""
         if self._task is not None:
             raise InvalidAgentResponseError("the agent sent a message after it began a task")
-        self.reply, self.is_over = reply, True
+        self.reply, self.is_terminal = reply, True
         publish(Update(reply), self.subscribers, self)
         self.close_subscribers()
 
-    async def _tell(
+    async def _save_and_publish(
         self,
         event: Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent,
         kept: Collection[State],
@@ -237,12 +237,12 @@ class LiveTask:
                 publish(Update(shown, version=version), readers, self)
             if self.state in states.SETTLED and self.subscribers and not is_artifact:
                 self.close_subscribers()
-            if self.is_over and not self.page.is_lost:
+            if self.is_terminal and not self.page.is_lost:
                 self._on_end(self)
 
     async def append_text(self, artifact_id: str, text: str, *, last: bool) -> None:
         """Append to a text artifact; its first chunk creates it."""
-        if self.is_over or self._task is None:
+        if self.is_terminal or self._task is None:
             return
         self._count(len(text))
         stream = self._text
@@ -263,7 +263,7 @@ class LiveTask:
         publish(update, self.subscribers, self)
         self._updates += 1
         if self._updates % _UPDATES_PER_TURN == 0:
-            await self._let_others_run()
+            await self._yield_to_readers()
 
     def _count(self, size: int) -> None:
         """Reserve memory for more of the answer, in steps: small answers need none.
@@ -276,7 +276,7 @@ class LiveTask:
             size, self._uncounted = self._uncounted, 0  # first: the failure counts, too
             self._grow(self, size)
 
-    async def take_back(self, artifacts: int) -> None:
+    async def truncate(self, artifacts: int) -> None:
         """Drop all artifacts but the first ones, and publish the task."""
         if self._task is None or len(self._task.artifacts) <= artifacts:
             return
@@ -289,7 +289,7 @@ class LiveTask:
         if (snapshot := self.snapshot()) is not None:
             publish(snapshot, tuple(self.subscribers), self)
 
-    async def _let_others_run(self) -> None:
+    async def _yield_to_readers(self) -> None:
         """Let readers run while a generator never waits; wait for slow ones."""
         await asyncio.sleep(0)
         if behind := [reader for reader in self.subscribers if reader.is_behind]:
@@ -319,7 +319,7 @@ class LiveTask:
                 self._fold_artifact(self._existing(), event)
                 return
         self.state = event.status.state
-        self.is_over = self.state in states.TERMINAL
+        self.is_terminal = self.state in states.TERMINAL
 
     def _existing(self) -> Task:
         if self._task is not None:

@@ -293,7 +293,7 @@ class Messages:
         task = live.shown
         assert task is not None  # noqa: S101 - it was stored
         message = next(item for item in reversed(task.history) if item.role == Role.ROLE_USER)
-        params = await self._sent.beside(live, message)
+        params = await self._sent.rest_of(live, message)
         extensions = set(params.message.extensions)
         params.message.CopyFrom(message)
         context = ServerCallContext(user=live.user, requested_extensions=extensions)
@@ -331,14 +331,14 @@ class Messages:
         for run in tuple(self._runs):
             run.give_up_waiting(error)
 
-    async def leave_behind(self) -> None:
+    async def abandon_lingering(self) -> None:
         """Abandon runs that had answered by the previous call, and have not ended.
 
         A run whose answer is still being stored is kept.
         """
         answered = {run for run in self._runs if run.has_answered and not run.live.page.is_saving}
         for run in answered & self._lingering:
-            logger.warning("task %s: its run does not end, left behind", run.live.task_id)
+            logger.warning("task %s: its run did not end; abandoned", run.live.task_id)
             run.leave()
         self._lingering = answered & self._runs
 
@@ -367,7 +367,7 @@ def _check_accepts_messages(live: LiveTask, *, is_deaf: bool) -> None:
         UnsupportedOperationError: The task is terminal, or works on an earlier message and the
             caller does not wait (`is_deaf`): it would not learn that the task ended before.
     """
-    if live.is_over:
+    if live.is_terminal:
         raise terminal_error(live)
     if is_deaf and live.unanswered:
         text = "wait for its answer, or send this one without returnImmediately"

@@ -158,9 +158,9 @@ class LiveTasks:
         stored = await self.journal.load(task_id, context)
         if stored is None:
             return None
-        if self._is_left_behind(stored.task):
+        if self._is_orphaned(stored.task):
             try:
-                return await self._end_left_behind(await self._revived(stored, context))
+                return await self._end_orphan(await self._revived(stored, context))
             except Exception:  # another process may have written it meanwhile
                 logger.warning("task %s could not be ended", task_id, exc_info=True)
                 stored = await self.journal.load(task_id, context) or stored
@@ -170,7 +170,7 @@ class LiveTasks:
         page = self.journal.page(context, stored)
         task = stored.task
         live = LiveTask(task.id, task.context_id, context.user, page, self._on_end, self.grow, task)
-        if self._attach and not live.is_over:
+        if self._attach and not live.is_terminal:
             await self._attach(live)
         return live
 
@@ -202,7 +202,7 @@ class LiveTasks:
                 if not save.cancelled() and (error := save.exception()) is not None:
                     logger.warning("a task could not be saved: %s", type(error).__name__)
 
-    def _is_left_behind(self, task: Task) -> bool:
+    def _is_orphaned(self, task: Task) -> bool:
         """Return whether a stored task was running, or has waited too long, in an earlier process.
 
         Tasks that run here are alive, and so never loaded.
@@ -229,16 +229,16 @@ class LiveTasks:
             self.forget(live)  # the next request reads it again
             raise ConversationElsewhereError
 
-    async def _end_left_behind(self, live: LiveTask) -> LiveTask:
+    async def _end_orphan(self, live: LiveTask) -> LiveTask:
         if live.state in states.INTERRUPTED:
             await self._give_up(live)
         else:
             await live.set_state(states.FAILED, _LEFT_BEHIND)
         return live
 
-    async def end_left_behind(self, tasks: Iterable[Task], context: ServerCallContext) -> bool:
+    async def end_orphaned(self, tasks: Iterable[Task], context: ServerCallContext) -> bool:
         """End the caller's orphaned tasks; return whether there were any."""
-        found = [t.id for t in tasks if t.id not in self._by_id and self._is_left_behind(t)]
+        found = [t.id for t in tasks if t.id not in self._by_id and self._is_orphaned(t)]
         for task_id in found:
             await self.find(task_id, context)
         return bool(found)
@@ -282,7 +282,7 @@ class LiveTasks:
             return
         if live.subscribers:
             live.close_subscribers()
-        if live.is_over and live.page.is_dirty:
+        if live.is_terminal and live.page.is_dirty:
             self._background.begin(self._save_again(live))
         else:
             self._drop(live)

@@ -55,7 +55,7 @@ class Stage(IntEnum):
     """Its first event is being applied and stored."""
     BEGUN = 3
     """Its task is visible."""
-    ASKING = 4
+    INTERRUPTED = 4
     """Its task is interrupted."""
 
 
@@ -86,7 +86,7 @@ class Run(TextQueue):
         self.error: A2AError | None = None
         self.began_at = 0.0
         """When its turn came, by `time.monotonic`; 0 before."""
-        self.is_left = False
+        self.is_abandoned = False
         """Whether it was abandoned: its events are dropped."""
         self.begun: asyncio.Future[Run | Duplicate] | None = None
         """The outcome, for duplicates that arrive meanwhile."""
@@ -133,7 +133,7 @@ class Run(TextQueue):
             await live.turn.acquire()
             self._turn = live.turn
             try:
-                if live.is_over:
+                if live.is_terminal:
                     self.error = terminal_error(live)
                 else:
                     await self._execute(executor, context)
@@ -162,7 +162,7 @@ class Run(TextQueue):
         self.began_at = time.monotonic()
         try:
             await executor.execute(context, self)
-            if not self.is_left:
+            if not self.is_abandoned:
                 await self._complete()
         except A2AError as error:
             if self.stage < Stage.OPENING:
@@ -170,7 +170,7 @@ class Run(TextQueue):
             else:
                 await self._fail(error)
         except asyncio.CancelledError as error:
-            if not live.is_over:
+            if not live.is_terminal:
                 await self._fail(error)
             raise
         except BaseException as error:  # nothing may escape or end the server
@@ -187,12 +187,12 @@ class Run(TextQueue):
             await self.live.set_state(states.COMPLETED)
 
     async def _fail(self, error: BaseException) -> None:
-        if self.is_left:
+        if self.is_abandoned:
             return
         live = self.live
         error_id = log_failure(f"task {live.task_id} failed", error)
         await self._open(None)
-        if not live.is_over:
+        if not live.is_terminal:
             text = f"The agent failed. Error id: {error_id}"
             about = {"error": {"category": "internal", "id": error_id}}
             await live.set_state(states.FAILED, text, about)
@@ -204,8 +204,8 @@ class Run(TextQueue):
             InvalidAgentResponseError: The event does not fit the task.
         """
         live = self.live
-        if self.is_left:
-            logger.warning("task %s: dropped what a run left behind says", live.task_id)
+        if self.is_abandoned:
+            logger.warning("task %s: dropped an event of an abandoned run", live.task_id)
             return
         if self.is_waiting:
             self.began_at = time.monotonic()
@@ -220,8 +220,8 @@ class Run(TextQueue):
         if isinstance(event, TaskArtifactUpdateEvent):
             return
         asks = live.state in states.INTERRUPTED
-        self.stage = Stage.ASKING if asks else Stage.BEGUN
-        if asks or live.is_over:
+        self.stage = Stage.INTERRUPTED if asks else Stage.BEGUN
+        if asks or live.is_terminal:
             self._settle()
 
     async def announce(self, state: TaskState) -> None:
@@ -237,17 +237,17 @@ class Run(TextQueue):
     async def keep(self, kind: str, body: bytes) -> None:
         """Store state of the conversation, with the next event if possible."""
         live = self.live
-        if self.is_left:
+        if self.is_abandoned:
             return
         if live.page.keeps_states:
             self._kept.append(State(live.owner, live.context_id, kind, body))
         else:
             await self._storage.write_state(live.owner, live.context_id, kind, body)
 
-    async def take_back(self, artifacts: int) -> None:
+    async def truncate(self, artifacts: int) -> None:
         """Drop all of the task's artifacts but the first ones."""
-        if not self.is_left:
-            await self.live.take_back(artifacts)
+        if not self.is_abandoned:
+            await self.live.truncate(artifacts)
 
     async def count_attempt(self) -> None:
         """Note that another attempt at the message begins."""
@@ -267,7 +267,7 @@ class Run(TextQueue):
     async def _open(self, event: Event | None) -> None:
         """Prepare the task for the first event of this run, or for its end without one."""
         live = self.live
-        if self.stage >= Stage.OPENING or live.is_over:
+        if self.stage >= Stage.OPENING or live.is_terminal:
             return
         self.stage = Stage.OPENING
         if live.draft is None:
@@ -312,7 +312,7 @@ class Run(TextQueue):
         self._mute()
 
     def _mute(self) -> None:
-        self.is_left = True
+        self.is_abandoned = True
         self.append_text = _dropped
 
     def end(self, _execution: asyncio.Task[None] | None = None) -> None:
@@ -354,12 +354,12 @@ class Run(TextQueue):
     @property
     def has_answered(self) -> bool:
         """Whether its task is settled."""
-        return self.live.is_over or self.stage is Stage.ASKING
+        return self.live.is_terminal or self.stage is Stage.INTERRUPTED
 
     @property
     def is_refused(self) -> bool:
         """Whether its message was refused without effect."""
-        return self.error is not None and self.stage < Stage.OPENING and not self.is_left
+        return self.error is not None and self.stage < Stage.OPENING and not self.is_abandoned
 
 
 async def _dropped(artifact_id: str, text: str, *, last: bool) -> None:

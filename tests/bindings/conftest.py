@@ -1,4 +1,4 @@
-"""An agent and a client of it."""
+"""An agent and its client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Versions, media types, addresses and errors of the bindings over HTTP."""
+"""Versions, media types, paths and errors of the HTTP bindings."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def test_the_version_may_be_a_query_parameter(http):
     assert (await http.get("/tasks?A2A-Version=1.0")).status_code == 200
 
 
-async def test_addresses_of_one_version_refuse_the_other(http):
+async def test_paths_of_one_version_refuse_the_other(http):
     new = await http.post("/message:send", json=say("a"))
     old = await http.post("/v1/message:send", json=proto_say("a"), headers=V1)
     for response in (new, old):
@@ -96,7 +96,7 @@ async def test_a_foreign_page_cannot_make_a_browser_run_the_agent(http, agent, h
     "content_type",
     ["application/json", "application/json; charset=utf-8", "Application/A2A+JSON", None],
 )
-async def test_ways_to_say_json(http, content_type):
+async def test_content_types_of_json(http, content_type):
     headers = V1 | ({"Content-Type": content_type} if content_type else {})
     sent = await http.post("/message:send", content=json.dumps(say("a")), headers=headers)
     assert sent.headers["content-type"] == "application/a2a+json"
@@ -196,7 +196,7 @@ async def test_files_by_rest_of_0_3(agent, http):
         assert agent.seen[-1].parts == (File(content=picture, media_type="image/png"),)
 
 
-async def test_unknown_addresses_and_wrong_verbs(http):
+async def test_unknown_paths_and_wrong_http_methods(http):
     wrong = await http.get("/message:send", headers=V1)
     error = wrong.json()["error"]
     assert (wrong.status_code, wrong.headers["allow"], error["code"]) == (405, "POST", 405)
@@ -252,7 +252,7 @@ async def test_a_stream_that_has_to_wait_begins_at_once(monkeypatch, agent, http
     assert error["code"] == (-32004 if binding == "jsonrpc" else 400)
 
 
-async def test_what_cannot_be_sent_ends_the_stream_with_an_error(monkeypatch, http):
+async def test_an_unserializable_event_ends_the_stream_with_an_error(monkeypatch, http):
     def fail(_event):
         raise ValueError("SECRET")
 
@@ -268,7 +268,7 @@ async def test_what_cannot_be_sent_ends_the_stream_with_an_error(monkeypatch, ht
 
 
 @pytest.mark.parametrize("path", ["/", "/message:send", "/v1/message:stream"])
-async def test_a_client_that_goes_away_in_its_request(http, agent, caplog, path):
+async def test_a_client_that_disconnects_during_its_request(http, agent, caplog, path):
     url = http.base_url
     reader, writer = await asyncio.open_connection(url.host, url.port)
     version = "1.0" if path == "/message:send" else "0.3"
@@ -282,7 +282,7 @@ async def test_a_client_that_goes_away_in_its_request(http, agent, caplog, path)
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
-async def test_clients_are_told_which_extensions_are_active(http):
+async def test_the_answer_names_the_active_extensions(http):
     asked = f"https://example.org/unknown, {PROGRESS_EXTENSION}"
     new, old = V1 | {"A2A-Extensions": asked}, {"X-A2A-Extensions": asked}
     for path in ("/message:send", "/message:stream"):
@@ -320,7 +320,7 @@ async def test_tasks_are_listed_by_rest_of_0_3(http):
     refused(await http.get("/v1/tasks?pageSize=0"), 400, "INVALID_ARGUMENT", "INVALID_PARAMS")
 
 
-async def test_values_of_the_callers_own_may_be_called_raw(http, agent):
+async def test_a_callers_data_may_have_a_member_raw(http, agent):
     values = {"raw": "@@@@", "list": [{"raw": "@@@@"}]}
     params = say("", parts=[{"data": values}], metadata=values)
     assert "result" in await call(http, "SendMessage", params)

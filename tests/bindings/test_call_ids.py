@@ -1,4 +1,4 @@
-"""The ids of JSON-RPC calls, and what is a call."""
+"""The ids of JSON-RPC calls, and malformed calls."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def test_a_call_without_an_id_is_refused(http, agent, method, params, head
     assert not agent.seen
 
 
-async def test_what_is_no_call_at_all_is_refused_without_an_id(http):
+async def test_malformed_calls_are_refused_without_an_id(http):
     for body in ({"jsonrpc": "2.0"}, {"method": "SendMessage"}, []):
         answer = (await http.post("/", json=body, headers=V1)).json()
         assert (answer["id"], answer["error"]["code"]) == (None, -32600)

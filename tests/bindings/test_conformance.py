@@ -1,4 +1,4 @@
-"""What a2a-sdk's defaults leave to the server: a test per gap."""
+"""The gaps of a2a-sdk's defaults: a test for each."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ async def test_an_agent_may_take_any_subtype():
         ([], True),
     ],
 )
-async def test_a_caller_who_could_use_no_answer_is_refused(http, modes, fits):
+async def test_a_caller_that_accepts_no_output_mode_is_refused(http, modes, fits):
     params = {**say("hello"), "configuration": {"acceptedOutputModes": modes}}
     answer = await call(http, "SendMessage", params)
     assert ("result" in answer) == fits
@@ -112,7 +112,7 @@ async def test_a_message_by_an_agent_is_refused(http):
 
 @pytest.mark.parametrize("path", ["/message:send", "/message:stream", "/v1/message:send"])
 @pytest.mark.parametrize("body", [b'{"a": "\xff"}', b"{", b"", b"[]", b"3", b"null"])
-async def test_bodies_that_are_no_json_objects_are_bad_requests(http, path, body):
+async def test_bodies_that_are_not_json_objects_are_bad_requests(http, path, body):
     headers = {"Content-Type": "application/json", **({} if path.startswith("/v1") else V1)}
     response = await http.post(path, content=body, headers=headers)
     assert response.status_code == 400
@@ -230,7 +230,7 @@ async def test_artifacts_are_closed(http):
     assert "append" not in chunks[0]
 
 
-async def test_addresses_with_a_slash_at_the_end_answer(http):
+async def test_paths_may_end_with_a_slash(http):
     assert "result" in (await http.post("/", json=rpc("SendMessage", say("a")), headers=V1)).json()
     for path in ("/message:send/", "/tenant/message:send/"):
         assert (await http.post(path, json=say("a"), headers=V1)).status_code == 200

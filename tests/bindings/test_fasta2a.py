@@ -1,4 +1,4 @@
-"""fasta2a's client: it sends 0.3's methods with 1.0's parts, and reads results as 1.0 has them."""
+"""fasta2a's client: methods of 0.3 with parts and results of 1.0."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ async def test_a_refusal_is_an_error(client):
 
 
 @pytest.mark.parametrize("text", ["hello", "reply"])
-async def test_clients_of_0_3_read_what_they_did(http, text):
+async def test_other_clients_of_0_3_get_the_usual_answer(http, text):
     """Also those that leave the kinds out, and so are taken for one of the above."""
     message = old_say(text)
     result = (await old_call(http, "message/send", message))["result"]

@@ -1,4 +1,4 @@
-"""Follow-ups on a task that works: answered in their turn or refused, never lost."""
+"""Follow-ups on a working task: answered in their turn or refused, never lost."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ async def working_task(http):
 
 
 @pytest.mark.parametrize(("send", "code"), CALLS)
-async def test_nobody_is_told_that_all_is_well_while_the_task_may_end(served, agent, send, code):
+async def test_returning_at_once_is_refused_while_the_task_may_end(served, agent, send, code):
     http, channel = served
     task_id = await working_task(http)
     told, why = await send(http, channel, task_id)
@@ -105,7 +105,7 @@ async def test_nobody_is_told_that_all_is_well_while_the_task_may_end(served, ag
     agent.release.set()
 
 
-async def test_who_waits_is_told_that_the_task_has_ended(served, agent):
+async def test_a_blocking_caller_learns_that_the_task_has_ended(served, agent):
     http, _ = served
     task_id = await working_task(http)
     later = asyncio.ensure_future(call(http, "SendMessage", say("and this", taskId=task_id)))

@@ -1,4 +1,4 @@
-"""`historyLength` bounds what is shown of a task's history, in streams as well."""
+"""`historyLength` limits a task's history, in streams as well."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ OLD = [shown_by_old_json_rpc, shown_by_old_rest, shown_by_old_grpc]
 
 
 @pytest.mark.parametrize("shown", [*NEW, *OLD])
-async def test_a_stream_shows_so_many_messages_at_most(served, shown):
+async def test_a_stream_limits_the_history(served, shown):
     http, channel = served
     assert len(await shown(http, channel, await waiting_task(http), 1)) == 1
 
@@ -99,7 +99,7 @@ async def test_a_stream_shows_no_history_for_0(served, shown):
 
 
 @pytest.mark.parametrize("shown", OLD)
-async def test_0_is_the_word_of_0_3_for_all_of_it(served, shown):
+async def test_0_means_all_in_0_3(served, shown):
     http, channel = served
     assert len(await shown(http, channel, await waiting_task(http), 0)) > 2
 

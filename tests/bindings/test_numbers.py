@@ -1,4 +1,4 @@
-"""Numbers in data parts leave as they came: 3 is not 3.0."""
+"""Numbers in data parts are unchanged: 3 is not 3.0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shapes of push notification configurations, over a runtime that keeps some."""
+"""The shapes of push notification configs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written at a time."""
+"""The slices of a response."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def test_slices_are_the_pieces_in_order_and_never_too_large(sizes):
     assert all(len(piece) <= SLICE_BYTES for piece in found)
 
 
-def test_small_pieces_are_put_together():
+def test_small_pieces_are_joined():
     assert [len(piece) for piece in slices([b"x" * 100] * 1000)] == [65500, 34500]

@@ -1,4 +1,4 @@
-"""No stream ends as if it were whole when it is not."""
+"""A truncated stream never looks complete."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def last_event(http, talker, path, body, headers):
         ("/v1/message:stream", proto_say("go"), {}),
     ],
 )
-async def test_a_reader_that_was_too_slow_is_told(served, path, body, headers):
+async def test_a_slow_reader_gets_an_error(served, path, body, headers):
     http, _, talker = served
     last = await last_event(http, talker, path, body, headers)
     assert "read too slowly" in last["error"]["message"]
@@ -86,7 +86,7 @@ async def read_slowly(call, talker):
     assert "read too slowly" in raised.value.details()
 
 
-async def test_a_reader_that_was_too_slow_is_told_over_grpc(served):
+async def test_a_slow_reader_gets_an_error_over_grpc(served):
     _, channel, talker = served
     message = Message(message_id="m", role=Role.ROLE_USER, parts=[Part(text="go")])
     request = SendMessageRequest(message=message)
@@ -95,7 +95,7 @@ async def test_a_reader_that_was_too_slow_is_told_over_grpc(served):
     await read_slowly(call, talker)
 
 
-async def test_a_reader_that_was_too_slow_is_told_over_grpc_of_0_3(served):
+async def test_a_slow_reader_gets_an_error_over_grpc_of_0_3(served):
     _, channel, talker = served
     content = [old.Part(text="go")]
     message = old.Message(message_id="m", role=old.Role.ROLE_USER, content=content)
@@ -114,7 +114,7 @@ async def test_a_slow_reader_of_ours_gets_the_whole_answer(served):
     assert len(reply.text) == CHUNKS * len(CHUNK)
 
 
-async def test_who_reads_as_fast_as_it_can_gets_everything():
+async def test_a_fast_reader_gets_everything():
     async def fast(text: str):
         for number in range(6000):
             yield f"{number:9} "

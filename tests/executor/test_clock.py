@@ -1,4 +1,4 @@
-"""Clocks of runs that share a timer: each stops its own run, in its own time and context."""
+"""Clocks of runs that share a timer: each stops its own run, in its own context."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def run(clocks: RunClocks, name: str, seen: list[tuple[str, str]]) -> None
         await asyncio.Event().wait()
 
 
-async def test_each_run_is_stopped_for_itself():
+async def test_each_clock_stops_its_own_run():
     clocks, seen = RunClocks(Limits(idle_seconds=0.3)), []
     async with clocks.clock(seen.append):  # the timer is set by one that ends at once
         pass
@@ -42,7 +42,7 @@ async def test_a_run_that_begins_after_the_timer_looked_is_stopped_too():
     assert [who for who, _ in seen] == ["first", "second"]
 
 
-def test_clocks_go_on_in_another_loop():
+def test_clocks_work_in_a_second_loop():
     clocks, seen = RunClocks(Limits(idle_seconds=0.05)), []
 
     async def shortly() -> None:

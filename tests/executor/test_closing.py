@@ -113,7 +113,7 @@ OLD = ("message/stream", {"kind": "message", "messageId": "m", "role": "user", "
 @pytest.mark.parametrize("call", [NEW, OLD])
 @pytest.mark.parametrize("target", [talk, echo])
 @pytest.mark.parametrize("server", [ours, of_the_sdk])
-async def test_readers_have_the_text_once(server, target, call, read):
+async def test_readers_get_the_text_once(server, target, call, read):
     async with running(server(target)) as url:
         updates = await updates_of(url, *call)
     assert read(updates) == TEXT
@@ -129,7 +129,7 @@ OLD_ADK = {**OLD[1], "parts": [{**OLD_PARTS[0], "metadata": MARK}]}
 @pytest.mark.parametrize("call", [("SendStreamingMessage", ADK), ("message/stream", OLD_ADK)])
 @pytest.mark.parametrize("target", [talk, echo])
 @pytest.mark.parametrize("server", [ours, of_the_sdk])
-async def test_google_adk_has_the_whole_text_in_its_last_chunk(server, target, call, read):
+async def test_google_adk_gets_the_whole_text_in_the_last_chunk(server, target, call, read):
     async with running(server(target)) as url:
         updates = await updates_of(url, *call)
     assert read(updates) == TEXT
@@ -137,7 +137,7 @@ async def test_google_adk_has_the_whole_text_in_its_last_chunk(server, target, c
         assert joined(updates[:-1]) == TEXT, "the chunks come as they are made all the same"
 
 
-async def test_a_chunk_is_not_held_back_until_the_next():
+async def test_a_chunk_is_sent_before_the_next_one_arrives():
     seen, news = [], asyncio.Event()
 
     async def slow(text: str):
@@ -160,7 +160,7 @@ async def test_a_chunk_is_not_held_back_until_the_next():
 
 
 @pytest.mark.parametrize("server", [ours, of_the_sdk])
-async def test_who_waits_for_the_task_has_one_piece_of_text(server):
+async def test_blocking_callers_get_one_text_part(server):
     async with running(server(talk)) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
         call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage"}
         answer = await http.post("/", json={**call, "params": {"message": NEW[1]}}, headers=V1)

@@ -1,4 +1,4 @@
-"""The adapter executor where the contract does not reach."""
+"""The adapter executor beyond the contract."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def test_text_around_an_output_stays_one_artifact():
     assert found == {"answer": "one two", "extra": "between"}
 
 
-async def test_something_that_is_no_event_fails_the_task(caplog):
+async def test_a_value_that_is_not_an_event_fails_the_task(caplog):
     async def script(request):
         yield "text"
 
@@ -75,7 +75,7 @@ async def test_something_that_is_no_event_fails_the_task(caplog):
     assert "yielded str, not an AgentEvent" in caplog.text
 
 
-async def test_an_agent_that_loses_a_race_of_its_own_fails_the_task():
+async def test_a_storage_conflict_inside_an_agent_fails_the_task():
     async def script(request):
         yield TextDelta("before")
         raise ConcurrentTaskModificationError("another")
@@ -97,7 +97,7 @@ async def test_the_error_id_leads_to_the_log(caplog):
     assert "the reason" in caplog.text
 
 
-async def test_a_timeout_inside_is_a_failure_like_any_other():
+async def test_a_timeout_inside_an_agent_is_an_ordinary_failure():
     async def script(request):
         raise TimeoutError
         yield
@@ -227,7 +227,7 @@ async def recall(request):
     yield TextDelta(",".join(turn.text for turn in request.history))
 
 
-async def test_the_answer_to_a_question_knows_what_was_said():
+async def test_the_answer_to_a_question_has_the_history():
     async def script(request):
         answer = yield InputRequired("where?")
         yield TextDelta(" ".join(turn.text for turn in answer.history))

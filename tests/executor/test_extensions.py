@@ -1,4 +1,4 @@
-"""Extensions that agents speak, A2UI among them."""
+"""Extensions of agents, A2UI among them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def ask(url, text, *extensions):
         return await agent.send(text)
 
 
-async def test_what_is_activated_is_told_and_marked():
+async def test_activated_extensions_are_announced_and_marked():
     async with running(app(poet, RHYMES)) as url:
         plain = await ask(url, "x")
         both = await ask(url, "x", RHYMES, OTHER)
@@ -97,7 +97,7 @@ async def clock(request: AgentRequest):
         yield Rejected("It is late.")
 
 
-async def test_what_is_made_says_when():
+async def test_artifacts_carry_timestamps():
     async with running(app(clock, TIMESTAMP_EXTENSION)) as url:
         async with connect(url, extensions=(TIMESTAMP_EXTENSION,)) as client:
             timed = await send(client, user_message("x"))
@@ -120,7 +120,7 @@ async def brief(request: AgentRequest) -> Reply:
     return Reply([Text("yes")])
 
 
-async def test_a_bare_message_and_a_question_say_when():
+async def test_replies_and_questions_carry_timestamps():
     async with running(app(brief, TIMESTAMP_EXTENSION)) as url:
         assert STAMP in (await ask(url, "x", TIMESTAMP_EXTENSION)).metadata
         assert STAMP not in (await ask(url, "x")).metadata
@@ -131,7 +131,7 @@ async def test_a_bare_message_and_a_question_say_when():
         check_time((await send(client, user_message("ask"))).status.message)
 
 
-async def test_a_required_one_that_is_missing_is_refused():
+async def test_a_message_without_a_required_extension_is_refused():
     message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}
     call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
     headers = {"A2A-Version": "1.0"}
@@ -158,7 +158,7 @@ def interface(parts):
 @pytest.mark.parametrize(
     ("beside", "text"), [([Text("Hi.")], "Hi."), ([], "Hello!\nAnd more.")], ids=["text", "none"]
 )
-async def test_an_interface_is_for_those_who_asked_for_it(value, beside, text):
+async def test_an_interface_is_sent_to_callers_that_activated_it(value, beside, text):
     async with running(interface([*beside, Data(value)])) as url:
         assert (await ask(url, "x")).parts == (Text(text),)
         shown = await ask(url, "x", A2UI_EXTENSION)
@@ -178,7 +178,7 @@ async def test_an_interface_is_for_those_who_asked_for_it(value, beside, text):
         ("createSurface", "1"),
     ],
 )
-async def test_what_is_wrong_is_told_to_the_operator_alone(wrong, why, caplog):
+async def test_invalid_interface_messages_are_only_logged(wrong, why, caplog):
     async with running(interface([Data([COMPONENTS, wrong])])) as url:
         shown = await ask(url, "x", A2UI_EXTENSION)
     assert shown.data == [[COMPONENTS]]
@@ -186,13 +186,13 @@ async def test_what_is_wrong_is_told_to_the_operator_alone(wrong, why, caplog):
     assert why in caplog.text
 
 
-async def test_an_interface_without_anything_right_is_text():
+async def test_an_interface_without_valid_messages_becomes_text():
     data = Data([{"version": "v0.9.1", "createSurface": {}}])
     async with running(interface([data])) as url:
         shown = await ask(url, "x", A2UI_EXTENSION)
     assert shown.text == "(This answer is an interface, in A2UI.)"
 
 
-async def test_other_data_is_as_it_was():
+async def test_other_data_is_unchanged():
     async with running(interface([Data([{"version": 1}])])) as url:
         assert (await ask(url, "x")).data == [[{"version": 1}]]

@@ -1,4 +1,4 @@
-"""Every limit: what happens at it, and what the caller is told."""
+"""Every limit: what happens at it, and the error that the caller gets."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ async def test_runs_wait_in_a_queue_and_are_refused_beyond_it():
     assert agent.most == 2
 
 
-async def test_messages_that_wait_for_their_conversation_hold_up_no_other():
+async def test_messages_waiting_for_their_conversation_do_not_delay_others():
     agent = Gated()
     async with limited(agent.answer, runs=2, queued_runs=5) as url, connect(url) as client:
         for _ in range(3):
@@ -98,7 +98,7 @@ async def test_messages_that_wait_for_their_conversation_hold_up_no_other():
         agent.gate.set()
 
 
-async def test_an_agent_may_ask_another_one_on_its_port_at_any_load():
+async def test_an_agent_can_call_another_on_its_port_under_any_load():
     async def back(text: str) -> str:
         return f"back: {text}"
 
@@ -139,7 +139,7 @@ async def test_a_refused_answer_leaves_the_question_open():
         assert answer_of(await send(client, user_message("Rome", task_id=question.id))) == "Rome"
 
 
-async def test_questions_are_bounded_in_number():
+async def test_the_number_of_questions_is_limited():
     async def asking(request: AgentRequest):
         answer = yield InputRequired("which city?")
         yield answer.text
@@ -153,7 +153,7 @@ async def test_questions_are_bounded_in_number():
             assert answer_of(await send(client, user_message("Rome", task_id=task.id))) == "Rome"
 
 
-async def test_an_agent_from_which_nothing_comes_is_stopped():
+async def test_an_idle_agent_is_stopped():
     async def quiet(text: str):
         yield "one"
         await asyncio.Event().wait()
@@ -165,7 +165,7 @@ async def test_an_agent_from_which_nothing_comes_is_stopped():
     assert answer_of(task) == "one"
 
 
-async def test_an_agent_that_goes_on_is_not_idle():
+async def test_a_working_agent_is_not_idle():
     async def steady(text: str):
         for _ in range(10):
             await asyncio.sleep(0.05)
@@ -183,7 +183,7 @@ async def test_an_agent_that_goes_on_is_not_idle():
     assert "stopped after 0.4 s" in task.status.message.parts[0].text
 
 
-async def test_parts_are_bounded_in_number_and_size():
+async def test_the_number_and_size_of_parts_are_limited():
     async def echo(text: str) -> str:
         return text
 
@@ -208,7 +208,7 @@ async def test_parts_are_bounded_in_number_and_size():
         assert (await http.get("/tasks")).json()["totalSize"] == 1
 
 
-async def test_who_comes_while_the_server_stops_may_try_again():
+async def test_messages_during_shutdown_are_refused_with_a_retry():
     app = build_app(Gated().answer)
     async with running(app) as url, httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http:
         await app.state.agents.drain()

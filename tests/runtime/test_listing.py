@@ -1,4 +1,4 @@
-"""ListTasks over the memory store: a2a-sdk's order, filters and page tokens, from an index."""
+"""ListTasks over the memory store: a2a-sdk's order, filters and page tokens."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def test_pages_are_those_of_the_sdk(saved, size, filters):
     assert await pages(ours, size, filters) == await pages(theirs, size, filters)
 
 
-async def test_a_token_stays_valid_when_its_task_changes_or_goes():
+async def test_a_token_stays_valid_when_its_task_changes_or_is_deleted():
     store = MemoryTaskStore(Limits())
     for n, name in enumerate("abcdef"):
         await store.save(task(name, n), CALLER)
@@ -83,7 +83,7 @@ async def test_a_token_stays_valid_when_its_task_changes_or_goes():
     assert [t.id for t in (await store.list(rest, CALLER)).tasks] == ["c", "b", "a"]
 
 
-async def test_tokens_that_name_a_task_are_understood_and_others_refused():
+async def test_tokens_of_the_sdk_are_accepted_and_others_refused():
     store = MemoryTaskStore(Limits())
     for n, name in enumerate("abc"):
         await store.save(task(name, n), CALLER)
@@ -97,7 +97,7 @@ async def test_tokens_that_name_a_task_are_understood_and_others_refused():
         await store.list(elsewhere, CALLER)
 
 
-async def test_artifacts_are_shown_if_asked_for_and_what_is_stored_stays():
+async def test_artifacts_are_included_on_request_and_kept_in_the_store():
     store = MemoryTaskStore(Limits())
     stored = task("a", 1)
     stored.metadata["n"] = 1

@@ -1,4 +1,4 @@
-"""What hostile or careless agents, callers and stores must not be able to do."""
+"""Hostile or careless agents, callers and stores."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def stops():
 
 
 @pytest.mark.parametrize("harm", [leaves, interrupts, stops])
-async def test_an_agent_cannot_end_or_hang_the_server(harm):
+async def test_an_agent_cannot_stop_or_hang_the_server(harm):
     def blocking(text: str) -> str:
         return harm()
 
@@ -89,7 +89,7 @@ class FailingOnce(InMemoryTaskStore):
         await super().save(task, context)
 
 
-async def test_a_last_state_that_could_not_be_saved_is_saved_later():
+async def test_a_failed_save_of_the_last_state_is_retried():
     store = FailingOnce()
     runtime = runtime_of(lambda text: text, store=store)
     task = await runtime.on_message_send(user_message("go"), CALLER)
@@ -104,7 +104,7 @@ async def test_a_last_state_that_could_not_be_saved_is_saved_later():
 
 
 @pytest.mark.parametrize("how", ["raises", "goes on", "takes its time"])
-async def test_a_waiting_run_cannot_keep_its_task_from_being_cancelled(how):
+async def test_a_parked_run_cannot_prevent_the_cancellation_of_its_task(how):
     async def stubborn(text: str):
         try:
             yield InputRequired("?")
@@ -124,7 +124,7 @@ async def test_a_waiting_run_cannot_keep_its_task_from_being_cancelled(how):
     assert stored.status.state == TaskState.TASK_STATE_CANCELED
 
 
-async def test_an_agent_that_ignores_its_cancellation_blocks_neither_others_nor_the_end(caplog):
+async def test_an_agent_that_ignores_cancellation_blocks_neither_others_nor_shutdown(caplog):
     release = asyncio.Event()
 
     async def deaf(text: str):
@@ -144,7 +144,7 @@ async def test_an_agent_that_ignores_its_cancellation_blocks_neither_others_nor_
         after = await runtime.on_message_send(user_message("go", context_id="c"), CALLER)
         assert after.status.state == TaskState.TASK_STATE_FAILED
         await runtime.aclose()
-    assert "does not end" in caplog.text
+    assert "did not end" in caplog.text
     release.set()
 
 
@@ -166,7 +166,7 @@ class Asking(AgentExecutor):
         raise UnsupportedOperationError
 
 
-async def test_an_sdk_executor_that_goes_on_is_waited_for():
+async def test_a_running_sdk_executor_is_awaited():
     runtime = runtime_of(Asking())
     task = await runtime.on_message_send(user_message("go"), CALLER)
     done = await runtime.on_message_send(user_message("x", task_id=task.id), CALLER)
@@ -174,7 +174,7 @@ async def test_an_sdk_executor_that_goes_on_is_waited_for():
     assert done.status.state == TaskState.TASK_STATE_COMPLETED
 
 
-async def test_any_kind_of_event_lets_readers_read():
+async def test_events_of_any_kind_let_readers_run():
     async def busy(text: str):
         for _ in range(300):
             yield Output((Text("x"),))
@@ -195,7 +195,7 @@ class SlowStore(InMemoryTaskStore):
         return task
 
 
-async def test_who_subscribes_while_an_event_is_saved_gets_it_once():
+async def test_a_subscriber_that_joins_during_a_save_gets_the_event_once():
     class Slow(Asking):
         async def execute(self, context, event_queue):
             writer = TaskUpdater(event_queue, context.task_id, context.context_id)
@@ -228,7 +228,7 @@ async def test_who_subscribes_while_an_event_is_saved_gets_it_once():
     assert set(await asyncio.gather(*readers)) == {"0 1 2 3 "}
 
 
-async def test_two_answers_at_once_after_a_restart_are_answered_once():
+async def test_concurrent_answers_after_a_restart_are_answered_once():
     calls = []
 
     async def ask(request: AgentRequest):
@@ -248,7 +248,7 @@ async def test_two_answers_at_once_after_a_restart_are_answered_once():
     assert sorted(type(r).__name__ for r in results) == ["Task", "UnsupportedOperationError"]
 
 
-async def test_queued_work_that_is_cancelled_is_never_done():
+async def test_cancelled_queued_work_never_runs():
     release, done = threading.Event(), []
 
     def work(request: AgentRequest) -> str:
@@ -292,7 +292,7 @@ async def test_the_text_is_closed_when_its_task_is_cancelled():
     assert cancelled.status.state == TaskState.TASK_STATE_CANCELED
 
 
-async def test_busy_conversations_do_not_keep_the_others():
+async def test_idle_conversations_are_dropped_while_one_is_busy():
     release = asyncio.Event()
 
     async def remember(request: AgentRequest) -> str:
@@ -311,7 +311,7 @@ async def test_busy_conversations_do_not_keep_the_others():
     await waiting
 
 
-async def test_an_argument_that_is_passed_by_name_is_sent_by_name():
+async def test_keyword_arguments_are_passed_by_keyword():
     def keyword(*, text):
         return text
 
@@ -330,7 +330,7 @@ async def test_a_wrapper_around_an_async_function_is_awaited():
     assert answer_of(task) == "GO"
 
 
-async def test_listing_while_cancelling_is_fine():
+async def test_tasks_can_be_listed_while_one_is_cancelled():
     async def endless(text: str):
         yield "begun"
         await asyncio.Event().wait()

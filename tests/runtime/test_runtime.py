@@ -83,7 +83,7 @@ async def test_return_immediately(gate):
     assert last.status.state == TaskState.TASK_STATE_COMPLETED
 
 
-async def test_follow_ups_on_a_running_task_wait_and_then_find_it_over(gate):
+async def test_follow_ups_on_a_running_task_wait_and_then_find_it_terminal(gate):
     async def slow(text):
         await gate.wait()
         return text
@@ -129,7 +129,7 @@ async def test_the_context_of_a_task_cannot_be_changed():
         await runtime.on_message_send(user_message("x", task_id="unknown"), CALLER)
 
 
-async def test_the_same_task_object_serves_callers_that_come_at_once():
+async def test_concurrent_callers_share_one_live_task():
     async def ask(text):
         yield InputRequired("?", durable=True)
 
@@ -147,7 +147,7 @@ async def test_the_same_task_object_serves_callers_that_come_at_once():
     ]
 
 
-async def test_a_generator_does_not_survive_a_restart_and_says_so():
+async def test_an_answer_to_a_generator_lost_by_a_restart_fails_the_task():
     async def ask(text):
         yield InputRequired("?")
 
@@ -159,7 +159,7 @@ async def test_a_generator_does_not_survive_a_restart_and_says_so():
     assert "no longer waits" in task.status.message.parts[0].text
 
 
-async def test_a_task_waits_for_its_caller_only_so_long():
+async def test_a_task_waits_for_its_caller_for_a_limited_time():
     async def ask(text):
         yield InputRequired("?")
 
@@ -173,7 +173,7 @@ async def test_a_task_waits_for_its_caller_only_so_long():
     assert "no answer came" in last.status.message.parts[0].text
 
 
-async def test_a_reader_that_does_not_read_is_told_so_and_harms_nobody():
+async def test_a_stalled_reader_gets_an_error_and_delays_no_others():
     ended = asyncio.Event()
 
     async def talkative(text):
@@ -212,7 +212,7 @@ async def test_every_chunk_of_many_streams_arrives_once_and_in_order():
         assert chunks == [f"s{n}-{i} " for i in range(200)] + [""]
 
 
-async def test_many_outputs_are_each_found_again():
+async def test_every_one_of_many_outputs_is_stored():
     async def execute(event_queue, context):
         writer = TaskUpdater(event_queue, context.task_id, context.context_id)
         status = TaskStatus(state=TaskState.TASK_STATE_WORKING)
@@ -246,7 +246,7 @@ async def test_list_tasks_pages_and_hides_artifacts():
         await runtime.on_list_tasks(ListTasksRequest(page_size=1000), CALLER)
 
 
-async def test_a_running_task_is_listed_as_it_is_now(gate):
+async def test_a_running_task_is_listed_in_its_current_state(gate):
     store = InMemoryTaskStore()
 
     async def halting(text):
@@ -276,7 +276,7 @@ async def test_history_length():
     assert len(full.history) == 1
 
 
-async def test_finished_tasks_are_forgotten_above_a_count():
+async def test_finished_tasks_are_dropped_above_a_count():
     runtime = runtime_of(lambda text: text, limits=Limits(finished_tasks=2))
     tasks = [await runtime.on_message_send(user_message(str(n)), CALLER) for n in range(3)]
     with pytest.raises(TaskNotFoundError):
@@ -284,7 +284,7 @@ async def test_finished_tasks_are_forgotten_above_a_count():
     assert await runtime.on_get_task(GetTaskRequest(id=tasks[2].id), CALLER) == tasks[2]
 
 
-async def test_finished_tasks_are_forgotten_after_a_time():
+async def test_finished_tasks_are_dropped_after_a_time():
     runtime = runtime_of(lambda text: text, limits=Limits(finished_seconds=0))
     task = await runtime.on_message_send(user_message("one"), CALLER)
     await runtime.on_message_send(user_message("two"), CALLER)
@@ -292,7 +292,7 @@ async def test_finished_tasks_are_forgotten_after_a_time():
         await runtime.on_get_task(GetTaskRequest(id=task.id), CALLER)
 
 
-async def test_shutdown_lets_short_runs_end_and_fails_long_ones(gate):
+async def test_shutdown_waits_for_short_runs_and_fails_long_ones(gate):
     async def work(text):
         if text == "long":
             await gate.wait()
@@ -309,7 +309,7 @@ async def test_shutdown_lets_short_runs_end_and_fails_long_ones(gate):
         await runtime.on_message_send(user_message("late"), CALLER)
 
 
-async def test_what_a_message_must_hold():
+async def test_invalid_messages_are_refused():
     runtime = runtime_of(lambda text: text)
     good = Message(message_id="m", role=Role.ROLE_USER, parts=[Part(text="x")])
     for field in ("message_id", "role", "parts"):
@@ -338,7 +338,7 @@ class BrokenStore(InMemoryTaskStore):
         raise OSError("disk /secret/path is full")
 
 
-async def test_a_broken_store_tells_nothing_and_hangs_nobody():
+async def test_a_broken_store_leaks_nothing_and_hangs_no_caller():
     runtime = runtime_of(lambda text: text, store=BrokenStore())
     task = await runtime.on_message_send(user_message("go"), CALLER)
     assert task.status.state == TaskState.TASK_STATE_FAILED

@@ -49,7 +49,7 @@ async def test_an_sdk_executor_runs_unchanged():
     assert task.status.message.parts[0].text == "done"
 
 
-async def test_what_an_executor_leaves_open_is_completed():
+async def test_a_task_left_open_by_its_executor_is_completed():
     async def nothing(queue, context):
         pass
 
@@ -98,7 +98,7 @@ async def test_events_after_the_end_are_dropped():
     assert not task.artifacts
 
 
-async def test_artifacts_are_replaced_and_tasks_too():
+async def test_artifacts_and_tasks_can_be_replaced():
     async def work(queue, context):
         await queue.enqueue_event(new_task(context))
         writer = updater(queue, context)

@@ -1,4 +1,4 @@
-"""Agents that do not let go when they are told to: what they held comes back."""
+"""Agents that ignore being stopped: slots and conversations are released."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ async def check(runtime, deaf, hung, caplog):
 
 
 @pytest.mark.parametrize("hangs", [in_clean_up, swallowing, after_a_rejection])
-async def test_what_hangs_gives_its_slot_back(hangs, caplog):
+async def test_a_hanging_agent_returns_its_slot(hangs, caplog):
     deaf = Deaf()
     runtime = runtime_of(either(hangs, deaf))
     await runtime.start()
@@ -157,7 +157,7 @@ async def test_what_hangs_gives_its_slot_back(hangs, caplog):
 
 
 @pytest.mark.parametrize("hangs", [in_clean_up, swallowing])
-async def test_what_hangs_when_it_is_cancelled_gives_its_slot_back(hangs, caplog):
+async def test_an_agent_that_hangs_when_cancelled_returns_its_slot(hangs, caplog):
     deaf = Deaf()
     runtime = runtime_of(either(hangs, deaf), replace(ONE, run_seconds=60))
     await runtime.start()
@@ -216,7 +216,7 @@ class SdkExecutor(AgentExecutor):
         raise NotImplementedError
 
 
-async def test_an_sdk_executor_that_never_ends_keeps_no_place(caplog):
+async def test_an_sdk_executor_that_never_ends_returns_its_capacity(caplog):
     deaf = Deaf()
     runtime = runtime_of(SdkExecutor(deaf))
     await runtime.start()
@@ -230,7 +230,7 @@ async def raises():
 
 
 @pytest.mark.parametrize("how", ["hangs", "swallows", "raises"])
-async def test_an_adapter_that_does_not_close_keeps_nobody(how, caplog):
+async def test_an_adapter_that_does_not_close_blocks_no_shutdown(how, caplog):
     deaf = Deaf()
     close = {"hangs": asyncio.Event().wait, "swallows": deaf.hold, "raises": raises}[how]
     runtime = runtime_of(either(swallowing, deaf), close=close)
@@ -282,7 +282,7 @@ async def test_an_adapter_that_raises_generator_exit_fails_its_task():
     ids=repr,
 )
 @pytest.mark.parametrize("begins", [False, True])
-async def test_nonsense_fails_its_task(nonsense, begins):
+async def test_invalid_events_fail_the_task(nonsense, begins):
     async def script(request):
         if begins:
             yield TextDelta("begun")

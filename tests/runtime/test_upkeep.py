@@ -1,4 +1,4 @@
-"""What a runtime does again and again ends with it."""
+"""Background work ends with the runtime."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.upkeep import Upkeep
 
 
-async def test_work_that_fails_instead_of_being_cancelled_is_not_done_again():
+async def test_work_that_fails_on_cancellation_is_not_repeated():
     begun = asyncio.Event()
 
     async def work():

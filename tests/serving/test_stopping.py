@@ -132,7 +132,7 @@ async def test_running_tasks_get_their_time_and_then_a_reason(server, sent):
     assert time.monotonic() - told < 60
     # uvicorn ends itself by SIGTERM again, as who sent it expects.
     assert process.returncode == (0 if sent == signal.SIGINT else -sent)
-    assert "does not end, left behind" in errors
+    assert "did not end; abandoned" in errors
     assert "Traceback" not in errors.partition("Finished server process")[0]
 
 
@@ -228,7 +228,7 @@ async def test_whatever_hangs_the_server_ends(tmp_path, monkeypatch, hangs):
             reading.cancel()
             await asyncio.wait({reading})
     assert process.returncode == -signal.SIGTERM
-    assert ("left behind" in errors) == (hangs != "nothing"), errors
+    assert ("abandoned" in errors) == (hangs != "nothing"), errors
 
 
 async def test_an_idle_connection_is_kept_for_the_proxy_that_holds_it(server):

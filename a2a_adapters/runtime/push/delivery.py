@@ -152,7 +152,7 @@ class Outbox:
             for task in late:
                 task.cancel()
             if late:
-                logger.warning("%d receivers were not told everything", len(late))
+                logger.warning("%d receivers did not get all notifications", len(late))
                 await asyncio.wait(late)
         await self._transport.aclose()
 

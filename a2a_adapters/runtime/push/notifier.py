@@ -96,7 +96,7 @@ class PushNotifier:
         was_sending = before is not None and before.leave(target.config.id)
         receiver = self._add(live, target, knows_task=live.task is None)
         if before is not None and was_sending:
-            receiver.tell(live, before.owed_version)
+            receiver.send_task(live, before.owed_version)
         return target.config
 
     async def get(
@@ -166,7 +166,7 @@ class PushNotifier:
                 receivers = {name: self._join(live, target) for name, target in targets.items()}
                 receiver = receivers[item.config_id]
                 if not receiver.has_taken(item.version):
-                    receiver.tell(live, item.version)
+                    receiver.send_task(live, item.version)
                 if not receiver.is_closed:
                     return
         await self._ledger.settle(item)

@@ -94,7 +94,7 @@ class Receiver:
             update = live.snapshot() or update
             self._knows_task = True
         self._waiting.append(update)
-        if live.is_over or live.state in states.SETTLED:
+        if live.is_terminal or live.state in states.SETTLED:
             self._is_settled.set()
         else:
             self._is_settled.clear()
@@ -106,7 +106,7 @@ class Receiver:
                 self._miss()
                 self._ledger.put_off(self._owed(live, self.owed_version))
 
-    def tell(self, live: LiveTask, owed_version: int = 0) -> None:
+    def send_task(self, live: LiveTask, owed_version: int = 0) -> None:
         """Send the whole task as it is now, which is owed since that version."""
         self.owed_version = max(self.owed_version, owed_version)
         if (whole := live.snapshot()) is not None:

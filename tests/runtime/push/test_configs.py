@@ -111,7 +111,7 @@ async def test_configs_belong_to_the_owner_of_the_task():
             assert (await ann.get_task_push_notification_config(asked)).url == box.url
 
 
-async def test_a_task_has_so_many_configs_at_most():
+async def test_the_number_of_configs_of_a_task_is_limited():
     async with agent(ask, configs_per_task=2) as client:
         task = await send(client, user_message("hello"))
 
@@ -175,7 +175,7 @@ async def test_private_receivers_are_refused_by_default():
 
 
 @pytest.mark.parametrize("push", [None, PushOptions()])
-async def test_offered_only_when_asked_for(push):
+async def test_push_is_offered_only_if_enabled(push):
     app = build_app(talk, options=ServerOptions(push=push))
     async with running(app) as url, connect(url) as client, httpx.AsyncClient(timeout=60) as http:
         card = (await http.get(f"{url}/.well-known/agent-card.json")).json()
@@ -185,7 +185,7 @@ async def test_offered_only_when_asked_for(push):
                 await stream(client, notifying("http://127.0.0.1:1/"))
 
 
-async def test_stored_receivers_outlive_the_server():
+async def test_stored_receivers_survive_a_restart():
     stores = {"task_store": InMemoryTaskStore(), "store": InMemoryPushNotificationConfigStore()}
     async with inbox() as box:
         async with agent(ask, **stores) as client:
@@ -249,7 +249,7 @@ class Store(InMemoryPushNotificationConfigStore):
         return [config.id for configs in found for config in configs]
 
 
-async def test_a_message_without_a_task_leaves_no_config_behind():
+async def test_a_message_without_a_task_leaves_no_config():
     store = Store()
     async with inbox() as box, agent(Picky(), store=store) as client:
         with pytest.raises(InvalidParamsError, match="not that"):
@@ -261,7 +261,7 @@ async def test_a_message_without_a_task_leaves_no_config_behind():
     assert await store.ids() == []
 
 
-async def test_a_message_for_which_there_is_no_room_leaves_no_config_behind():
+async def test_a_message_refused_for_lack_of_capacity_leaves_no_config():
     store = Store()
     async with agent(ask, store=store, limits=Limits(running_bytes=1)) as client:
         with pytest.raises(A2AClientError, match="503"):
@@ -276,7 +276,7 @@ class Asking(Picky):
         yield InputRequired("what?", durable=True)
 
 
-async def test_an_answer_that_is_refused_leaves_no_config_behind():
+async def test_a_refused_answer_leaves_no_config():
     store = Store()
     async with agent(Asking(), store=store) as client:
         task = await send(client, notifying("http://127.0.0.1:1/", id="first"))

@@ -44,7 +44,7 @@ from tests.support.inbox import (
 )
 
 
-async def test_a_receiver_is_told_everything_in_order():
+async def test_a_receiver_gets_every_update_in_order():
     async with inbox() as box, agent(heard_by(box)) as client:
         authentication = AuthenticationInfo(scheme="Bearer", credentials="abc.def")
         request = notifying(box.url, "one two three", token="t0", authentication=authentication)
@@ -78,7 +78,7 @@ async def test_a_slow_receiver_delays_neither_the_agent_nor_other_receivers():
     assert len(slow.bodies) < 10, "what has queued up goes together"
 
 
-async def test_a_notification_is_sent_again_until_it_is_taken():
+async def test_a_notification_is_retried_until_it_is_accepted():
     async with inbox() as box, agent(heard_by(box)) as client:
         box.answers = [503, 429, 200, 500, 200]
         await send(client, notifying(box.url, "one two"))
@@ -88,7 +88,7 @@ async def test_a_notification_is_sent_again_until_it_is_taken():
     assert text_in(box.bodies[4:]) == "one two "
 
 
-async def test_no_pause_is_longer_than_the_longest():
+async def test_pauses_between_retries_are_limited():
     pauses = {"pause_seconds": 3600, "longest_pause_seconds": 0.01}
     async with inbox() as box, agent(talk, **pauses) as client:
         box.answers = [503, 503, 200]
@@ -97,7 +97,7 @@ async def test_no_pause_is_longer_than_the_longest():
     assert box.bodies[0] == box.bodies[1] == box.bodies[2]
 
 
-async def test_what_a_receiver_missed_is_made_up_by_the_whole_task():
+async def test_missed_updates_are_replaced_by_the_whole_task():
     async with inbox() as box, agent(heard_by(box), attempts=2) as client:
         box.answers = [503, 503]
         task = await send(client, notifying(box.url, "one two"))
@@ -119,7 +119,7 @@ async def test_a_receiver_that_fell_too_far_behind_gets_the_whole_task():
 
 
 @pytest.mark.parametrize("answer", [400, 401, 404, 410, RedirectResponse("/elsewhere", 307)])
-async def test_a_receiver_that_refuses_is_left_in_peace(answer, caplog):
+async def test_a_receiver_that_refuses_gets_nothing_more(answer, caplog):
     async with inbox() as box, agent(talk) as client:
         box.answers = [answer]
         await send(client, notifying(box.url, "one two", token="secret"))
@@ -132,14 +132,14 @@ async def test_a_receiver_that_refuses_is_left_in_peace(answer, caplog):
     assert "/hook" not in caplog.text
 
 
-async def test_a_receiver_that_is_not_there_is_given_up(caplog):
+async def test_an_unreachable_receiver_is_given_up(caplog):
     async with agent(talk, attempts=3) as client:
         task = await send(client, notifying("http://127.0.0.1:1/hook"))
         assert task.status.state == TaskState.TASK_STATE_COMPLETED
     assert f"task {task.id} to 127.0.0.1 given up: ConnectError" in caplog.text
 
 
-async def test_cookies_are_not_kept_and_endless_answers_not_read():
+async def test_cookies_are_dropped_and_endless_answers_not_read():
     async def endless():
         while True:
             yield b"x" * 10_000
@@ -182,7 +182,7 @@ async def test_receivers_follow_a_task_through_its_questions():
     assert text_in(box.bodies) == "Off to Rome"
 
 
-async def test_receivers_are_told_of_a_cancellation():
+async def test_receivers_get_a_cancellation():
     async with inbox() as box, agent(ask) as client:
         task = await send(client, notifying(box.url))
         await client.cancel_task(CancelTaskRequest(id=task.id))
@@ -207,7 +207,7 @@ async def test_nothing_is_sent_after_a_config_was_deleted():
     assert len(late) <= 1  # it may have been on its way
 
 
-async def test_a_changed_url_gets_what_the_old_one_did_not():
+async def test_a_changed_url_gets_the_undelivered_state():
     async with inbox() as old, inbox() as new, agent(talk) as client:
         old.is_open.clear()
         task = await send(client, notifying(old.url, "one two", id="a"))
@@ -218,7 +218,7 @@ async def test_a_changed_url_gets_what_the_old_one_did_not():
     assert text_in(new.bodies) == "one two "
 
 
-async def test_what_is_under_way_gets_its_time_when_the_server_stops():
+async def test_shutdown_waits_for_notifications_under_way():
     async with inbox() as box:
         async with agent(talk) as client:
             box.answers = [503, 503]
@@ -226,13 +226,13 @@ async def test_what_is_under_way_gets_its_time_when_the_server_stops():
         assert state_in(box.bodies[-1]) == "TASK_STATE_COMPLETED"
 
 
-async def test_what_does_not_arrive_in_time_is_dropped_when_the_server_stops(caplog):
+async def test_shutdown_drops_late_notifications(caplog):
     limits = Limits(shutdown_seconds=0.05)
     async with inbox() as box:
         box.is_open.clear()
         async with agent(talk, limits=limits) as client:
             await send(client, notifying(box.url, "one two"))
-    assert "1 receivers were not told everything" in caplog.text
+    assert "1 receivers did not get all notifications" in caplog.text
 
 
 async def test_progress_is_not_pushed():
@@ -257,7 +257,7 @@ async def test_progress_is_not_pushed():
     assert text_in(box.bodies) == "done"
 
 
-async def test_too_many_receivers_at_one_server_are_notified_later(monkeypatch, caplog):
+async def test_surplus_receivers_at_one_server_are_notified_later(monkeypatch, caplog):
     monkeypatch.setattr("a2a_adapters.runtime.push.delivery._RECEIVERS_PER_SERVER", 1)
     limits = Limits(sweep_seconds=0.05)
     async with inbox() as box, agent(talk, limits=limits) as client:
@@ -295,7 +295,7 @@ async def test_a_message_makes_one_request_for_each_receiver(tokens, requests):
     assert box.most <= 8
 
 
-async def test_a_receiver_is_notified_as_long_as_one_of_its_configs_is_left():
+async def test_a_receiver_is_notified_while_one_of_its_configs_remains():
     async with inbox() as box, agent(ask, interval_seconds=60) as client:
         task = await send(client, user_message("hello"))
         await add_receivers(client, task, box.url, ["same"] * 2)
@@ -306,7 +306,7 @@ async def test_a_receiver_is_notified_as_long_as_one_of_its_configs_is_left():
     assert len(box.bodies) == 1
 
 
-async def test_a_body_that_cannot_be_made_is_logged_and_made_up(monkeypatch, caplog):
+async def test_an_unserializable_update_is_logged_and_replaced(monkeypatch, caplog):
     failures = [ValueError("odd")]
 
     def fail_once(self):
@@ -353,7 +353,7 @@ class Lost(httpx.AsyncBaseTransport):
             raise httpx.ReadError("lost") from error
 
 
-async def test_what_fails_as_it_is_dropped_is_not_tried_again():
+async def test_a_delivery_that_fails_on_cancellation_is_not_retried():
     lost = Lost()
 
     class Losing(OutboundPolicy):

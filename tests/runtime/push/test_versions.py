@@ -78,7 +78,7 @@ async def test_receivers_of_0_3_get_plain_tasks():
     assert box.headers[0]["content-type"] == "application/json"
 
 
-async def test_receivers_of_0_3_stay_so_in_any_store():
+async def test_any_store_keeps_the_version_of_receivers_of_0_3():
     store = InMemoryPushNotificationConfigStore()
     async with inbox() as box, v03_agent(ask, store=store) as client:
         task = await client.send("hello", box.url)
@@ -128,7 +128,7 @@ async def test_configs_over_0_3():
 
 
 @pytest.mark.parametrize("version", ["1.0", "0.3"])
-async def test_receivers_set_over_grpc_get_their_versions_form(version):
+async def test_receivers_set_over_grpc_get_the_form_of_their_version(version):
     app = build_app(talk, options=ServerOptions(push=PushOptions(outbound=OPEN), grpc_port=0))
     async with (
         inbox() as box,

@@ -141,7 +141,7 @@ class Locator:
         ours = {live.task_id: live for live in self._live.all() if live.runs and live.task}
         for task_id in await self._places.lost(list(ours)) if ours else ():
             live = ours[task_id]
-            if live.runs and not live.is_over:  # else it has ended here meanwhile
+            if live.runs and not live.is_terminal:  # else it has ended here meanwhile
                 self._recovery.lose(live)
 
     async def place_of(self, task_id: str, context: ServerCallContext) -> Place:

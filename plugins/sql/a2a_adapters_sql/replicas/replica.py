@@ -268,7 +268,7 @@ class Replica(StreamingHandler):
         with OperationGuard("SubscribeToTask"):
             place = await self.locator.place_of(params.id, context)
             is_here = self.locator.is_here(params.id, place)
-            if not (is_here or (await self.runtime.live.find(params.id, context)).is_over):
+            if not (is_here or (await self.runtime.live.find(params.id, context)).is_terminal):
                 reader, events = (
                     self.runtime.reader(context),
                     self._follower.events(params.id, context),

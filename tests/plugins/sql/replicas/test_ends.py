@@ -42,7 +42,7 @@ async def ending(replica, hold):
 async def test_its_run_is_not_left_behind(replica, ending):
     events, stream, may_go = ending
     for _ in range(3):
-        await replica.core.messages.leave_behind()
+        await replica.core.messages.abandon_lingering()
     may_go.set()
     events += [event async for event in stream]
     assert events[-1].status.state == COMPLETED

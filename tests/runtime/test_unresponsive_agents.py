@@ -1,4 +1,4 @@
-"""What takes no notice of being stopped: its task ends all the same, the log and a figure tell."""
+"""Agents that ignore cancellation: their tasks end, and the log and a metric report it."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def runtime_with(target, limits):
 
 
 @pytest.mark.parametrize("kind", ["whole", "streaming"])
-async def test_a_task_fails_in_time_though_its_code_catches_the_cancellation(kind, caplog):
+async def test_a_task_fails_in_time_although_its_code_swallows_cancellation(kind, caplog):
     deaf = Deaf()
     runtime = runtime_with(getattr(deaf, kind), Limits(run_seconds=0.1))
     task = await runtime.on_message_send(user_message("go"), CALLER)
     assert not deaf.ended.is_set()
     assert task.status.state == TaskState.TASK_STATE_FAILED
     assert "stopped after 0.1 s" in task.status.message.parts[0].text
-    assert f"task {task.id} was stopped, but its agent goes on" in caplog.text
+    assert f"task {task.id} was stopped, but its agent still runs" in caplog.text
     assert outliving_calls() == 1
     deaf.release.set()
     await deaf.ended.wait()
@@ -100,7 +100,7 @@ def adapter():
 
 
 @pytest.mark.parametrize("is_cancelled", [True, False])
-async def test_a_conversation_goes_on_without_what_was_left_behind(adapter, is_cancelled):
+async def test_a_conversation_continues_after_an_abandoned_run(adapter, is_cancelled):
     runtime = runtime_with(adapter, Limits(run_seconds=20 if is_cancelled else 0.1))
 
     async def say(text, context_id="c"):

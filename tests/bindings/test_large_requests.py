@@ -1,4 +1,4 @@
-"""Large requests are parsed and converted one after the other, small ones meanwhile."""
+"""Large requests are parsed one after the other, small ones meanwhile."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def echo(text):
 
 
 @pytest.mark.parametrize("path", ["/", "/message:send"])
-async def test_large_ones_are_there_one_at_a_time(monkeypatch, path):
+async def test_large_requests_are_parsed_one_at_a_time(monkeypatch, path):
     """What is parsed takes twenty times its bytes: a thousand of them would take a gigabyte."""
     parsing, parsed = threading.Lock(), []
     parse = reading.from_json
@@ -49,7 +49,7 @@ async def test_large_ones_are_there_one_at_a_time(monkeypatch, path):
 
 
 @pytest.mark.parametrize("path", ["/", "/message:send"])
-async def test_nothing_is_made_for_clients_that_have_left(monkeypatch, path):
+async def test_requests_of_disconnected_clients_are_not_parsed(monkeypatch, path):
     begun, go = threading.Event(), threading.Event()
     parse, seen = reading.from_json, []
 

@@ -1,4 +1,4 @@
-"""What a request leaves behind is freed when it ends: nobody waits for the garbage collector."""
+"""Requests leave no reference cycles: their memory is freed without the garbage collector."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Loop:
 
 
 @pytest.mark.usefixtures("thawed")
-async def test_what_an_app_has_built_at_its_start_is_not_looked_through():
+async def test_the_garbage_collector_skips_objects_built_at_startup():
     gc.disable()
     garbage = weakref.ref(Loop())
     gc.enable()
@@ -83,7 +83,7 @@ async def test_what_an_app_has_built_at_its_start_is_not_looked_through():
 
 
 @pytest.mark.usefixtures("thawed")
-async def test_it_is_looked_through_again_when_the_last_app_has_ended():
+async def test_it_scans_them_again_after_the_last_app_has_ended():
     async with serving(words):
         async with serving(words):
             pass
@@ -92,7 +92,7 @@ async def test_it_is_looked_through_again_when_the_last_app_has_ended():
 
 
 @pytest.mark.usefixtures("thawed")
-async def test_what_its_process_has_frozen_stays_so():
+async def test_objects_frozen_by_the_process_stay_frozen():
     gc.freeze()
     async with serving(words):
         pass

@@ -1,4 +1,4 @@
-"""Unfinished tasks in the store of a process that is gone."""
+"""Unfinished tasks of an earlier process in a store."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def runtime_of(store, **limits):
 
 
 @pytest.mark.parametrize("state", [WORKING, TaskState.TASK_STATE_SUBMITTED])
-async def test_what_nobody_runs_has_failed_for_whoever_asks(state):
+async def test_an_orphaned_task_has_failed_for_its_reader(state):
     store = await store_with(state)
     runtime = runtime_of(store)
     task = await runtime.on_get_task(GetTaskRequest(id="old0"), CALLER)
@@ -57,7 +57,7 @@ async def test_what_nobody_runs_has_failed_for_whoever_asks(state):
     assert (await store.get("old0", CALLER)).status.state == FAILED
 
 
-async def test_every_operation_sees_it_as_over():
+async def test_every_operation_sees_it_as_terminal():
     for operation, error in (
         (lambda r: r.on_cancel_task(CancelTaskRequest(id="old0"), CALLER), TaskNotCancelableError),
         (
@@ -73,7 +73,7 @@ async def test_every_operation_sees_it_as_over():
             await operation(runtime_of(await store_with(WORKING)))
 
 
-async def test_lists_show_it_as_it_is():
+async def test_lists_show_its_failure():
     runtime = runtime_of(await store_with(WORKING, count=3))
     working = await runtime.on_list_tasks(ListTasksRequest(status=WORKING), CALLER)
     assert len(working.tasks) == 0
@@ -81,14 +81,14 @@ async def test_lists_show_it_as_it_is():
     assert len(failed.tasks) == 3
 
 
-async def test_a_task_that_was_begun_since_is_somebody_elses():
+async def test_a_task_begun_since_the_start_belongs_to_another_process():
     """Two processes with one store are not supported, but not made worse either."""
     runtime = runtime_of(await store_with(WORKING, age=-60))
     task = await runtime.on_get_task(GetTaskRequest(id="old0"), CALLER)
     assert task.status.state == WORKING
 
 
-async def test_a_question_waits_on_after_a_restart_for_as_long_as_it_may():
+async def test_a_question_keeps_its_time_limit_after_a_restart():
     store = await store_with(INPUT_REQUIRED)
     waiting = await runtime_of(store).on_get_task(GetTaskRequest(id="old0"), CALLER)
     assert waiting.status.state == INPUT_REQUIRED
@@ -103,7 +103,7 @@ class ReadOnly(InMemoryTaskStore):
         raise OSError("read only")
 
 
-async def test_a_store_that_cannot_be_written_still_shows_what_it_holds(caplog):
+async def test_a_read_only_store_still_returns_its_tasks(caplog):
     runtime = runtime_of(await store_with(WORKING, kind=ReadOnly))
     task = await runtime.on_get_task(GetTaskRequest(id="old0"), CALLER)
     assert task.status.state == WORKING

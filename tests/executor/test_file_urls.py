@@ -1,4 +1,4 @@
-"""Files that callers name by their addresses."""
+"""Files that callers send as URLs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def files(request):
     return [part for part in request.parts if isinstance(part, File)]
 
 
-async def test_an_adapter_is_given_the_bytes():
+async def test_an_adapter_gets_the_bytes():
     viewer = Viewer()
     async with pictures(b"PNG") as server:
         named = File(url=f"{server.url}/b", media_type="x/y", filename="c")
@@ -60,7 +60,7 @@ async def test_an_adapter_is_given_the_bytes():
     ]
 
 
-async def test_what_was_fetched_is_remembered_and_not_fetched_again():
+async def test_fetched_files_are_kept_in_the_history():
     viewer = Viewer()
     async with (
         pictures(b"PNG") as server,
@@ -74,7 +74,7 @@ async def test_what_was_fetched_is_remembered_and_not_fetched_again():
     assert files(viewer.seen[1].history[0])[0].content == b"PNG"
 
 
-async def test_an_answer_to_a_question_may_have_one_too():
+async def test_an_answer_to_a_question_may_have_a_file_url():
     viewer = Viewer(asks=True)
     async with (
         pictures(b"PNG") as server,
@@ -88,7 +88,7 @@ async def test_an_answer_to_a_question_may_have_one_too():
 
 
 @pytest.mark.parametrize("name", ["moved.png", "packed.png"])
-async def test_neither_redirections_nor_packed_files_are_followed(name):
+async def test_redirects_and_compressed_files_are_refused(name):
     viewer = Viewer()
     async with pictures(b"PNG") as server:
         with pytest.raises(RemoteRefusedError, match=NOT_FETCHED) as refusal:
@@ -102,7 +102,7 @@ async def test_neither_redirections_nor_packed_files_are_followed(name):
     "url",
     ["file:///etc/passwd", "gs://bucket/a", "http://169.254.169.254/latest", "http://a..b/", "x"],
 )
-async def test_other_addresses_are_refused_without_a_reason_that_would_tell(url, caplog):
+async def test_forbidden_addresses_are_refused_without_revealing_the_reason(url, caplog):
     with pytest.raises(RemoteRefusedError) as refusal:
         await show(Viewer(), File(url=url))
     assert NOT_FETCHED in str(refusal.value)
@@ -118,7 +118,7 @@ async def test_the_default_policy_fetches_nothing_from_this_machine():
 
 
 @pytest.mark.parametrize("limits", [Limits(part_bytes=2000), Limits(body_bytes=2500)])
-async def test_a_file_and_all_of_a_message_have_their_sizes(limits):
+async def test_the_sizes_of_a_file_and_of_all_files_are_limited(limits):
     options = ServerOptions(limits=limits)
     async with (
         pictures(b"x" * 1500) as server,
@@ -131,7 +131,7 @@ async def test_a_file_and_all_of_a_message_have_their_sizes(limits):
             await agent.send([server.file(), server.file()])
 
 
-def test_a_file_by_its_address_has_not_been_received():
+def test_the_bytes_of_an_unfetched_file_are_refused():
     assert File(content=b"x").received() == b"x"
     with pytest.raises(InvalidInputError, match="by their bytes"):
         File(url="https://x.example/a").received()

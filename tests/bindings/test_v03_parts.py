@@ -1,4 +1,4 @@
-"""Parts as clients of 0.3 write them."""
+"""Parts in the forms that clients of 0.3 send."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_base64_of_either_alphabet_padded_or_not(http, agent, encoded):
 
 
 @pytest.mark.parametrize("encoded", NOT_BASE64)
-async def test_what_is_not_base64_is_refused(http, agent, encoded):
+async def test_invalid_base64_is_refused(http, agent, encoded):
     for method, path in (
         ("SendMessage", "/message:send"),
         ("SendStreamingMessage", "/message:stream"),
@@ -79,7 +79,7 @@ async def test_what_is_not_base64_is_refused(http, agent, encoded):
         {"type": "file", "file": {"uri": "https://x.example/y"}},
     ],
 )
-async def test_parts_of_0_3_that_do_not_tell_their_kind(http, agent, part):
+async def test_parts_of_0_3_without_a_kind(http, agent, part):
     kind = next(kind for kind in ("text", "data", "file") if kind in part)
     told = {key: value for key, value in part.items() if key != "type"} | {"kind": kind}
     for parts in ([told], [part]):

@@ -1,4 +1,4 @@
-"""Methods under names that guides use, and those of early drafts."""
+"""Method names of guides and early drafts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def test_the_tasks_of_a_conversation_are_listed(http):
         ("agent/getAuthenticatedExtendedCard", "agent/getExtendedCard"),
     ],
 )
-async def test_a_method_is_called_by_its_other_name(http, name, alias):
+async def test_a_method_can_be_called_by_its_alias(http, name, alias):
     params = {"id": (await begun(http))["id"]}
     params |= {"taskId": params["id"], "pushNotificationConfig": {"url": "https://example.org"}}
     told = [
@@ -52,6 +52,6 @@ async def test_a_method_is_called_by_its_other_name(http, name, alias):
         ("tasks/pushNotification/set", "tasks/pushNotificationConfig/set"),
     ],
 )
-async def test_a_method_of_an_early_draft_is_refused_with_todays_name(http, method, today):
+async def test_a_method_of_an_early_draft_is_refused_with_the_current_name(http, method, today):
     error = (await old_call(http, method, {"id": "1"}))["error"]
     assert (error["code"], today in error["message"]) == (-32601, True)
