@@ -97,7 +97,7 @@ class _Bounded(AsyncExitStack):
             async with asyncio.timeout(_CLOSE_SECONDS):
                 return await super().__aexit__(kind, error, traceback)
         except TimeoutError:
-            logger.error("what is served takes over %g s to close, left behind", _CLOSE_SECONDS)  # noqa: TRY400 - where it hangs is its own
+            logger.error("the target did not close within %g s; abandoned", _CLOSE_SECONDS)  # noqa: TRY400 - where it hangs is its own
             return False
 
 
