@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from a2a_adapters.calling.answer import Answer
 from a2a_adapters.calling.card import agent_url
-from a2a_adapters.calling.clients import HttpClients
+from a2a_adapters.calling.http import HttpClients
 from a2a_adapters.calling.json_http import JsonHttp, event_data
-from a2a_adapters.calling.jsonrpc import rpc_call, rpc_refusal
+from a2a_adapters.calling.transports import rpc_call, rpc_refusal
 from a2a_adapters.contract.dialects import (
     DialectAgent,
     DialectRoutes,

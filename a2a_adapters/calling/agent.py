@@ -1,4 +1,4 @@
-"""`RemoteAgent`: any A2A agent, called from async or blocking code."""
+"""`RemoteAgent` calls any A2A agent from async or blocking code."""
 
 from __future__ import annotations
 
@@ -38,23 +38,21 @@ __all__ = ["ListedAgent", "MessageInput", "RemoteAgent", "RemoteEvent"]
 
 
 class RemoteAgent:
-    """An A2A agent of protocol 1.0 or 0.3, over JSON-RPC, HTTP+JSON or gRPC.
+    """A remote agent that speaks A2A 1.0 or 0.3 over JSON-RPC, HTTP+JSON or gRPC.
 
-    Connects on first use. One object serves any number of threads, event loops and
-    conversations at once.
+    It connects on first use. One object can be shared by threads, event loops and conversations.
 
     Args:
-        agent: The agent's URL, its card's URL, its card, or `HOST#NAME` for the agent of that name
-            in the host's catalog. Hosts that a given card names are
-            trusted as if they had been typed; those of a fetched card pass
-            `RemoteOptions.outbound` unless they are the agent's own.
+        agent: The URL of the agent or of its card, the card itself, or `HOST#NAME` for an agent in
+            the host's catalog. A given card is trusted: calls go to the hosts that it names. Hosts
+            named by a fetched card are subject to `RemoteOptions.outbound`, except the agent's own.
         auth: Credentials: `BearerAuth`, `ApiKeyAuth`, or any other `httpx.Auth`.
-        options: Limits and choices.
-        named_by: The URL of who named this agent, if that is not the developer: on other hosts than
-            that one it gets no credentials, and `RemoteOptions.outbound` applies.
+        options: Limits and preferences.
+        named_by: The URL of an untrusted source that named this agent, such as a catalog. Other
+            hosts get no credentials and are subject to `RemoteOptions.outbound`.
 
     Raises:
-        ConfigurationError: The URL is none.
+        ConfigurationError: The URL is invalid.
     """
 
     def __init__(
@@ -84,19 +82,19 @@ class RemoteAgent:
         max_retries: int | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> RemoteAgent:
-        """Return the agent of a URL, with `AgentOptions`; an agent is its own, and has its own.
+        """Return the agent at a URL, with `AgentOptions`; an existing agent is returned unchanged.
 
         Raises:
-            ConfigurationError: The URL is none, a number is out of range, or there are options
-                for what is an agent already.
+            ConfigurationError: The URL is invalid, a number is out of range, or options are given
+                for an existing agent.
         """
         given = {"timeout": timeout, "max_retries": max_retries, "headers": headers}
         names = [name for name, value in given.items() if value is not None]
-        if not names:  # pydantic refuses what is neither
+        if not names:  # pydantic refuses any other type
             return cls(agent) if isinstance(agent, str) else agent
         if isinstance(agent, RemoteAgent):
             raise ConfigurationError(
-                f"{', '.join(names)}: a RemoteAgent has its own; make it with "
+                f"{', '.join(names)}: a RemoteAgent has its own; create it with "
                 "options=RemoteOptions(timeout=..., retries=...) and auth=HeadersAuth(...)"
             )
         options = RemoteOptions()
@@ -104,7 +102,7 @@ class RemoteAgent:
             options = replace(options, timeout=checked_timeout(timeout))
         if max_retries is not None:
             if max_retries < 0:
-                raise ConfigurationError(f"max_retries is a number from 0 on, not {max_retries}")
+                raise ConfigurationError(f"max_retries must be 0 or more, not {max_retries}")
             options = replace(options, retries=max_retries)
         return cls(agent, auth=HeadersAuth(headers) if headers else None, options=options)
 
@@ -116,16 +114,16 @@ class RemoteAgent:
         auth: httpx.Auth | None = None,
         options: RemoteOptions | None = None,
     ) -> list[ListedAgent]:
-        """Return the agents that a host lists in its AI Catalog, or the only one that it is.
+        """Return the agents in a host's AI Catalog, or the single agent at the host.
 
         Args:
-            host: The host's URL, or that of a catalog, which ends in `.json`.
-            auth: Credentials, for agents at the host itself.
-            options: Limits and choices; hosts that the catalog names pass `outbound`.
+            host: The URL of the host, or of a catalog if it ends in `.json`.
+            auth: Credentials for agents on the host itself.
+            options: Limits and preferences; `outbound` applies to hosts named by the catalog.
 
         Raises:
-            ConfigurationError: The URL is none.
-            RemoteAgentError: The host has no agents, or they cannot be had.
+            ConfigurationError: The URL is invalid.
+            RemoteAgentError: The host has no agents, or they cannot be fetched.
         """
         options = options or RemoteOptions()
         found = await read_catalog(host, auth, options)
@@ -145,11 +143,10 @@ class RemoteAgent:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
-        """Let fields of pydantic's models hold an agent, given as such or by its URL."""
-        is_agent = core_schema.is_instance_schema(cls)
+        """Let fields of pydantic models hold an agent, given as an object or a URL."""
         return core_schema.no_info_before_validator_function(
             cls.of,
-            is_agent,
+            core_schema.is_instance_schema(cls),
             serialization=core_schema.plain_serializer_function_ser_schema(
                 attrgetter("name"), when_used="json"
             ),
@@ -159,25 +156,24 @@ class RemoteAgent:
         return f"RemoteAgent({self.name!r})"
 
     def __deepcopy__(self, memo: object) -> Self:
-        # Frameworks copy what models and tools hold; connections and conversations are shared.
-        return self
+        return self  # frameworks copy models and tools, but connections are shared
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a RemoteAgent holds connections and cannot be pickled; pickle its URL")
 
     async def card(self) -> AgentCard:
-        """Return the agent's card, as it wrote it. Trust it no more than its answers.
+        """Return the agent's unmodified card, which is untrusted input.
 
         Raises:
-            RemoteAgentError: It cannot be had.
+            RemoteAgentError: The card cannot be fetched.
         """
         return (await self._connections.get()).card
 
     async def describe(self) -> AgentDescription:
-        """Return what of the card a language model may see, clipped.
+        """Return the part of the card that a language model may see, shortened.
 
         Raises:
-            RemoteAgentError: There is no card to be had.
+            RemoteAgentError: The card cannot be fetched.
         """
         return describe(await self.card())
 
@@ -189,20 +185,18 @@ class RemoteAgent:
         task_id: str = "",
         **options: Unpack[SendOptions],
     ) -> AgentReply:
-        """Send a message and return the whole answer.
+        """Send a message and return the complete answer.
 
         Args:
-            message: What to send.
-            context_id: The conversation it belongs to, as an earlier reply named it; empty
-                begins one.
-            task_id: The task it answers or adds to.
-            **options: The message's metadata, how long its answer may take, headers; see
-                `SendOptions`.
+            message: A text, a part or several parts.
+            context_id: The conversation, from an earlier reply; empty starts a new one.
+            task_id: The task that the message answers or continues.
+            **options: Metadata, timeout and headers, see `SendOptions`.
 
         Raises:
-            InvalidInputError: The message cannot be expressed in the protocol.
+            InvalidInputError: The message cannot be encoded.
             RemoteTaskError: The task failed, was rejected or was cancelled.
-            RemoteAgentError: There is no answer for another reason.
+            RemoteAgentError: The call failed for another reason.
         """
         reply = None
         async for event in self.stream(message, context_id=context_id, task_id=task_id, **options):
@@ -218,10 +212,9 @@ class RemoteAgent:
         task_id: str = "",
         **options: Unpack[SendOptions],
     ) -> AsyncGenerator[RemoteEvent]:
-        """Send a message; yield the answer as it comes and last the whole `AgentReply`.
+        """Send a message, yield the answer as it arrives, and finally the complete `AgentReply`.
 
-        Closing the stream before its end cancels the remote task. For the arguments and
-        errors see `send`.
+        Closing the stream early cancels the remote task. Arguments and errors are those of `send`.
         """
         exchange = await self._messenger.begin(
             message, context_id=context_id, task_id=task_id, **options
@@ -234,10 +227,10 @@ class RemoteAgent:
             await events.aclose()
 
     async def get_task(self, task_id: str) -> AgentReply:
-        """Return a task as it now stands, whatever its state.
+        """Return the current state of a task.
 
         Raises:
-            RemoteAgentError: The agent does not know it, or does not answer.
+            RemoteAgentError: The agent does not know the task, or does not answer.
         """
         connection = await self._connections.get()
         try:
@@ -249,7 +242,7 @@ class RemoteAgent:
         return await computed_if_large(task.ByteSize(), _as_reply, task)
 
     async def cancel(self, task_id: str) -> AgentReply:
-        """Stop the work on a task.
+        """Cancel a task.
 
         Raises:
             RemoteAgentError: The task cannot be cancelled, or the agent does not answer.
@@ -262,22 +255,20 @@ class RemoteAgent:
         return await computed_if_large(task.ByteSize(), _as_reply, task)
 
     def conversation(self, key: str | None = None, *, context_id: str = "") -> Conversation:
-        """Return a conversation.
+        """Return a conversation; without arguments, a new one.
 
         Args:
-            key: The caller's own name for it: the same key gives the same conversation, as long
-                as this object lives and `RemoteOptions.conversations` allows. It is not sent.
-            context_id: The agent's name for it, to go on with an earlier one. With a key it
-                counts if no conversation of that key has begun.
-
-        Without arguments it is a new one.
+            key: A local name. The same key returns the same conversation, within this object and
+                the limit `RemoteOptions.conversations`. It is not sent.
+            context_id: The agent's id of an earlier conversation to continue. With a key it is used
+                only if the key's conversation has not started.
         """
         if key is None and not context_id:
             return Conversation(self._messenger)
         return self._conversations.get(key, context_id)
 
     async def aclose(self) -> None:
-        """Close the connections; the next call opens them again."""
+        """Close the connections; the next call reopens them."""
         await self._connections.aclose()
 
     async def __aenter__(self) -> Self:
@@ -329,13 +320,13 @@ class RemoteAgent:
 
 @dataclass(frozen=True, slots=True)
 class ListedAgent:
-    """An agent that a host lists. What is said of it is the host's word: trust it no further.
+    """An agent in a host's catalog. Its description is untrusted input from the host.
 
     Attributes:
-        name: Its name, clipped.
-        description: What it does, clipped.
-        address: Where its card is; where it is itself, if the host says the card at once.
-        agent: The agent. Nothing of it has been fetched.
+        name: The name, shortened.
+        description: The description, shortened.
+        address: The URL of the card, or of the agent if the catalog contains the card.
+        agent: The agent, not yet connected.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Makes one answer of whatever an agent sends: chunks, snapshots, tasks, messages.
+"""Accumulates the events of an agent into one answer.
 
-Agents differ: the text may come as an artifact, as the message of a status, as both, as a bare
-message, or only in the final task. Each piece is kept, and none counts twice.
+Agents differ: text may arrive as an artifact, as a status message, as both, as a bare message, or
+only in the final task. Each piece is kept once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from a2a.types import Role, TaskState
 
-from a2a_adapters.calling.growing import GrowingArtifact, WorkingText
+from a2a_adapters.calling.deltas import PartialArtifact, WorkingText
 from a2a_adapters.calling.reply import AgentReply, Question, RemoteArtifact, ReplyState
 from a2a_adapters.contract.events import (
     PROGRESS_EXTENSION,
@@ -64,18 +64,21 @@ class Answer:
     """Folds the events of one answer.
 
     Args:
-        status_text: Whether messages of a working status are text of the answer.
+        status_text: Whether messages of working statuses are text of the answer.
+
+    Attributes:
+        is_settled: Whether the task is terminal or interrupted.
+        has_unknown_events: Whether events of unknown kinds were ignored.
     """
 
     def __init__(self, *, status_text: bool = False) -> None:
         self.task_id = ""
         self.context_id = ""
         self.is_settled = False
-        self.has_strange_events = False
-        """Whether there were events of no known kind, which count for nothing."""
+        self.has_unknown_events = False
         self._state = states.UNSPECIFIED
         self._known: Mapping[str, Sequence[Part]] = {}
-        self._artifacts: dict[str, GrowingArtifact] = {}
+        self._artifacts: dict[str, PartialArtifact] = {}
         self._metadata: dict[str, JSON] = {}
         self._message: Sequence[Part] | None = None
         self._status_parts: Sequence[Part] = ()
@@ -86,7 +89,7 @@ class Answer:
         self._speaker = ""
 
     def ignore(self, task: Task) -> None:
-        """Take a task as it was before the message that is being answered."""
+        """Exclude what the task contained before the message that is being answered."""
         self._known = {
             artifact.artifact_id: [from_protocol(part) for part in artifact.parts]
             for artifact in task.artifacts
@@ -94,13 +97,13 @@ class Answer:
         self._status_ids.add(task.status.message.message_id)
 
     def fold(self, event: StreamResponse) -> list[NewEvent]:
-        """Take an event; return what is new for a reader."""
+        """Add an event and return what is new for a reader."""
         match event.WhichOneof("payload"):
             case "artifact_update":
                 return self._fold_chunk(event.artifact_update)
             case "status_update":
                 update = event.status_update
-                if self._is_strange(update.task_id):
+                if self._is_foreign(update.task_id):
                     return []
                 self._note_ids(update.task_id, update.context_id)
                 self._metadata |= struct_to_dict(update.metadata)
@@ -110,7 +113,7 @@ class Answer:
             case "message":
                 return self._fold_message(event.message)
             case _:
-                self.has_strange_events = True
+                self.has_unknown_events = True
                 return []
 
     def append_text(self, artifact_id: str, text: str) -> list[NewEvent]:
@@ -118,7 +121,7 @@ class Answer:
         return self._say(artifact_id, self._artifacts[artifact_id].append_text(text))
 
     def fold_task(self, task: Task) -> list[NewEvent]:
-        """Take a task as it now is; return what is new for a reader."""
+        """Add a snapshot of the task and return what is new for a reader."""
         self._note_ids(task.id, task.context_id)
         self._metadata |= struct_to_dict(task.metadata)
         news: list[NewEvent] = []
@@ -130,7 +133,7 @@ class Answer:
         return news + self._fold_status(task.status)
 
     def _fold_chunk(self, update: TaskArtifactUpdateEvent) -> list[NewEvent]:
-        if self._is_strange(update.task_id):
+        if self._is_foreign(update.task_id):
             return []
         self._note_ids(update.task_id, update.context_id)
         artifact = update.artifact
@@ -172,12 +175,12 @@ class Answer:
         self.is_settled = True
         return self._say(message.message_id, join_text(message_parts(message)))
 
-    def _growing(self, artifact: Artifact) -> GrowingArtifact:
+    def _growing(self, artifact: Artifact) -> PartialArtifact:
         artifact_id = artifact.artifact_id
         growing = self._artifacts.get(artifact_id)
         if growing is None:
             said = self._working.text if self._working and not self._speaker else ""
-            growing = GrowingArtifact(artifact_id, self._known.get(artifact_id, ()), said)
+            growing = PartialArtifact(artifact_id, self._known.get(artifact_id, ()), said)
             self._artifacts[artifact_id] = growing
         growing.name = artifact.name or growing.name
         growing.description = artifact.description or growing.description
@@ -186,8 +189,7 @@ class Answer:
             growing.metadata = {**growing.metadata, **struct_to_dict(artifact.metadata)}
         return growing
 
-    def _is_strange(self, task_id: str) -> bool:
-        """Tell whether something is about another task."""
+    def _is_foreign(self, task_id: str) -> bool:
         return bool(self.task_id and task_id) and task_id != self.task_id
 
     def _note_ids(self, task_id: str, context_id: str) -> None:
@@ -203,7 +205,7 @@ class Answer:
         return [kind(text)]
 
     def finish(self) -> tuple[list[NewEvent], AgentReply]:
-        """Return what had not been said yet, and the whole answer."""
+        """Return what has not been reported yet, and the complete answer."""
         artifacts: list[RemoteArtifact] = []
         parts: list[Part] = []
         texts: list[str] = []
@@ -233,7 +235,7 @@ class Answer:
         return self._say("status", late, kind), reply
 
     def _results(self, artifact: RemoteArtifact) -> Sequence[Part]:
-        """Return the parts of an artifact, but ask what the interrupts of a graph ask."""
+        """Return an artifact's parts; move the questions of a graph's interrupts to the status."""
         asked = _interrupts(artifact) if self._state in states.INTERRUPTED else ()
         if not asked:
             return artifact.parts
@@ -242,7 +244,7 @@ class Answer:
         return ()
 
     def _rest(self, parts: Sequence[Part], *, has_text: bool) -> Sequence[Part]:
-        """Return what belongs to the answer beside the artifacts."""
+        """Return the parts of the answer that are not in artifacts."""
         if self._message is not None:
             return self._message
         if self._state in states.INTERRUPTED:
@@ -262,10 +264,10 @@ class Answer:
 
 
 def _interrupts(artifact: RemoteArtifact) -> Sequence[Part]:
-    """Return the questions in an artifact, each with the schema of its answer if it has one.
+    """Return the questions in an artifact, each with its response schema if it has one.
 
-    langgraph-api 0.16 sends what `interrupt()` was given as data, `{"id": ..., "value": ...}`, in
-    an artifact of this name. The message of the status is what the graph has said before.
+    langgraph-api 0.16 sends the arguments of `interrupt()` as data, `{"id": ..., "value": ...}`, in
+    an artifact of this name. Its status message is the graph's preceding text.
     """
     if artifact.name != "Interrupt":
         return ()
@@ -282,12 +284,12 @@ def _interrupts(artifact: RemoteArtifact) -> Sequence[Part]:
 
 
 def _says_nothing(parts: Sequence[Part]) -> bool:
-    """Tell whether the message of a status is but the status in words, as langgraph-api has it."""
+    """Return whether a status message only repeats the status, as langgraph-api's does."""
     return _COMPLETED.fullmatch(join_text(parts).strip()) is not None
 
 
 def _unrepeated(texts: Sequence[str]) -> list[str]:
-    """Join the texts of an agent that streams by status messages: deltas or snapshots."""
+    """Join the texts of status messages, which may be deltas or snapshots."""
     if not any(texts):
         return []
     are_snapshots = all(after.startswith(before) for before, after in pairwise(texts))
@@ -299,7 +301,7 @@ def _is_plain_text(part: ProtocolPart) -> bool:
 
 
 def _progress(parts: Sequence[Part]) -> ProgressEvent:
-    """Read the message of an event in `PROGRESS_EXTENSION`."""
+    """Decode a message of `PROGRESS_EXTENSION`."""
     value = next((part.value for part in parts if isinstance(part, Data)), None)
     event = value if isinstance(value, dict) else {}
     call_id, name = str(event.get("id", "")), str(event.get("name", ""))

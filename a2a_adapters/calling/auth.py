@@ -1,7 +1,7 @@
-"""Credentials for remote agents: how they are sent, who gets them, and which ones a card asks for.
+"""Credentials for remote agents, and the hosts that may receive them.
 
-Any `httpx.Auth` will do; these are the usual ones. A callable in place of the secret is called
-for every request, in the caller's own context, so that each user's own token can be sent.
+Any `httpx.Auth` can be used; these are the common ones. A secret may be a callable, which is called
+for each request in the caller's context and so can return the current user's token.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 __all__ = ["ApiKeyAuth", "BearerAuth"]
 
 Secret: TypeAlias = "str | Callable[[], str | Awaitable[str]]"  # noqa: S105 - a type
-"""A secret, or what returns it."""
+"""A secret, or a sync or async callable that returns it."""
 
 call_headers: ContextVar[Mapping[str, str] | None] = ContextVar("call_headers", default=None)
-"""Headers of the requests that are made now, for servers that get the credentials."""
+"""Headers of the current call, for servers that may receive credentials."""
 
-_UNSENDABLE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]|^[ \t]|[ \t]$")
-"""What no value of a header may have (RFC 9110, section 5.5)."""
+_INVALID_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]|^[ \t]|[ \t]$")
+"""Matches invalid header values (RFC 9110, section 5.5)."""
 
 
 class HeaderAuth(httpx.Auth):
-    """A secret in a header."""
+    """Sends a secret in a header."""
 
     def __init__(self, secret: Secret, header: str, prefix: str = "") -> None:
         if isinstance(secret, str) and not secret:
-            raise ConfigurationError("an empty secret; leave auth away for an open agent")
+            raise ConfigurationError("the secret is empty; omit auth for an open agent")
         self._secret = secret
         self._header = header
         self._prefix = prefix
@@ -48,7 +48,7 @@ class HeaderAuth(httpx.Auth):
     async def async_auth_flow(
         self, request: httpx.Request
     ) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        """Add the header."""
+        """Add the header to the request."""
         secret = self._secret if isinstance(self._secret, str) else self._secret()
         if inspect.isawaitable(secret):
             secret = await secret
@@ -57,10 +57,10 @@ class HeaderAuth(httpx.Auth):
 
 
 class BearerAuth(HeaderAuth):
-    """`Authorization: Bearer <token>` (RFC 6750).
+    """Sends `Authorization: Bearer <token>` (RFC 6750).
 
     Args:
-        token: The token, or a callable that returns it, sync or async.
+        token: The token, or a sync or async callable that returns it.
     """
 
     def __init__(self, token: Secret) -> None:
@@ -68,11 +68,11 @@ class BearerAuth(HeaderAuth):
 
 
 class ApiKeyAuth(HeaderAuth):
-    """An API key in a header.
+    """Sends an API key in a header.
 
     Args:
-        key: The key, or a callable that returns it, sync or async.
-        header: The header's name, as the card's security scheme tells it.
+        key: The key, or a sync or async callable that returns it.
+        header: The header's name, which the card's security scheme specifies.
     """
 
     def __init__(self, key: Secret, header: str = "X-API-Key") -> None:
@@ -80,11 +80,7 @@ class ApiKeyAuth(HeaderAuth):
 
 
 class HeadersAuth(httpx.Auth):
-    """Headers of any kind.
-
-    Args:
-        headers: Their values by their names.
-    """
+    """Sends arbitrary headers, given as a mapping of names to values."""
 
     def __init__(self, headers: Mapping[str, str]) -> None:
         self._headers = headers
@@ -92,18 +88,13 @@ class HeadersAuth(httpx.Auth):
     async def async_auth_flow(
         self, request: httpx.Request
     ) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        """Add the headers."""
+        """Add the headers to the request."""
         request.headers.update(self._headers)
         yield request
 
 
 class TrustedHostAuth(httpx.Auth):
-    """Keeps credentials, and headers of calls, from servers that only a fetched card has named.
-
-    Args:
-        auth: The credentials, if there are any.
-        trust: Who gets them.
-    """
+    """Withholds credentials and call headers from untrusted servers that a card names."""
 
     def __init__(self, auth: httpx.Auth | None, trust: Trust) -> None:
         self._auth = auth
@@ -111,18 +102,17 @@ class TrustedHostAuth(httpx.Auth):
 
     @property
     def adds_nothing(self) -> bool:
-        """Whether requests stay as they are."""
+        """Whether there is nothing to add to a request."""
         return self._auth is None and not call_headers.get()
 
     async def async_auth_flow(
         self, request: httpx.Request
     ) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        """Leave requests to other servers as they are."""
-        if self.adds_nothing:
-            yield request
-            return
-        if not self._trust.gets_credentials(request.url):
-            self._trust.tell(request.url)
+        """Authenticate the request unless its server is untrusted."""
+        is_withheld = not self.adds_nothing and not self._trust.gets_credentials(request.url)
+        if is_withheld:
+            self._trust.warn_once(request.url)
+        if is_withheld or self.adds_nothing:
             yield request
             return
         headers = call_headers.get() or {}
@@ -132,17 +122,17 @@ class TrustedHostAuth(httpx.Auth):
             while prepared is not None:
                 if prepared is request:
                     request.headers.update(headers)
-                _check(prepared)
+                _check_headers(prepared)
                 response = yield prepared
                 prepared = await _step(flow.asend(response))
         finally:
             await flow.aclose()
 
 
-def _check(request: httpx.Request) -> None:
-    """Refuse what cannot be sent: the error of the line would quote the secret."""
+def _check_headers(request: httpx.Request) -> None:
+    """Check header values here, because the error of h11 would quote the secret."""
     for name, value in request.headers.raw:
-        if _UNSENDABLE.search(value):
+        if _INVALID_VALUE.search(value):
             raise RemoteAuthError(
                 f"the header {name.decode('latin-1')} cannot be sent: its value begins or ends "
                 "with a space, or has a line break"
@@ -150,7 +140,7 @@ def _check(request: httpx.Request) -> None:
 
 
 async def _step(step: Awaitable[httpx.Request]) -> httpx.Request | None:
-    """Return the next request of an authentication flow, None at its end."""
+    """Return the next request of an authentication flow, or None at its end."""
     try:
         return await step
     except StopAsyncIteration:
@@ -158,7 +148,7 @@ async def _step(step: Awaitable[httpx.Request]) -> httpx.Request | None:
     except A2AAdaptersError:
         raise
     except Exception as error:
-        raise RemoteAuthError(f"the credentials cannot be had: {type(error).__name__}") from error
+        raise RemoteAuthError(f"cannot get the credentials: {type(error).__name__}") from error
 
 
 _PORTS = {"http": 80, "https": 443}
@@ -167,55 +157,52 @@ logger = logging.getLogger(__name__)
 
 
 class Trust:
-    """Which addresses are the agent's own, or as good as that.
+    """Decides which hosts are trusted.
 
     Args:
         origin: The agent's own address; None if its card was given, which is trusted.
-        named: Hosts that are trusted besides, as `host` or `host:port`.
+        named: Additional trusted hosts, as `host` or `host:port`.
     """
 
     def __init__(self, origin: httpx.URL | None, named: Collection[str]) -> None:
         self._origin = origin
         self._named = frozenset(named)
-        self._has_told = False
+        self._has_warned = False
 
     def knows(self, url: httpx.URL) -> bool:
-        """Tell whether it is the agent's own host, at any port, or a trusted one."""
+        """Return whether the outbound policy does not apply to a URL.
+
+        That is the case for the agent's own host, on any port, and for trusted hosts.
+        """
         return self._origin is None or url.host == self._origin.host or self._is_named(url)
 
     def gets_credentials(self, url: httpx.URL) -> bool:
-        """Tell whether it is the agent's own scheme, host and port, or a trusted host.
+        """Return whether a URL may get credentials.
 
-        Another server at the agent's host may be anybody's.
+        Only the agent's own origin and trusted hosts may: another port may belong to someone else.
         """
         if self._origin is None or self._is_named(url):
             return True
-        return (url.scheme, url.host, _port(url)) == (
-            self._origin.scheme,
-            self._origin.host,
-            _port(self._origin),
-        )
+        return _origin(url) == _origin(self._origin)
 
-    def tell(self, url: httpx.URL) -> None:
-        """Log once that an address gets no credentials, and what would give it them."""
-        if not self._has_told:
-            self._has_told = True
+    def warn_once(self, url: httpx.URL) -> None:
+        """Log the first URL that gets no credentials, and the option that would change that."""
+        if not self._has_warned:
+            self._has_warned = True
+            scheme, host, port = _origin(url)
             logger.warning(
                 "%s://%s:%s is not the origin of the agent's card, and gets no credentials; "
                 "RemoteOptions(trusted_hosts=['%s:%s']) would send them",
-                url.scheme,
-                url.host,
-                _port(url),
-                url.host,
-                _port(url),
+                *(scheme, host, port, host, port),
             )
 
     def _is_named(self, url: httpx.URL) -> bool:
-        return url.host in self._named or f"{url.host}:{_port(url)}" in self._named
+        _, host, port = _origin(url)
+        return host in self._named or f"{host}:{port}" in self._named
 
 
-def _port(url: httpx.URL) -> int | None:
-    return url.port or _PORTS.get(url.scheme)
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port or _PORTS.get(url.scheme)
 
 
 _LENGTH = 60
@@ -223,15 +210,15 @@ _SHOWN = 5
 
 
 def wanted_credentials(card: AgentCard) -> str:
-    """Return what has to be sent to an agent, "" if its card does not say."""
-    ways = [list(way.schemes) for way in card.security_requirements]
-    ways = ways or [[name] for name in card.security_schemes]
-    told = [
+    """Describe the credentials that a card requires; "" if it does not say."""
+    alternatives = [list(required.schemes) for required in card.security_requirements]
+    alternatives = alternatives or [[name] for name in card.security_schemes]
+    described = [
         " and ".join(_credential(card.security_schemes[name]) for name in names[:_SHOWN])
-        for names in ways[:_SHOWN]
+        for names in alternatives[:_SHOWN]
         if names and all(name in card.security_schemes for name in names)
     ]
-    return " or ".join(told)
+    return " or ".join(described)
 
 
 def _credential(scheme: SecurityScheme) -> str:

@@ -1,9 +1,8 @@
-"""A remote agent's card: fetched once, and believed as far as it must be."""
+"""Fetches and parses a remote agent's card, which is untrusted input."""
 
 from __future__ import annotations
 
 import asyncio
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -16,11 +15,10 @@ from pydantic_core import from_json
 from a2a_adapters.calling.errors import (
     RemoteAnswerError,
     RemoteAuthError,
-    RemoteConnectionError,
     RemoteTimeoutError,
 )
 from a2a_adapters.calling.failures import UNAUTHORIZED
-from a2a_adapters.calling.http import MAX_BYTES
+from a2a_adapters.calling.http import get
 from a2a_adapters.contract.adapter import AgentDescription, Skill
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.plugins import installed_plugins
@@ -43,15 +41,15 @@ _REASON_LENGTH = 200
 
 
 def agent_url(url: str) -> httpx.URL:
-    """Return the address of an agent or of its card as a URL.
+    """Parse the address of an agent or of its card.
 
     Raises:
-        ConfigurationError: It is no address of a web server.
+        ConfigurationError: It is not an HTTP URL, or it contains credentials.
     """
     try:
         parsed = httpx.URL(url.strip())
         is_reachable = parsed.host and (parsed.port or 0) <= _LAST_PORT
-    except (httpx.InvalidURL, UnicodeError) as error:  # the latter of international names
+    except (httpx.InvalidURL, UnicodeError) as error:  # UnicodeError: international names
         raise ConfigurationError(f"{url!r} is not a URL") from error
     if parsed.scheme not in {"http", "https"} or not is_reachable:
         raise ConfigurationError(f"{url!r} is not of the form http://host:port or https://host")
@@ -67,9 +65,9 @@ async def fetch_card(
 
     Raises:
         RemoteConnectionError: The agent cannot be reached.
-        RemoteTimeoutError: It does not send the card in time.
-        RemoteAuthError: It wants credentials for its card.
-        RemoteAnswerError: There is no card there.
+        RemoteTimeoutError: The card does not arrive in time.
+        RemoteAuthError: The card requires credentials.
+        RemoteAnswerError: There is no card.
     """
     return parse_card(await fetch_card_json(client, url, options), str(url))
 
@@ -77,11 +75,11 @@ async def fetch_card(
 async def fetch_card_json(
     client: httpx.AsyncClient, url: httpx.URL, options: RemoteOptions
 ) -> bytes:
-    """Fetch what stands where a card should be, as `fetch_card` does; it need not be one."""
+    """Fetch the body of a card as `fetch_card` does, without parsing it."""
     try:
         async with asyncio.timeout(min(options.timeout, _CARD_SECONDS)):
-            for address in chain(_addresses(url), _dialect_addresses(url)):
-                response = await _get(client, address, options.card_bytes)
+            for address in _addresses(url):
+                response = await get(client, address, options.card_bytes)
                 if response.status_code != httpx.codes.NOT_FOUND:
                     return _content(response, address)
     except TimeoutError as error:
@@ -90,24 +88,13 @@ async def fetch_card_json(
     raise RemoteAnswerError("; ".join([f"there is no agent card at {url} (HTTP 404)", *hints]))
 
 
-async def _get(client: httpx.AsyncClient, address: str, max_bytes: int) -> httpx.Response:
-    request = client.build_request("GET", address, extensions={MAX_BYTES: max_bytes})
-    try:
-        return await client.send(request)
-    except httpx.HTTPError as error:
-        raise RemoteConnectionError(f"{address} cannot be reached: {error}") from error
-
-
-def _addresses(url: httpx.URL) -> list[str]:
+def _addresses(url: httpx.URL) -> Iterator[str]:
     if url.path.endswith(".json"):
-        return [str(url)]
-    base = str(url.copy_with(query=None, fragment=None)).rstrip("/")
-    return [base + path for path in WELL_KNOWN_PATHS]
-
-
-def _dialect_addresses(url: httpx.URL) -> Iterator[str]:
-    """Yield where dialects have cards; no plugin is asked before that is needed."""
-    yield from installed_plugins().card_addresses(str(url))
+        yield str(url)
+    else:
+        base = str(url.copy_with(query=None, fragment=None)).rstrip("/")
+        yield from (base + path for path in WELL_KNOWN_PATHS)
+    yield from installed_plugins().card_addresses(str(url))  # last, as it loads the plugins
 
 
 def _content(response: httpx.Response, address: str) -> bytes:
@@ -120,9 +107,7 @@ def _content(response: httpx.Response, address: str) -> bytes:
         )
     if response.is_redirect:
         target = quote(response.headers.get("location", "elsewhere"), _REASON_LENGTH)
-        raise RemoteAnswerError(
-            f"{address} redirects to {target}: use that address if you trust it"
-        )
+        raise RemoteAnswerError(f"{address} redirects to {target}: use that URL if you trust it")
     if status != httpx.codes.OK:
         reason = _reason(response.content)
         raise RemoteAnswerError(
@@ -132,30 +117,30 @@ def _content(response: httpx.Response, address: str) -> bytes:
 
 
 def _reason(content: bytes) -> str:
-    """Return what an answer that is no card says, in the shapes that servers of the web use."""
+    """Return the error text of a response, from the common JSON shapes or plain text."""
     try:
-        told = from_json(content)
+        reason = from_json(content)
     except ValueError:
-        told = content[: 4 * _REASON_LENGTH].decode(errors="replace")
+        reason = content[: 4 * _REASON_LENGTH].decode(errors="replace")
     for key in ("error", "message", "detail"):
-        if isinstance(told, dict) and key in told:
-            told = told[key]
-    is_page = isinstance(told, str) and told.lstrip().startswith("<")
-    return quote(told, _REASON_LENGTH) if isinstance(told, str) and not is_page else ""
+        if isinstance(reason, dict) and key in reason:
+            reason = reason[key]
+    is_html = isinstance(reason, str) and reason.lstrip().startswith("<")
+    return quote(reason, _REASON_LENGTH) if isinstance(reason, str) and not is_html else ""
 
 
 _SCHEMES = frozenset(field.json_name for field in SecurityScheme.DESCRIPTOR.fields)
 
 
 class InvalidCardError(RemoteAnswerError):
-    """What was found in the place of a card is none."""
+    """The response is not a valid agent card."""
 
 
 def parse_card(content: bytes, source: str) -> AgentCard:
-    """Return the card that JSON of either protocol version is.
+    """Parse the JSON of a card of either protocol version.
 
     Raises:
-        InvalidCardError: It is none, or names no interface; the text says where it came from.
+        InvalidCardError: It is not a card, or names no interface; the text mentions `source`.
     """
     try:
         card = card_of(from_json(content))
@@ -167,13 +152,13 @@ def parse_card(content: bytes, source: str) -> AgentCard:
 
 
 def card_of(content: Any) -> AgentCard:
-    """Return the card that parsed JSON is, which may be changed.
+    """Convert parsed JSON, which may be modified, into a card.
 
-    A card for both versions of the protocol says each security scheme twice in one object, and
-    the SDK would read the older form, which has no device flow.
+    A card for both protocol versions describes each security scheme twice in one object. The SDK
+    would read the 0.3 form, which lacks the device flow, so this keeps only the 1.0 form.
 
     Raises:
-        ValueError, TypeError, AttributeError, ParseError: It is none.
+        ValueError, TypeError, AttributeError, ParseError: It is not a card.
     """
     schemes = content.get("securitySchemes") or {}
     for name, scheme in schemes.items():
@@ -183,7 +168,7 @@ def card_of(content: Any) -> AgentCard:
 
 
 def describe(card: AgentCard) -> AgentDescription:
-    """Return what of a card may be shown to a language model: clipped, on one line each."""
+    """Return the part of a card that a language model may see: shortened, one line per text."""
     skills = [
         Skill(
             id=quote(skill.id, _NAME_LENGTH),

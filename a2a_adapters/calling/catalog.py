@@ -1,7 +1,4 @@
-"""The agents of a host, as its AI Catalog lists them.
-
-See https://agent-card.github.io/ai-catalog/
-"""
+"""Reads the AI Catalog of a host, see https://agent-card.github.io/ai-catalog/."""
 
 from __future__ import annotations
 
@@ -19,10 +16,9 @@ from a2a_adapters.calling.card import agent_url
 from a2a_adapters.calling.errors import (
     NoCardError,
     RemoteAnswerError,
-    RemoteConnectionError,
     RemoteTimeoutError,
 )
-from a2a_adapters.calling.http import MAX_BYTES, make_client
+from a2a_adapters.calling.http import get, make_client
 from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
 from a2a_adapters.contract.text import quote
 from a2a_adapters.protocol.card import CARD_TYPE, CATALOG_PATH, CATALOG_TYPE
@@ -39,20 +35,20 @@ logger = logging.getLogger(__name__)
 _SECONDS = 30.0
 _ENTRIES = 1_000
 _DEPTH = 4
-"""How deep catalogs may list others, as the specification recommends."""
+"""Maximum nesting of catalogs, as the specification recommends."""
 
 _NAME_LENGTH = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """An agent of a catalog, in the catalog's words.
+    """A catalog's entry for an agent.
 
     Attributes:
-        name: Its name, clipped.
-        description: What it does, clipped.
-        address: Where its card is, or where it is itself.
-        card: Its card, if the catalog holds it.
+        name: The name, shortened.
+        description: The description, shortened.
+        address: The URL of the card, or of the agent if there is a card.
+        card: The card, if the catalog contains it.
     """
 
     name: str
@@ -64,30 +60,35 @@ class Listed:
 async def read_catalog(
     host: str, auth: httpx.Auth | None, options: RemoteOptions
 ) -> list[Listed] | None:
-    """Return the agents that a host lists, those of the catalogs it lists included.
+    """Read the agents in a host's catalog and in the catalogs that it lists.
 
     Args:
-        host: The host's address, or that of a catalog: a URL that ends in `.json`.
-        auth: Credentials, which no other host gets.
-        options: Limits; `outbound` says to which other hosts requests may go.
+        host: The URL of the host, or of a catalog if it ends in `.json`.
+        auth: Credentials for the host itself; other hosts do not get them.
+        options: Limits; `outbound` applies to other hosts.
 
     Returns:
-        The agents, 1,000 at most; None if the host has no catalog.
+        At most 1,000 agents, or None if the host has no catalog.
 
     Raises:
-        ConfigurationError: The address is none.
+        ConfigurationError: The URL is invalid.
         RemoteConnectionError: The host cannot be reached.
-        RemoteTimeoutError: It does not answer in time.
-        RemoteAnswerError: What it answers is no catalog.
+        RemoteTimeoutError: The host does not answer in time.
+        RemoteAnswerError: The response is not a catalog.
     """
     url = agent_url(host)
-    is_named = url.path.endswith(".json")
-    if not is_named:
+    is_catalog = url.path.endswith(".json")
+    if not is_catalog:
         base = str(url.copy_with(query=None, fragment=None)).rstrip("/")
         url = httpx.URL(base + CATALOG_PATH)
     try:
         async with asyncio.timeout(_SECONDS), make_client(url, options, auth) as client:
-            content = await _first(client, url, options.card_bytes, is_named=is_named)
+            try:
+                content = await _fetch(client, url, options.card_bytes)
+            except RemoteAnswerError:
+                if is_catalog:
+                    raise
+                return None
             if content is None:
                 return None
             return [each async for each in _Reader(client, options.card_bytes).read(content, url)]
@@ -98,7 +99,7 @@ async def read_catalog(
 async def named_agent(
     host: str, name: str, auth: httpx.Auth | None, options: RemoteOptions
 ) -> httpx.URL:
-    """Return the address of the agent that a host lists under a name.
+    """Return the address of an agent in a host's catalog.
 
     Raises:
         NoCardError: The host has no catalog, or no agent of that name.
@@ -115,7 +116,7 @@ async def named_agent(
 
 
 async def listed_names(host: str, auth: httpx.Auth | None, options: RemoteOptions) -> list[str]:
-    """Return the names of a host's agents; none if its catalog cannot be read."""
+    """Return the names in a host's catalog; empty if it cannot be read."""
     try:
         agents = await read_catalog(host, auth, options)
     except A2AAdaptersError:
@@ -124,7 +125,7 @@ async def listed_names(host: str, auth: httpx.Auth | None, options: RemoteOption
 
 
 class _Reader:
-    """Reads a catalog and those it lists, each of them once."""
+    """Reads a catalog and its nested catalogs, each once."""
 
     def __init__(self, client: httpx.AsyncClient, max_bytes: int) -> None:
         self._client = client
@@ -154,10 +155,10 @@ class _Reader:
                 async for each in self.read(content, url, depth):
                     yield each
         except A2AAdaptersError as error:
-            logger.warning("a catalog that %s lists is left out: %s", url, quote(str(error)))
+            logger.warning("skipping a catalog listed by %s: %s", url, quote(str(error)))
 
     async def _inner(self, entry: dict[str, Any], url: httpx.URL) -> tuple[object, httpx.URL]:
-        """Return a catalog and its address; None if it has been read or is not there."""
+        """Return a nested catalog and its address; None if it was already read or is missing."""
         if (content := entry.get("data")) is not None:
             return content, url
         address = _joined(url, str(entry.get("url")))
@@ -166,25 +167,9 @@ class _Reader:
         return await _fetch(self._client, address, self._max_bytes), address
 
 
-async def _first(
-    client: httpx.AsyncClient, url: httpx.URL, max_bytes: int, *, is_named: bool
-) -> object | None:
-    """Return a catalog, None if what a host answers where one might be is something else."""
-    try:
-        return await _fetch(client, url, max_bytes)
-    except RemoteAnswerError:
-        if is_named:
-            raise
-        return None
-
-
 async def _fetch(client: httpx.AsyncClient, url: httpx.URL, max_bytes: int) -> object | None:
-    """Return the JSON at an address, None if there is nothing."""
-    request = client.build_request("GET", url, extensions={MAX_BYTES: max_bytes})
-    try:
-        response = await client.send(request)
-    except httpx.HTTPError as error:
-        raise RemoteConnectionError(f"{url} cannot be reached: {error}") from error
+    """Return the JSON at an address, or None if it is not found."""
+    response = await get(client, url, max_bytes)
     if response.status_code == httpx.codes.NOT_FOUND:
         return None
     if response.status_code != httpx.codes.OK:
@@ -192,19 +177,19 @@ async def _fetch(client: httpx.AsyncClient, url: httpx.URL, max_bytes: int) -> o
     try:
         content: object = from_json(response.content)
     except ValueError as error:
-        raise RemoteAnswerError(f"what {url} answers is not JSON") from error
+        raise RemoteAnswerError(f"{url} does not answer JSON") from error
     return content
 
 
 def _entries(content: object, url: httpx.URL) -> Iterator[dict[str, Any]]:
     entries = content.get("entries") if isinstance(content, dict) else None
     if not isinstance(entries, list):
-        raise RemoteAnswerError(f"what {url} answers is no AI Catalog: it has no entries")
+        raise RemoteAnswerError(f"{url} does not answer an AI Catalog: there are no entries")
     return (entry for entry in entries if isinstance(entry, dict))
 
 
 def _listed(entry: dict[str, Any], catalog: httpx.URL) -> Listed | None:
-    """Return an agent, None of an entry that says neither what nor where it is."""
+    """Return the agent of an entry, or None if it has neither a card nor an address."""
     name = quote(str(entry.get("displayName") or ""), _NAME_LENGTH)
     description = quote(str(entry.get("description") or ""))
     try:
@@ -222,4 +207,4 @@ def _joined(catalog: httpx.URL, address: str) -> httpx.URL:
     try:
         return agent_url(str(catalog.join(address)))
     except (ConfigurationError, httpx.InvalidURL) as error:
-        raise RemoteAnswerError(f"{catalog} lists an address that is none") from error
+        raise RemoteAnswerError(f"{catalog} lists an invalid address") from error

@@ -1,4 +1,4 @@
-"""The connections to one agent: one per event loop, to the best interface of its card."""
+"""Connects to an agent through the best interface of its card, once per event loop."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from a2a.utils.constants import PROTOCOL_VERSION_CURRENT, VERSION_HEADER, Transp
 
 from a2a_adapters.calling.card import fetch_card
 from a2a_adapters.calling.catalog import listed_names, named_agent
-from a2a_adapters.calling.clients import HttpClients
 from a2a_adapters.calling.errors import RemoteAnswerError
-from a2a_adapters.calling.jsonrpc import JsonRpcTransport
-from a2a_adapters.calling.rest import RestTransport
+from a2a_adapters.calling.http import HttpClients
+from a2a_adapters.calling.transports import JsonRpcTransport, RestTransport
 from a2a_adapters.contract.bindings import RemoteInterface
 from a2a_adapters.contract.plugins import installed_plugins
 
@@ -35,14 +34,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What calls go through in one event loop.
+    """A connection to an agent in one event loop.
 
     Attributes:
         card: The agent's card.
-        extensions: The URIs of the extensions it has.
-        transport: Makes the calls.
-        client: a2a-sdk's client over the transport, for those who pass on what they are given:
-            it relays each event three times, for interceptors that nobody has here.
+        extensions: URIs of the agent's extensions.
+        transport: Performs the calls.
+        client: a2a-sdk's client over the transport, for proxies. It is slower: each event passes
+            three relays for interceptors.
     """
 
     card: AgentCard
@@ -52,14 +51,14 @@ class Connection:
 
 
 class Connections:
-    """A connection per event loop, each with the HTTP client of that loop.
+    """The connections to an agent, one per event loop.
 
     Args:
-        url: The agent's address, or its host's with its name there as the fragment; None if its
-            card was given.
-        card: Its card, if that was given.
+        url: The agent's URL, or its host's URL with the agent's name as fragment; None if its card
+            is given.
+        card: The card, if given.
         auth: The credentials.
-        options: Limits and choices.
+        options: Limits and preferences.
         origin: The address that gets the credentials; None trusts every host that a card names.
     """
 
@@ -81,10 +80,10 @@ class Connections:
         self._clients = HttpClients(origin, auth, options, lambda loop: opened.pop(loop, None))
 
     async def get(self) -> Connection:
-        """Return the connection of the running event loop, opened if need be.
+        """Return the connection of the running event loop, opening it if necessary.
 
         Raises:
-            RemoteAgentError: The agent's card cannot be had.
+            RemoteAgentError: The agent's card cannot be fetched.
         """
         loop = asyncio.get_running_loop()
         opening = self._open.get(loop)
@@ -120,9 +119,9 @@ class Connections:
             raise RemoteAnswerError(text) from error
 
     def _connection(self, http: httpx.AsyncClient, card: AgentCard) -> Connection:
-        # For the operations that a2a-sdk's transports make.
+        # Needed by the operations inherited from a2a-sdk's transports.
         http.headers.setdefault(VERSION_HEADER, PROTOCOL_VERSION_CURRENT)
-        interface = chosen(card, self._options.bindings)
+        interface = choose_interface(card, self._options.bindings)
         transport = self._transport(http, card, interface.protocol_binding, interface.url)
         if interface.tenant:
             transport = TenantTransportDecorator(transport, interface.tenant)
@@ -136,18 +135,26 @@ class Connections:
         """Return the transport for an interface of either protocol version, or of a dialect.
 
         Raises:
-            ConfigurationError: No plugin has the binding, or its extra is not installed.
+            ConfigurationError: No plugin supports the binding, or its extra is not installed.
         """
-        if binding == HTTP_JSON:
-            return _rest(http, card, url)
+        is_old = _is_old(card, url)
         if binding == JSONRPC:
             address = str(self._url) if self._url else ""
-            dialect = installed_plugins().transport(card, url, http, address)
-            return dialect or _json_rpc(http, card, url)
+            if dialect := installed_plugins().transport(card, url, http, address):
+                return dialect
+        if binding in {JSONRPC, HTTP_JSON}:
+            if is_old:
+                # Imported late: a2a-sdk's 0.3 models take a fifth of the import time of calling.
+                from a2a_adapters.calling import v03  # noqa: PLC0415
+
+                old = v03.OldJsonRpcTransport if binding == JSONRPC else v03.OldRestTransport
+                return old(http, card, url)
+            current = JsonRpcTransport if binding == JSONRPC else RestTransport
+            return current(http, card, url)
         interface = RemoteInterface(
             protocol=binding,
             url=url,
-            is_old=_is_old(card, url),
+            is_old=is_old,
             card=card,
             http=http,
             origin=self._origin,
@@ -157,29 +164,12 @@ class Connections:
         return installed_plugins().binding_transport(interface)
 
     async def aclose(self) -> None:
-        """Close what is open, in whichever event loop that is."""
+        """Close the connections of all event loops."""
         await self._clients.aclose()
 
 
-def _json_rpc(http: httpx.AsyncClient, card: AgentCard, url: str) -> ClientTransport:
-    if _is_old(card, url):
-        # The models of 0.3 take as long to import as a fifth of all that calling needs.
-        from a2a_adapters.calling.v03 import OldJsonRpcTransport  # noqa: PLC0415
-
-        return OldJsonRpcTransport(http, card, url)
-    return JsonRpcTransport(http, card, url)
-
-
-def _rest(http: httpx.AsyncClient, card: AgentCard, url: str) -> ClientTransport:
-    if _is_old(card, url):
-        from a2a_adapters.calling.v03 import OldRestTransport  # noqa: PLC0415 - as above
-
-        return OldRestTransport(http, card, url)
-    return RestTransport(http, card, url)
-
-
 def _is_old(card: AgentCard, url: str) -> bool:
-    """Tell whether an interface is of A2A 0.3 and of nothing newer."""
+    """Return whether an interface supports A2A 0.3 and nothing newer."""
     versions = [i.protocol_version for i in card.supported_interfaces if i.url == url]
     is_old = all(is_legacy_version(version) for version in versions if version)
     return is_old and any(versions)
@@ -188,21 +178,21 @@ def _is_old(card: AgentCard, url: str) -> bool:
 JSONRPC = TransportProtocol.JSONRPC.value
 HTTP_JSON = TransportProtocol.HTTP_JSON.value
 GRPC = TransportProtocol.GRPC.value
-"""Only where it is asked for, or for agents that offer nothing else: it needs an extra."""
+"""Used only if preferred, or if the agent offers nothing else, because it needs an extra."""
 
 _RELEASE = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?(?:\.\d{1,9})*")
 _CURRENT, _OLDEST = (1, 0), (0, 3)
 
 
-def chosen(card: AgentCard, wanted: Sequence[str]) -> AgentInterface:
-    """Return the interface that is called, as a2a-sdk's `ClientFactory` would choose it.
+def choose_interface(card: AgentCard, wanted: Sequence[str]) -> AgentInterface:
+    """Choose the interface to call, as a2a-sdk's `ClientFactory` would.
 
     Args:
         card: The agent's card, with its interfaces in the agent's order of preference.
-        wanted: The bindings that the caller prefers to the agent's choice, the best one first.
+        wanted: The caller's preferred bindings, best first; they override the agent's order.
 
     Raises:
-        RemoteAnswerError: The agent offers none that is known here.
+        RemoteAnswerError: The agent offers no supported interface.
     """
     offered = [interface.protocol_binding for interface in card.supported_interfaces]
     preferred = [binding for binding in wanted if binding in offered]
@@ -217,13 +207,13 @@ def chosen(card: AgentCard, wanted: Sequence[str]) -> AgentInterface:
 
 
 def _best(interfaces: Iterable[AgentInterface]) -> AgentInterface | None:
-    """Return the one of A2A 1.0, or else of the next best version; None if all are too old."""
+    """Return the interface with the best version, or None if all versions are too old."""
     ranked = [(rank, each) for each in interfaces if (rank := _rank(each.protocol_version))]
     return min(ranked, key=lambda pair: pair[0])[1] if ranked else None
 
 
 def _rank(version: str) -> int:
-    """Return 1 for the best version, more for those less good, 0 for one not spoken here."""
+    """Return 1 for the best version (1.0), more for worse ones, and 0 if it is not supported."""
     if not version:
         return 4
     found = _RELEASE.fullmatch(version)

@@ -23,19 +23,18 @@ __all__ = ["Conversation"]
 
 
 class Conversation:
-    """A run of messages to one agent, each answered before the next is sent.
+    """A sequence of messages to one agent, sent one at a time.
 
-    The agent names the conversation with its first answer. While one of its tasks waits for
-    input, the next message is the answer to it. `RemoteAgent.conversation` makes these.
+    Create it with `RemoteAgent.conversation`. The agent assigns its id with the first answer. While
+    a task of the conversation waits for input, the next message answers it.
 
-    Before the first message of a conversation that began elsewhere, the agent is asked for the
-    task that waits (ListTasks; A2A 1.0, section 3.1.4). Agents without that operation, those of A2A
-    0.3 among them, get the message as a new task.
+    To continue an earlier conversation, the first message looks up the waiting task (ListTasks, A2A
+    1.0, section 3.1.4). Agents without that operation, such as those of A2A 0.3, receive the
+    message as a new task.
 
     Attributes:
         context_id: The agent's contextId; "" before the first answer.
-        task_id: The task that waits for the next message; "" when none does or, before the first
-            message of a conversation that began elsewhere, when it is not known yet.
+        task_id: The task that waits for the next message; "" if there is none or it is unknown.
     """
 
     def __init__(self, messenger: Messenger, context_id: str = "") -> None:
@@ -52,16 +51,15 @@ class Conversation:
         task_id: str | None = None,
         **options: Unpack[SendOptions],
     ) -> AgentReply:
-        """Send a message and return the whole answer.
+        """Send a message and return the complete answer.
 
         Args:
-            message: What to send.
-            task_id: The task it answers, "" for none; None takes the one that waits now.
-            **options: The message's metadata, how long its answer may take, headers; see
-                `SendOptions`.
+            message: A text, a part or several parts.
+            task_id: The task that it answers; "" for a new one; None for the one that waits now.
+            **options: Metadata, timeout and headers, see `SendOptions`.
 
         Raises:
-            RemoteAgentError: There is no answer.
+            RemoteAgentError: The call failed.
         """
         reply = None
         async for event in self.stream(message, task_id=task_id, **options):
@@ -76,11 +74,11 @@ class Conversation:
         task_id: str | None = None,
         **options: Unpack[SendOptions],
     ) -> AsyncGenerator[RemoteEvent]:
-        """Send a message; yield the answer as it comes and last the whole `AgentReply`.
+        """Send a message, yield the answer as it arrives, and finally the complete `AgentReply`.
 
-        For the arguments and errors see `send`.
+        Arguments and errors are those of `send`.
         """
-        # A question that is asked while this waits for its turn was not seen by whoever sent it.
+        # Determined now: this message cannot answer a question asked while it waits for its turn.
         answered = self.task_id if task_id is None else task_id
         async with self._turns:
             if self._is_unknown:
@@ -96,7 +94,7 @@ class Conversation:
                     if isinstance(event, AgentReply):
                         self._note(event, answered)
                     yield event
-            except (RemoteTaskError, RemoteRefusedError):  # it has ended, or nobody knows it
+            except (RemoteTaskError, RemoteRefusedError):  # the task has ended or is unknown
                 self._forget(answered)
                 raise
             finally:
@@ -138,7 +136,7 @@ class Conversation:
 
 
 class Conversations:
-    """The conversations of an agent by the caller's own key; the longest unused are forgotten."""
+    """The conversations of an agent by local key. The least recently used are dropped."""
 
     def __init__(self, messenger: Messenger, limit: int) -> None:
         self._messenger = messenger
@@ -146,11 +144,11 @@ class Conversations:
         self._by_name: BoundedMap[tuple[str, str], Conversation] = BoundedMap(limit)
 
     def get(self, key: str | None, context_id: str) -> Conversation:
-        """Return the conversation of a key, or else the one with that contextId."""
+        """Return the conversation of a key, or of a contextId if there is no key."""
         name = ("context", context_id) if key is None else ("key", key)
         with self._lock:
             found = self._by_name.get(name)
-            if found is None or not _is_meant(found, key, context_id):
+            if found is None or not _is_current(found, key, context_id):
                 found = self._with_context(context_id)
             self._by_name[name] = found
         return found
@@ -161,18 +159,17 @@ class Conversations:
         return next(same, None) or Conversation(self._messenger, context_id)
 
 
-def _is_meant(conversation: Conversation, key: str | None, context_id: str) -> bool:
-    """Tell whether it is still what its name says."""
+def _is_current(conversation: Conversation, key: str | None, context_id: str) -> bool:
     if key is None:
-        return conversation.context_id == context_id  # some agents change it with every answer
+        return conversation.context_id == context_id  # some agents change the id in each answer
     return bool(conversation.context_id) or not context_id
 
 
 class Turns:
-    """A lock whose holders come from several event loops: `async with turns: ...`.
+    """A fair lock for tasks of several event loops: `async with turns: ...`.
 
-    `asyncio.Lock` knows one event loop only, but blocking code calls from another one than
-    async code does. Whoever waits longest is next.
+    `asyncio.Lock` supports only one event loop, but blocking and async code call from different
+    ones.
     """
 
     def __init__(self) -> None:
@@ -190,7 +187,7 @@ class Turns:
         try:
             await asyncio.wrap_future(turn)
         except asyncio.CancelledError:
-            if not turn.cancel():  # it had just been given
+            if not turn.cancel():  # it was granted just before
                 self._pass_on()
             raise
 

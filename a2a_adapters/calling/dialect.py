@@ -1,4 +1,4 @@
-"""A way to call agents of a dialect, in place of a2a-sdk's transports."""
+"""The base class of transports for agents that speak a dialect."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ __all__ = ["DialectTransport"]
 
 
 class DialectTransport(CompatJsonRpcTransport, ABC):
-    """Calls an agent whose dialect has messages, streams and tasks, and no more.
+    """Calls an agent whose dialect has messages, streams and tasks only.
 
     Args:
-        http: What the calls go through.
+        http: The client for all calls.
         card: The agent's card.
-        url: Its address.
+        url: The agent's address.
     """
 
     def __init__(self, http: httpx.AsyncClient, card: AgentCard, url: str) -> None:
@@ -46,11 +46,11 @@ class DialectTransport(CompatJsonRpcTransport, ABC):
 
     @abstractmethod
     def stream(self, message: Message) -> AsyncGenerator[StreamResponse]:
-        """Send a message and yield what happens to its task."""
+        """Send a message and yield the events of its task."""
 
     @abstractmethod
     async def find(self, task_id: str) -> Task:
-        """Return a task, whatever its state."""
+        """Return the current state of a task."""
 
     @abstractmethod
     async def cancel(self, task_id: str) -> Task:
@@ -71,7 +71,7 @@ class DialectTransport(CompatJsonRpcTransport, ABC):
         *,
         context: ClientCallContext | None = None,  # noqa: ARG002
     ) -> AsyncGenerator[StreamResponse]:
-        """Send a message and yield what happens to its task."""
+        """Send a message and yield the events of its task."""
         return self.stream(request.message)
 
     async def get_task(
@@ -80,7 +80,7 @@ class DialectTransport(CompatJsonRpcTransport, ABC):
         *,
         context: ClientCallContext | None = None,  # noqa: ARG002
     ) -> Task:
-        """Return a task, whatever its state."""
+        """Return the current state of a task."""
         return await self.find(request.id)
 
     async def cancel_task(
@@ -98,10 +98,6 @@ class DialectTransport(CompatJsonRpcTransport, ABC):
         *,
         context: ClientCallContext | None = None,  # noqa: ARG002
     ) -> AsyncGenerator[StreamResponse]:
-        """Refuse: a stream of a dialect cannot be taken up again.
-
-        Raises:
-            UnsupportedOperationError: Always.
-        """
+        """Raise `UnsupportedOperationError`: streams of dialects cannot be resumed."""
         raise UnsupportedOperationError
-        yield  # an async generator, as the interface wants it
+        yield  # makes this an async generator

@@ -1,15 +1,15 @@
 """Errors of calls to remote agents.
 
-    RemoteAgentError (A2AAdaptersError)   a remote agent did not do what it was asked
-    ├── RemoteConnectionError (ConnectionError)   it cannot be reached, or the connection broke
-    ├── RemoteTimeoutError (TimeoutError)   it did not answer in time
-    ├── RemoteAuthError (PermissionError)   it wants other credentials
-    ├── RemoteRefusedError            it answered with an error of the protocol
-    ├── RemoteAnswerError (ValueError)   the answer is not A2A, or is too large
-    │   └── NoCardError              an agent's name leads to no card
-    └── RemoteTaskError               the task failed, was rejected or was cancelled
+    RemoteAgentError (A2AAdaptersError)           a call to a remote agent failed
+    ├── RemoteConnectionError (ConnectionError)   the agent is unreachable, or a connection broke
+    ├── RemoteTimeoutError (TimeoutError)         the agent did not answer in time
+    ├── RemoteAuthError (PermissionError)         the agent requires (other) credentials
+    ├── RemoteRefusedError                        the agent answered with a protocol error
+    ├── RemoteAnswerError (ValueError)            the answer is not A2A, or is too large
+    │   └── NoCardError                           there is no card for an agent's name
+    └── RemoteTaskError                           the task failed, was rejected or cancelled
 
-What an error quotes was written by the remote agent: trust it no more than its answers.
+Their texts may quote the remote agent, which is untrusted input.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ __all__ = [
 
 
 class RemoteAgentError(A2AAdaptersError):
-    """A remote agent did not do what it was asked.
+    """A call to a remote agent failed.
 
     Attributes:
-        task_id: The remote task, "" when none was begun or it is not known.
+        task_id: The remote task; "" if there is none or it is unknown.
         context_id: The remote conversation, likewise.
     """
 
@@ -50,24 +50,24 @@ class RemoteAgentError(A2AAdaptersError):
 
 
 class RemoteConnectionError(RemoteAgentError, ConnectionError):
-    """The agent cannot be reached, or the connection broke and could not be taken up again."""
+    """The agent cannot be reached, or the connection broke and could not be resumed."""
 
 
 class RemoteTimeoutError(RemoteAgentError, TimeoutError):
-    """The agent did not answer in the time it was given."""
+    """The agent did not answer in time."""
 
 
 class RemoteAuthError(RemoteAgentError, PermissionError):
-    """The agent wants credentials, or other ones (HTTP 401 and 403)."""
+    """The agent requires credentials, or other ones (HTTP 401 and 403)."""
 
     as_model_failure = "model_refused"
 
 
 class RemoteRefusedError(RemoteAgentError):
-    """The agent answered with an error of the protocol (A2A 1.0, section 3.3.2).
+    """The agent answered with a protocol error (A2A 1.0, section 3.3.2).
 
     Attributes:
-        code: The JSON-RPC code, -32001 for an unknown task for instance; 0 if there is none.
+        code: The JSON-RPC code, such as -32001 for an unknown task; 0 if there is none.
     """
 
     as_model_failure = "model_refused"
@@ -80,15 +80,15 @@ class RemoteRefusedError(RemoteAgentError):
 
 
 class RemoteAnswerError(RemoteAgentError, ValueError):
-    """What came back is not A2A, holds no answer, or is larger than allowed."""
+    """The response is not A2A, contains no answer, or is too large."""
 
 
 class NoCardError(RemoteAnswerError):
-    """The name of an agent leads to no card.
+    """There is no card for the name of an agent.
 
     Args:
-        message: What there is in its place.
-        hint: What to name instead.
+        message: The problem.
+        hint: Suggests another name.
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
@@ -98,11 +98,11 @@ class NoCardError(RemoteAnswerError):
 
 
 class RemoteTaskError(RemoteAgentError):
-    """The remote task ended without an answer.
+    """The remote task failed, was rejected or was cancelled.
 
     Attributes:
         state: "failed", "rejected" or "canceled".
-        reply: What had come until then.
+        reply: The partial answer.
     """
 
     def __init__(self, message: str, reply: AgentReply) -> None:

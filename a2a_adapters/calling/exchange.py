@@ -1,4 +1,4 @@
-"""One message to a remote agent, and everything that comes back for it."""
+"""Sends one message to a remote agent and follows its task."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from a2a.types import (
     CancelTaskRequest,
     GetTaskRequest,
     StreamResponse,
+    SubscribeToTaskRequest,
 )
 
 from a2a_adapters.calling.answer import Answer
@@ -21,6 +22,7 @@ from a2a_adapters.calling.errors import (
     RemoteAgentError,
     RemoteAnswerError,
     RemoteConnectionError,
+    RemoteRefusedError,
     RemoteTaskError,
     RemoteTimeoutError,
 )
@@ -31,7 +33,6 @@ from a2a_adapters.calling.failures import (
     retried,
     translate,
 )
-from a2a_adapters.calling.resuming import has_broken_off, resumed
 from a2a_adapters.concurrency import in_background, within
 from a2a_adapters.concurrency.threads import computed_if_large
 from a2a_adapters.contract.events import PROGRESS_EXTENSION
@@ -39,6 +40,7 @@ from a2a_adapters.contract.parts import join_text
 from a2a_adapters.contract.text import quote
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.card import DEDUPLICATION_EXTENSION
+from a2a_adapters.protocol.errors import SERVER_ERROR
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -53,29 +55,34 @@ if TYPE_CHECKING:
 _CANCEL_SECONDS = 5.0
 _END_SECONDS = 0.1
 _LEAVE_SECONDS = 1.0
-"""How long leaving waits for the cancelling, which goes on without it."""
+"""Time that an early exit waits for the cancellation, which continues in the background."""
+
+_FIRST_DELAY = 0.1
+_LONGEST_DELAY = 5.0
 
 _ENDS: Mapping[ReplyState, str] = {
     "failed": "the agent's task failed",
     "rejected": "the agent rejected the task",
     "canceled": "the agent's task was cancelled",
 }
-"""How a task ends without an answer."""
 
 
 class Exchange:
-    """Sends a message and follows its task until that ends or waits.
+    """Sends a message and follows its task until it is terminal or interrupted.
 
-    A message whose connection breaks before anything has come back is sent again under its id,
-    where that cannot have it answered twice.
-    A stream that breaks is subscribed to again; where that does not work, the task is asked for.
-    Leaving early cancels the task: nobody is there to read its answer.
+    If the connection breaks before any response, the message is resent under its id, unless it
+    might then be answered twice. A broken stream is resumed by subscribing to the task, or else by
+    polling it. Leaving early cancels the task.
 
     Args:
-        connection: What it goes through.
+        connection: The connection to the agent.
         request: The message.
-        options: Limits and choices.
-        headers: Headers of its requests, for servers that get the credentials.
+        options: Limits and preferences.
+        headers: Headers for servers that get the credentials.
+
+    Attributes:
+        is_cancelled: Whether the task was cancelled because the reader left early.
+        context_id: The agent's contextId, known when the events have ended.
     """
 
     def __init__(
@@ -95,17 +102,15 @@ class Exchange:
         self._may_resend = _may_resend(connection, options)
         self._context = _call_context(connection, options)
         self._answer = Answer(status_text=options.status_text)
-        self._may_look_settled = bool(request.message.task_id)
+        self._continues_task = bool(request.message.task_id)
         self.is_cancelled = False
-        """Whether the task was left to be cancelled."""
         self.context_id = ""
-        """The conversation, as the agent calls it; known when the events have ended."""
 
     async def events(self) -> AsyncGenerator[NewEvent | AgentReply]:
-        """Yield what is new as it comes, and last the whole answer.
+        """Yield the answer as it arrives, and finally the complete reply.
 
         Raises:
-            RemoteAgentError: There is no answer.
+            RemoteAgentError: The call failed.
         """
         answer = self._answer
         deadline = asyncio.get_running_loop().time() + self._options.timeout
@@ -116,7 +121,7 @@ class Exchange:
                     yield event
             news, reply = answer.finish()
             if reply.state in _ENDS:
-                reason = quote(join_text(reply.status_parts)) or "it gave no reason"
+                reason = quote(join_text(reply.status_parts)) or "no reason given"
                 raise RemoteTaskError(f"{_ENDS[reply.state]}: {reason}", reply)
             for event in news:
                 yield event
@@ -135,7 +140,7 @@ class Exchange:
     async def _next(
         self, responses: AsyncGenerator[StreamResponse], deadline: float
     ) -> StreamResponse | None:
-        """Return what comes next within the time that the answer may take; None at the end."""
+        """Return the next response before the deadline, or None at the end."""
         sent_with = call_headers.set(self._headers) if self._headers else None
         try:
             return await within(deadline, anext(responses))
@@ -143,7 +148,7 @@ class Exchange:
             return None
         except TimeoutError as error:
             raise RemoteTimeoutError(
-                f"no whole answer within {self._options.timeout:g} s",
+                f"no complete answer within {self._options.timeout:g} s",
                 task_id=self._answer.task_id,
                 context_id=self._answer.context_id,
             ) from error
@@ -153,8 +158,8 @@ class Exchange:
 
     async def _responses(self) -> AsyncGenerator[StreamResponse]:
         answer = self._answer
-        if self._may_look_settled:
-            await self._learn_what_is_known()
+        if self._continues_task:
+            await self._exclude_known()
         for attempt in count():
             has_begun = False
             try:
@@ -175,7 +180,11 @@ class Exchange:
                     break
             await asyncio.sleep(back_off(attempt))
         if not answer.is_settled and not answer.task_id:
-            raise RemoteAnswerError(_nothing(answer))
+            raise RemoteAnswerError(
+                "the agent's answer contains no A2A event"
+                if answer.has_unknown_events
+                else "the agent's answer is empty"
+            )
         rest = resumed(self._connection, answer, self._context, self._options.retries)
         async for response in rest:
             yield response
@@ -196,16 +205,16 @@ class Exchange:
                 raise RemoteAnswerError("the agent's answer is neither a task nor a message")
 
     def _is_old_question(self, response: StreamResponse) -> bool:
-        """Tell whether this shows the task as it waited before our message reached it."""
+        """Return whether a response shows the task before our message reached it."""
         return (
-            self._may_look_settled
+            self._continues_task
             and self._can_stream
             and response.HasField("task")
             and response.task.status.state in states.INTERRUPTED
         )
 
-    async def _learn_what_is_known(self) -> None:
-        """Note what the task holds before this message, so that it is not taken for an answer."""
+    async def _exclude_known(self) -> None:
+        """Exclude the task's present content from the answer."""
         request = GetTaskRequest(id=self._request.message.task_id)
         try:
             task = await retried(
@@ -214,7 +223,7 @@ class Exchange:
         except Exception as error:
             if isinstance(failure := translate(error, self._card), RemoteConnectionError):
                 reraise(error, failure)
-            return  # some agents keep no tasks for reading
+            return  # some agents do not support GetTask
         self._answer.ignore(task)
 
     async def _cancel_task(self) -> None:
@@ -226,28 +235,20 @@ class Exchange:
 
     async def _send_cancel(self, task_id: str) -> None:
         call_headers.set(self._headers)  # of this asyncio task
-        try:
+        with suppress(Exception):  # the reader has left
             async with asyncio.timeout(_CANCEL_SECONDS):
                 await self._transport.cancel_task(CancelTaskRequest(id=task_id))
-        except Exception:  # whoever left does not wait for the outcome
-            return
 
 
 def _may_resend(connection: Connection, options: RemoteOptions) -> bool:
-    """Whether a message that comes twice is answered once."""
+    """Return whether a message that arrives twice is answered once."""
     if options.resend is not None:
         return options.resend
     return DEDUPLICATION_EXTENSION in connection.extensions
 
 
-def _nothing(answer: Answer) -> str:
-    if answer.has_strange_events:
-        return "nothing that the agent answered is an event of A2A"
-    return "the agent ended its answer without having said anything"
-
-
 async def _read_to_end(responses: AsyncIterator[StreamResponse]) -> None:
-    """Let a stream end by itself, if it does so soon: its connection can be used again then."""
+    """Wait briefly for the end of a stream, so that its connection can be reused."""
     with suppress(Exception):
         async with asyncio.timeout(_END_SECONDS):
             async for _ in responses:
@@ -255,7 +256,7 @@ async def _read_to_end(responses: AsyncIterator[StreamResponse]) -> None:
 
 
 def _call_context(connection: Connection, options: RemoteOptions) -> ClientCallContext | None:
-    """Return what activates those of the wanted extensions that the agent has."""
+    """Return a context that activates the wanted extensions that the agent supports."""
     wanted = [*options.extensions, *([PROGRESS_EXTENSION] if options.progress else [])]
     if options.resend is not False:
         wanted.append(DEDUPLICATION_EXTENSION)
@@ -263,3 +264,62 @@ def _call_context(connection: Connection, options: RemoteOptions) -> ClientCallC
     if not active:
         return None
     return ClientCallContext(service_parameters={HTTP_EXTENSION_HEADER: ",".join(active)})
+
+
+def has_broken_off(failure: RemoteAgentError) -> bool:
+    """Return whether a stream ended while its task may continue."""
+    if isinstance(failure, RemoteRefusedError):
+        return failure.code == SERVER_ERROR
+    return isinstance(failure, RemoteConnectionError)
+
+
+async def resumed(
+    connection: Connection, answer: Answer, context: ClientCallContext | None, retries: int
+) -> AsyncGenerator[StreamResponse]:
+    """Yield the remaining events of a task by subscribing to it, or else by polling it.
+
+    Args:
+        connection: The connection to the agent.
+        answer: The answer so far. The reader folds each event into it.
+        context: Activates extensions.
+        retries: Maximum number of consecutive connection failures.
+
+    Raises:
+        RemoteAgentError: The agent stays unreachable, or does not know the task.
+    """
+    transport, card = connection.transport, connection.card
+    task_id = answer.task_id
+    delay = _FIRST_DELAY
+    failures = 0
+    while not answer.is_settled:
+        try:
+            if card.capabilities.streaming:
+                async for response in _subscription(connection, task_id, context):
+                    yield response
+                    failures = 0
+                    if answer.is_settled:
+                        return
+            yield StreamResponse(task=await transport.get_task(GetTaskRequest(id=task_id)))
+            failures = 0
+        except Exception as error:
+            failure = translate(error, card)
+            failures += 1
+            if not isinstance(failure, RemoteConnectionError) or failures > retries:
+                reraise(error, failure)
+        if not answer.is_settled:
+            await asyncio.sleep(delay)
+            delay = min(2 * delay, _LONGEST_DELAY)
+
+
+async def _subscription(
+    connection: Connection, task_id: str, context: ClientCallContext | None
+) -> AsyncGenerator[StreamResponse]:
+    """Yield the events of a task; none if the agent refuses the subscription."""
+    request = SubscribeToTaskRequest(id=task_id)
+    try:
+        async for response in connection.transport.subscribe(request, context=context):
+            yield response
+    except Exception as error:
+        if isinstance(translate(error, connection.card), RemoteConnectionError):
+            raise
+        # The task has ended, or the agent does not support subscriptions: the caller polls.

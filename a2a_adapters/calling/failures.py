@@ -1,4 +1,4 @@
-"""Failed calls: translated into this package's errors, and repeated where that is safe."""
+"""Translates failed calls into this package's errors, and retries them where that is safe."""
 
 from __future__ import annotations
 
@@ -27,30 +27,27 @@ if TYPE_CHECKING:
     from a2a.types import AgentCard
 
 UNAUTHORIZED = frozenset({401, 403})
-"""The HTTP statuses of an agent that wants other credentials."""
+"""HTTP statuses of an agent that requires (other) credentials."""
 
 BUSY = frozenset({429, 503})
-"""The HTTP statuses of an agent that has no room now, and has begun nothing."""
-
+"""HTTP statuses of an overloaded agent, which has not processed the request."""
 
 GATEWAY = frozenset({502, 504})
-"""The HTTP statuses of a proxy that has lost the agent, which may have begun."""
+"""HTTP statuses of a proxy that lost its connection to the agent, which may have processed it."""
 
 
 class NotBegunError(RemoteConnectionError):
-    """A call that cannot have been worked on: it may be sent again."""
+    """The agent cannot have processed the call, so it is safe to retry."""
 
 
 class UnauthorizedError(RemoteAuthError):
-    """The agent itself said so, and its card says what it takes."""
+    """The agent itself refused the credentials; its card says which ones it accepts."""
 
 
 def translate(error: Exception, card: AgentCard) -> RemoteAgentError:
-    """Return `error`, raised by a2a-sdk's client or by httpx, as a `RemoteAgentError`.
+    """Convert an error of a2a-sdk's client or of httpx into a `RemoteAgentError`.
 
-    Args:
-        error: What went wrong.
-        card: The agent's card, which says what credentials it takes.
+    The card supplies the credentials that the agent accepts.
     """
     failure = _translate(error)
     if isinstance(failure, NotBegunError):
@@ -62,7 +59,7 @@ def translate(error: Exception, card: AgentCard) -> RemoteAgentError:
 
 
 def reraise(error: Exception, failure: RemoteAgentError) -> NoReturn:
-    """Raise the translation of an error, with the error as its cause unless they are the same."""
+    """Raise `failure`, the translation of `error`, from `error`, unless they are the same."""
     if failure is error:
         raise error
     raise failure from error
@@ -100,7 +97,7 @@ def _from_status(status: int) -> RemoteAgentError:
     if status in BUSY:
         return NotBegunError(f"the agent is busy (HTTP {status})")
     if status in GATEWAY:
-        return RemoteConnectionError(f"its gateway has lost the agent (HTTP {status})")
+        return RemoteConnectionError(f"the gateway lost the agent (HTTP {status})")
     return RemoteAnswerError(f"the agent answered HTTP {status}")
 
 
@@ -108,23 +105,23 @@ T = TypeVar("T")
 
 _FIRST_DELAY = 0.25
 LONGEST_DELAY = 30.0
-"""How long a client waits before it repeats a call, in seconds."""
+"""Maximum delay in seconds before a retry."""
 
 
 def back_off(attempt: int) -> float:
-    """Return a delay in seconds that doubles, with jitter so that callers come back apart."""
+    """Return the delay before a retry in seconds: exponential, with jitter."""
     longest: float = min(_FIRST_DELAY * 2**attempt, LONGEST_DELAY)
     return longest * random.uniform(0.5, 1)  # noqa: S311
 
 
 def may_have_begun(error: Exception) -> bool:
-    """Whether a call was lost that the agent may have received."""
+    """Return whether a call was lost that the agent may have processed."""
     failure = _translate(error)
     return isinstance(failure, RemoteConnectionError) and not isinstance(failure, NotBegunError)
 
 
 def has_not_begun(error: Exception) -> bool:
-    """Whether a call failed that cannot have been worked on."""
+    """Return whether a call failed that the agent cannot have processed."""
     return isinstance(error, NotBegunError)
 
 
@@ -133,13 +130,13 @@ async def retried(
     retries: int,
     may_retry: Callable[[Exception], bool] = may_have_begun,
 ) -> T:
-    """Return the result of a call, which is retried where that is safe.
+    """Retry a call where that is safe, and return its result.
 
     Args:
-        call: Makes the call, an idempotent one if `may_retry` is left as it is. Where a call has
-            not begun, the HTTP client has retried it already.
-        retries: How often it is retried.
-        may_retry: Whether it is retried after an error.
+        call: Performs the call, which must be idempotent unless `may_retry` is given. Calls that
+            the agent cannot have processed are already retried by the HTTP client.
+        retries: Maximum number of retries.
+        may_retry: Returns whether to retry after an error.
     """
     for attempt in range(retries):
         try:

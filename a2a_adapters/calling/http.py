@@ -1,35 +1,40 @@
-"""The HTTP client for a remote agent: it limits answers, retries, and trusts few hosts."""
+"""HTTP clients for remote agents, which limit answers, retry requests and restrict hosts."""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack, suppress
 from functools import cache
 from typing import TYPE_CHECKING
+from weakref import finalize, ref
 
 import httpx
 
 from a2a_adapters.calling.auth import Trust, TrustedHostAuth
-from a2a_adapters.calling.errors import RemoteAnswerError
+from a2a_adapters.calling.errors import RemoteAnswerError, RemoteConnectionError
 from a2a_adapters.calling.failures import BUSY, LONGEST_DELAY, back_off
+from a2a_adapters.concurrency import in_background
 from a2a_adapters.net.transport import PooledTransport
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 
     from a2a_adapters.calling.options import RemoteOptions
 
+__all__ = ["HttpClients"]
+
 MAX_BYTES = "a2a_adapters.max_bytes"
-"""Request extension: how large the response may be, in place of `RemoteOptions.answer_bytes`."""
+"""Request extension: maximum size of the response, in place of `RemoteOptions.answer_bytes`."""
 
 _IDLE_SECONDS = 3.0
-"""How long an idle connection is kept; uvicorn closes it after 5, perhaps as a request is sent."""
+"""Time to keep an idle connection. uvicorn closes it after 5 s, which might race with a request."""
 
 
 def make_client(
     origin: httpx.URL | None, options: RemoteOptions, auth: httpx.Auth | None
 ) -> httpx.AsyncClient:
-    """Return a client for the agent at `origin`; None trusts every host that a card names."""
+    """Create a client for the agent at `origin`; None trusts every host that a card names."""
     limits = httpx.Limits(
         max_connections=None, max_keepalive_connections=20, keepalive_expiry=_IDLE_SECONDS
     )
@@ -39,25 +44,35 @@ def make_client(
         transport=_AgentTransport(PooledTransport(tls, limits), trust, tls, options),
         auth=TrustedHostAuth(auth, trust),
         timeout=httpx.Timeout(options.idle_timeout, connect=options.connect_timeout),
-        # What is compressed cannot be bounded by what comes over the line.
+        # The size of a compressed answer says nothing about its real size.
         headers={"Accept-Encoding": "identity"},
     )
 
 
+async def get(client: httpx.AsyncClient, url: httpx.URL | str, max_bytes: int) -> httpx.Response:
+    """Send a GET request and return the response, of at most `max_bytes`.
+
+    Raises:
+        RemoteConnectionError: The server cannot be reached.
+        RemoteAnswerError: The response is too large.
+    """
+    request = client.build_request("GET", url, extensions={MAX_BYTES: max_bytes})
+    try:
+        return await client.send(request)
+    except httpx.HTTPError as error:
+        raise RemoteConnectionError(f"{url} cannot be reached: {error}") from error
+
+
 @cache
 def _ssl_context() -> ssl.SSLContext:
-    """Return what httpx would make for every client: reading the certificates takes 50 ms."""
+    """Share httpx's default context between clients: reading the certificates takes 50 ms."""
     return httpx.create_ssl_context()
 
 
 class _AgentTransport(httpx.AsyncBaseTransport):
-    """Sends requests to one agent: retries those it cannot have worked on, and limits answers.
+    """Retries requests that the agent cannot have processed, and limits its answers.
 
-    Args:
-        direct: Connects to the agent's own host, and to trusted ones.
-        trust: Which hosts those are; the outbound policy decides about others.
-        tls: How servers are verified.
-        options: Limits and choices.
+    `direct` connects to trusted hosts; the outbound policy applies to all others.
     """
 
     def __init__(
@@ -108,7 +123,7 @@ class _AgentTransport(httpx.AsyncBaseTransport):
 
 
 def _wanted_delay(response: httpx.Response) -> float:
-    """Return the seconds of `Retry-After`; 0 without, or if it is a date."""
+    """Return the seconds of `Retry-After`; 0 if it is missing or a date."""
     value: str = response.headers.get("retry-after", "")
     return float(value) if value.isdecimal() else 0
 
@@ -133,11 +148,11 @@ class _BoundedStream(httpx.AsyncByteStream):
 
 
 class ValueBudget:
-    """Counts the values of JSON that comes in pieces, as `protocol.values` does of a whole.
+    """Counts JSON values incrementally, as `protocol.values` does for a complete text.
 
     Args:
-        limit: How many values an answer may hold, or each event of a stream.
-        is_stream: Whether the pieces are of a stream of server-sent events.
+        limit: Maximum number of values in an answer, or in each event of a stream.
+        is_stream: Whether the text is a stream of server-sent events.
     """
 
     def __init__(self, limit: int, *, is_stream: bool) -> None:
@@ -147,13 +162,13 @@ class ValueBudget:
         self._is_in_string = False
         self._escape = b""
         self._has_line = False
-        self._is_after_return = False  # then a \n belongs to the line end before it
+        self._is_after_return = False  # a \n then belongs to the preceding \r
 
     def take(self, piece: bytes) -> None:
-        """Count the next piece.
+        """Count the values in the next piece.
 
         Raises:
-            RemoteAnswerError: There are too many values now.
+            RemoteAnswerError: The limit is exceeded.
         """
         if not self._is_stream:
             self._add(piece)
@@ -165,10 +180,10 @@ class ValueBudget:
         self._take_lines(text)
 
     def _take_lines(self, text: bytes) -> None:
-        """Take a piece of a stream: strings end with their lines, and events by empty ones."""
+        """Count by line: strings end with their line, and events with an empty line."""
         is_between = not (self._has_line or self._count)
         if is_between and text.endswith(b"\n\n") and len(text) <= self._limit:
-            return  # whole events of fewer bytes than they may hold values
+            return  # complete events with fewer bytes than the limit of values
         first, *others = text.split(b"\n")
         self._take_line(first)
         for line in others:
@@ -191,3 +206,110 @@ class ValueBudget:
         self._is_in_string ^= len(pieces) % 2 == 0
         if self._count > self._limit:
             raise RemoteAnswerError(f"the agent's answer holds over {self._limit:,} values")
+
+
+_UNUSED_SECONDS = 1.0
+"""Delay before an unused client is closed, so as not to start that in an ending event loop."""
+
+_POLL_SECONDS = 0.1
+"""Interval at which to check whether another event loop has ended, which it does not report."""
+
+_kept: dict[httpx.AsyncClient, AsyncGenerator[None]] = {}
+"""Open clients and their holders, protected from garbage collection until they are closed."""
+
+
+class HttpClients:
+    """Opens an HTTP client per event loop and closes it with that loop.
+
+    An HTTP connection belongs to the event loop it was opened in, and scripts run several loops in
+    succession (`asyncio.run`). Each client is held by an async generator, because an event loop
+    closes these before it ends.
+
+    Args:
+        url: The address of the agent; None trusts every host that a card names.
+        auth: The credentials; other hosts than that of `url` do not get them.
+        options: Limits and preferences.
+        on_close: Called with the event loop whose client was closed. It must not refer to this
+            object.
+    """
+
+    def __init__(
+        self,
+        url: httpx.URL | None,
+        auth: httpx.Auth | None,
+        options: RemoteOptions,
+        on_close: Callable[[asyncio.AbstractEventLoop], object] | None = None,
+    ) -> None:
+        self._url = url
+        self._auth = auth
+        self._options = options
+        self._on_close = on_close
+        self._open: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
+        self._holders: dict[asyncio.AbstractEventLoop, AsyncGenerator[None]] = {}
+        self._closing: dict[asyncio.AbstractEventLoop, AsyncExitStack] = {}
+        finalize(self, _close_all, self._holders)
+
+    async def get(self) -> httpx.AsyncClient:
+        """Return the client of the running event loop, opening it if necessary."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._open:
+            http = self._open[loop] = make_client(self._url, self._options, self._auth)
+            closing = self._closing[loop] = AsyncExitStack()
+            holder = self._holders[loop] = _kept[http] = _hold(http, closing, ref(self))
+            await anext(holder)
+        return self._open[loop]
+
+    def closing(self) -> AsyncExitStack:
+        """Return the exit stack that is closed with the running event loop's client."""
+        return self._closing[asyncio.get_running_loop()]
+
+    def forget(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Remove the closed client of an event loop."""
+        self._open.pop(loop, None)
+        self._holders.pop(loop, None)
+        self._closing.pop(loop, None)
+        if self._on_close is not None:
+            self._on_close(loop)
+
+    async def aclose(self) -> None:
+        """Close the clients of all event loops."""
+        here = asyncio.get_running_loop()
+        for loop, holder in list(self._holders.items()):
+            if loop is here:
+                await holder.aclose()
+            elif loop.is_running():
+                await _close_in(loop, holder)
+
+
+async def _close_in(loop: asyncio.AbstractEventLoop, holder: AsyncGenerator[object]) -> None:
+    """Close a client in its event loop, or wait for the end of that loop, which closes it."""
+    with suppress(RuntimeError):  # the loop is closed, or is closing the client
+        closed = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(holder.aclose(), loop))
+        while not closed.done() and not loop.is_closed():
+            await asyncio.wait([closed], timeout=_POLL_SECONDS)
+        if closed.done() and not closed.cancelled():
+            closed.result()
+
+
+async def _hold(
+    http: httpx.AsyncClient, closing: AsyncExitStack, owner: ref[HttpClients]
+) -> AsyncGenerator[None]:
+    """Keep a client open until this generator is closed, at the latest by the event loop."""
+    try:
+        async with http, closing:
+            yield
+    finally:
+        del _kept[http]
+        if (clients := owner()) is not None:
+            clients.forget(asyncio.get_running_loop())
+
+
+def _close_all(holders: Mapping[asyncio.AbstractEventLoop, AsyncGenerator[object]]) -> None:
+    """Close the clients of a garbage-collected `HttpClients`."""
+    for loop, holder in list(holders.items()):
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(loop.call_later, _UNUSED_SECONDS, _close_soon, holder)
+
+
+def _close_soon(holder: AsyncGenerator[object]) -> None:
+    in_background(holder.aclose())

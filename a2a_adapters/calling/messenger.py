@@ -1,4 +1,4 @@
-"""Makes messages of what callers want to say, and sends them."""
+"""Builds protocol messages and sends them."""
 
 from __future__ import annotations
 
@@ -29,19 +29,14 @@ if TYPE_CHECKING:
 __all__ = ["MessageInput", "Messenger"]
 
 MessageInput: TypeAlias = "str | Part | Sequence[Part]"
-"""What may be sent: a text, a part, or several parts."""
+"""The content of a message: a text, a part, or several parts."""
 
 _LISTED = 50
-"""How many tasks of a conversation are looked at, the last ones."""
+"""Number of most recent tasks of a conversation that are searched for a waiting one."""
 
 
 class Messenger:
-    """Begins exchanges with one agent.
-
-    Args:
-        connections: What they go through.
-        options: Limits and choices.
-    """
+    """Starts exchanges with one agent."""
 
     def __init__(self, connections: Connections, options: RemoteOptions) -> None:
         self._connections = connections
@@ -54,22 +49,22 @@ class Messenger:
         context_id: str,
         task_id: str,
         metadata: Mapping[str, JSON] | None = None,
-        timeout: float | None = None,  # noqa: ASYNC109 - of the answer, which comes later
+        timeout: float | None = None,  # noqa: ASYNC109 - applies to the later answer, too
         headers: Mapping[str, str] | None = None,
     ) -> Exchange:
-        """Return the exchange, which sends the message once its events are read.
+        """Return an exchange, which sends the message when its events are read.
 
         Raises:
-            ConfigurationError: The time is not positive.
-            InvalidInputError: The message cannot be expressed in the protocol.
-            RemoteAgentError: The agent's card cannot be had.
+            ConfigurationError: The timeout is not positive.
+            InvalidInputError: The message cannot be encoded.
+            RemoteAgentError: The agent's card cannot be fetched.
         """
         try:
             sent = user_message(_parts(message), context_id, task_id, metadata)
         except (ValueError, RecursionError, ProtocolBufferError) as error:
             raise InvalidInputError(
-                "the message cannot be sent: text must be Unicode without lone surrogates, data "
-                "must be JSON that is not nested too deeply"
+                "the message cannot be sent: text must be Unicode without unpaired surrogates, and "
+                "data must be JSON that is not nested too deeply"
             ) from error
         modes = self._options.accepted_output_modes
         configuration = SendMessageConfiguration(accepted_output_modes=modes)
@@ -86,14 +81,12 @@ class Messenger:
         return Exchange(connection, request, options, headers)
 
     async def open_question(self, context_id: str, **options: Unpack[SendOptions]) -> str:
-        """Return the id of a conversation's task that waits for its caller, "" if none is known.
-
-        Of several, it is the one that changed last.
+        """Return the id of the conversation's most recent waiting task, or "".
 
         Raises:
             RemoteConnectionError: The agent cannot be reached.
-            RemoteTimeoutError: It does not answer in time.
-            RemoteAgentError: Its card cannot be had.
+            RemoteTimeoutError: The agent does not answer in time.
+            RemoteAgentError: The agent's card cannot be fetched.
         """
         connection = await self._connections.get()
         request = ListTasksRequest(
@@ -114,7 +107,7 @@ class Messenger:
         except Exception as error:
             if isinstance(failure := translate(error, connection.card), RemoteConnectionError):
                 reraise(error, failure)
-            return ""  # many agents list no tasks
+            return ""  # many agents do not support ListTasks
         finally:
             call_headers.reset(sent_with)
         waiting = [

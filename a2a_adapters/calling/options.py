@@ -1,4 +1,4 @@
-"""How remote agents are called."""
+"""Options for calling remote agents."""
 
 from __future__ import annotations
 
@@ -21,36 +21,34 @@ _MEBIBYTE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteOptions:
-    """Limits and choices for calling a remote agent. Times are in seconds.
+    """Limits and preferences for calling a remote agent. Times are in seconds, sizes in bytes.
 
     Attributes:
-        timeout: How long the answer to one message may take; its task is cancelled then.
-        connect_timeout: How long connecting may take.
-        idle_timeout: How long an open stream may be silent, heartbeats included, before it
-            counts as broken and is subscribed to again.
-        retries: How often a request is sent again when the agent could not be connected to,
-            or said that it is busy (HTTP 429 and 503), and a message that may have been
-            received, where `resend` allows that.
-        resend: Whether a message is sent again, under its id, when the connection broke before
-            anything came back. None does so if the card says that the agent knows messages by
-            their ids; True is for other agents that do. One that does not may answer it twice.
-        answer_bytes: How large one answer may be, a stream as a whole.
-        answer_values: How many JSON values one answer may hold, or one event of a stream.
-        card_bytes: How large a card may be.
-        outbound: Which hosts other than the agent's own a card may name.
-        trusted_hosts: Servers other than that of the agent's card that get its credentials, and
-            to which `outbound` does not apply: `host:port`, or `host` for all of its ports.
-        progress: Whether steps and tool calls of the agent are asked for, if it offers them.
-        status_text: Whether messages of a working status are the answer's text as it grows, as
-            google-adk, strands and langgraph-api stream it, rather than `Progress`.
-        accepted_output_modes: Media types the answer may have; empty for any.
-        conversations: How many conversations are remembered.
-        extensions: URIs of extensions to activate where the agent has them.
-        bindings: Which bindings to use, the preferred one first: "JSONRPC", "HTTP+JSON", "GRPC".
-            Without any, or where the agent offers none of them, it is the first one of its card
-            that is not gRPC.
-        tls: How servers are verified over HTTP, and which certificate they are shown; by default
-            the usual authorities, and none.
+        timeout: Maximum time for the complete answer to a message; then its task is cancelled.
+        connect_timeout: Maximum time to connect.
+        idle_timeout: Maximum silence of an open stream, heartbeats included; then it counts as
+            broken and is resumed.
+        retries: Maximum number of retries if the agent is unreachable or busy (HTTP 429 and 503),
+            and of messages that may have been received, if `resend` allows.
+        resend: Whether to resend a message under its id if the connection breaks before any
+            response. By default only if the card says that the agent recognises duplicates; set it
+            for other agents that do. An agent that does not may answer twice.
+        answer_bytes: Maximum size of an answer, including all events of a stream.
+        answer_values: Maximum number of JSON values in an answer, or in one event of a stream.
+        card_bytes: Maximum size of a card.
+        outbound: The policy for hosts other than the agent's own that a card names.
+        trusted_hosts: Other servers that get the credentials and are exempt from `outbound`:
+            `host:port`, or `host` for all of its ports.
+        progress: Whether to request the agent's steps and tool calls.
+        status_text: Whether messages of working statuses are text of the answer, as google-adk,
+            strands and langgraph-api stream it, rather than `Progress`.
+        accepted_output_modes: Accepted media types of the answer; empty means any.
+        conversations: Maximum number of conversations kept by key.
+        extensions: URIs of extensions to activate if the agent supports them.
+        bindings: Preferred bindings, best first: "JSONRPC", "HTTP+JSON", "GRPC". By default, or if
+            the agent offers none of them, the first of its card other than gRPC.
+        tls: Verifies servers over HTTP and holds the client certificate; by default the usual
+            authorities and no certificate.
     """
 
     timeout: float = 900
@@ -73,12 +71,12 @@ class RemoteOptions:
 
 
 class AgentOptions(TypedDict, total=False):
-    """What classes that call an agent by its URL take besides; None is as if it was not given.
+    """Options of classes that take an agent's URL; None means the default.
 
     Attributes:
-        timeout: How long an answer may take, in seconds; see `RemoteOptions.timeout`.
-        max_retries: See `RemoteOptions.retries`.
-        headers: Headers of every request, as by `HeadersAuth`.
+        timeout: Maximum time for an answer in seconds, as `RemoteOptions.timeout`.
+        max_retries: Maximum number of retries, as `RemoteOptions.retries`.
+        headers: Headers of every request, as with `HeadersAuth`.
     """
 
     timeout: float | None
@@ -87,13 +85,13 @@ class AgentOptions(TypedDict, total=False):
 
 
 class SendOptions(TypedDict, total=False):
-    """What a message to an agent may have besides.
+    """Options of one message.
 
     Attributes:
-        metadata: Entries of the message's metadata.
-        timeout: How long the answer may take, in seconds, in place of `RemoteOptions.timeout`.
-        headers: Headers of the message's requests, for servers that get the agent's credentials;
-            they replace those of the same name.
+        metadata: Metadata of the message.
+        timeout: Maximum time for the answer in seconds, in place of `RemoteOptions.timeout`.
+        headers: Headers of the message's requests, for servers that get the credentials. They
+            replace headers of the same name.
     """
 
     metadata: Mapping[str, JSON] | None
@@ -102,11 +100,7 @@ class SendOptions(TypedDict, total=False):
 
 
 def checked_timeout(seconds: float) -> float:
-    """Return a time that an answer may take.
-
-    Raises:
-        ConfigurationError: It is not positive.
-    """
+    """Return `seconds`, or raise `ConfigurationError` if it is not positive."""
     if not seconds > 0:
-        raise ConfigurationError(f"timeout is a number of seconds above 0, not {seconds}")
+        raise ConfigurationError(f"timeout must be a positive number of seconds, not {seconds}")
     return seconds

@@ -1,7 +1,7 @@
-"""Parses answers as messages of A2A 1.0, and mends those that are almost that.
+"""Parses answers as messages of A2A 1.0, and repairs common deviations.
 
-Servers in the field leave out the zone of a timestamp (fasta2a, in 0.3 as well), or answer calls
-of 1.0 by events without their wrapper and by parts, states and roles of 0.3 (langgraph-api).
+Known servers omit the zone of timestamps (fasta2a, in 0.3 as well), or answer calls of 1.0 with
+unwrapped events and with parts, states and roles of 0.3 (langgraph-api).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WRAPPERS = {
     "artifact-update": "artifactUpdate",
 }
 _OPAQUE = frozenset({"data", "metadata", "text"})
-"""Whose content is the agent's own."""
+"""Fields whose content belongs to the agent and is left unchanged."""
 
 _ROLES = {"agent": "ROLE_AGENT", "user": "ROLE_USER"}
 _OLD_STATE = re.compile(r"[a-z]+(-[a-z]+)?")
@@ -41,13 +41,13 @@ _WITHOUT_ZONE = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d{1,9})?)
 
 
 def parsed(value: object, message: M) -> M:
-    """Fill a message of the protocol with JSON; fields it does not know are left out.
+    """Parse JSON into a protocol message; unknown fields are ignored.
 
     Raises:
-        RemoteAnswerError: The JSON is not of this kind.
+        RemoteAnswerError: The JSON does not match the message.
     """
     if not isinstance(value, dict):
-        raise RemoteAnswerError("the agent's answer is not A2A: it is no JSON object")
+        raise RemoteAnswerError("the agent's answer is not A2A: it is not a JSON object")
     try:
         return ParseDict(value, message, ignore_unknown_fields=True)
     except ParseError as error:
@@ -55,10 +55,10 @@ def parsed(value: object, message: M) -> M:
 
 
 class Parsers(NamedTuple):
-    """What makes protocol messages of the JSON of one version's answers.
+    """Functions that parse the answers of one protocol version.
 
-    Each raises `RemoteAnswerError` if the JSON is not that of its message. An event of an unknown
-    kind is empty, and logged.
+    Each raises `RemoteAnswerError` if the JSON is invalid. An event of an unknown kind is logged
+    and returned empty.
     """
 
     sent: Callable[[Any], SendMessageResponse]
@@ -80,30 +80,30 @@ def _event(result: object) -> StreamResponse:
 
 
 def _task(result: object) -> Task:
-    return parsed(_mended(result), Task())
+    return parsed(_repaired(result), Task())
 
 
 CURRENT = Parsers(_sent, _event, _task)
-"""Of A2A 1.0."""
+"""The parsers of A2A 1.0."""
 
 
 def log_unknown(event: object) -> None:
-    """Log that an event of an unknown kind is left out."""
+    """Log that an event of an unknown kind is ignored."""
     fields = ", ".join(event) if isinstance(event, dict) else ""
-    logger.warning("an event of an agent is of no known kind: %s", quote(fields))
+    logger.warning("ignoring an agent's event of unknown kind with fields: %s", quote(fields))
 
 
 def _wrapped(result: Any) -> Any:
-    """Return an event in the wrapper that names its kind."""
+    """Wrap an event in an object that names its kind."""
     if not isinstance(result, dict):
         return result
     kind = result.get("kind")
     wrapper = _WRAPPERS.get(kind) if isinstance(kind, str) else None
-    return _mended({wrapper: result} if wrapper else result)
+    return _repaired({wrapper: result} if wrapper else result)
 
 
 def with_zones(value: Any) -> Any:
-    """Return JSON of A2A 0.3 with the zones of its timestamps."""
+    """Return JSON of A2A 0.3 with a time zone in each timestamp."""
     if isinstance(value, list):
         return [with_zones(item) for item in value]
     if not isinstance(value, dict):
@@ -120,15 +120,15 @@ def _with_zones(key: str, value: Any) -> Any:
 
 
 def _with_zone(timestamp: str) -> str:
-    """Return a timestamp that has a zone; one without is taken as UTC."""
+    """Return a timestamp with a time zone, by default UTC."""
     found = _WITHOUT_ZONE.fullmatch(timestamp)
     return f"{found[1]}T{found[2]}Z" if found else timestamp
 
 
-def _mended(value: Any) -> Any:
-    """Return JSON of the protocol's own fields as the specification wants it."""
+def _repaired(value: Any) -> Any:
+    """Return JSON with the fields of the protocol as A2A 1.0 specifies them."""
     if isinstance(value, list):
-        return [_mended(item) for item in value]
+        return [_repaired(item) for item in value]
     if not isinstance(value, dict):
         return value
     found = {key: _field(key, item) for key, item in value.items()}
@@ -141,7 +141,7 @@ def _field(key: str, value: Any) -> Any:
     if key in _OPAQUE:
         return value
     if not isinstance(value, str):
-        return _mended(value)
+        return _repaired(value)
     match key:
         case "timestamp":
             return _with_zone(value)
@@ -154,6 +154,6 @@ def _field(key: str, value: Any) -> Any:
 
 
 def _content(file: dict[str, Any]) -> dict[str, Any]:
-    """Return a file of 0.3 in the fields of 1.0."""
+    """Convert a file of 0.3 into the fields of 1.0."""
     names = {"bytes": "raw", "uri": "url", "mimeType": "mediaType", "name": "filename"}
     return {new: file[old] for old, new in names.items() if file.get(old)}

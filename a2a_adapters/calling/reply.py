@@ -1,4 +1,4 @@
-"""What a remote agent answers."""
+"""The answers of remote agents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ReplyState: TypeAlias = Literal[
     "canceled",
     "unknown",
 ]
-"""States of a task (A2A 1.0, section 4.1.3). A bare message counts as completed."""
+"""The state of a task (A2A 1.0, section 4.1.3). A bare message counts as completed."""
 
 WAITING: Collection[ReplyState] = frozenset({"input-required", "auth-required"})
 """The states of a task that waits for its caller."""
@@ -33,12 +33,12 @@ WAITING: Collection[ReplyState] = frozenset({"input-required", "auth-required"})
 
 @dataclass(frozen=True, slots=True)
 class Question(TextDelta):
-    """The text of an agent's question, as the end of a stream's text."""
+    """The agent's question, which ends the text of a stream."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteArtifact:
-    """One result of a task; `extensions` are the URIs of those that it is made by."""
+    """A result of a task. `extensions` are URIs of the extensions that contributed to it."""
 
     id: str
     parts: Sequence[Part]
@@ -50,19 +50,19 @@ class RemoteArtifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentReply:
-    """The whole answer to one message.
+    """The complete answer to a message.
 
     Attributes:
-        text: The answer as text: of the artifacts if they hold any, else of the message with
-            which the task or the agent answered. For a task that waits, its question.
-        parts: Everything the answer consists of, in order: text, files and data.
-        state: How the task stands.
-        task_id: The remote task; "" for an agent that answered without one.
+        text: The text of the artifacts, or else of the agent's message. If the task waits, it ends
+            with the question.
+        parts: All parts of the answer in order: text, files and data.
+        state: The state of the task.
+        task_id: The remote task; "" if the agent answered with a bare message.
         context_id: The remote conversation.
-        metadata: Of the task, or of the bare message.
-        status_parts: What the message of the task's last status holds: the question of a task
-            that waits, a closing remark, the reason of a failure.
-        artifacts: The results one by one; none for a bare message.
+        metadata: The metadata of the task or bare message.
+        status_parts: The message of the task's last status: a question, a closing remark, or the
+            reason of a failure.
+        artifacts: The individual results; empty for a bare message.
     """
 
     text: str
@@ -81,39 +81,39 @@ class AgentReply:
 
     @property
     def data_text(self) -> str:
-        """The data as JSON text, a value per line; "" if there is none."""
+        """The data parts as JSON, one per line."""
         return as_text(part for part in self.parts if isinstance(part, Data))
 
     @property
     def rest_text(self) -> str:
-        """What is not text, as text: data as JSON, of files how they are called."""
+        """The other parts as text, one per line: data as JSON, files as their names."""
         return "\n".join(filter(None, (self.data_text, as_text(self.files))))
 
     @property
     def whole_text(self) -> str:
-        """All of the answer as text."""
+        """The complete answer as text, including data and the names of files."""
         return "\n".join(filter(None, (self.text, self.rest_text)))
 
     @property
     def files(self) -> list[File]:
-        """All files, by content or by address."""
+        """All files."""
         return [part for part in self.parts if isinstance(part, File)]
 
     @property
     def usage(self) -> TokenUsage | None:
-        """The tokens the answer took, which agents tell in `metadata["usage"]` by convention."""
+        """The tokens used, which agents report in `metadata["usage"]` by convention."""
         return TokenUsage.of(self.metadata)
 
     @property
     def is_question(self) -> bool:
-        """Whether the task waits: the next message on it is the answer."""
+        """Whether the task waits for its caller; the next message on it is the answer."""
         return self.state in WAITING
 
     @property
     def question(self) -> str:
-        """What the agent asks, with which `text` ends; "" if it does not ask."""
+        """The agent's question, with which `text` ends, or ""."""
         return join_text(self.status_parts) if self.is_question else ""
 
 
 RemoteEvent: TypeAlias = TextDelta | ProgressEvent | AgentReply
-"""What a stream yields: new text, news of the work, and last the whole answer."""
+"""An item of a stream: new text, progress and, last, the complete answer."""

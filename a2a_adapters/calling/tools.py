@@ -1,4 +1,4 @@
-"""A remote agent as a model or a tool of a framework, and its description for models."""
+"""Remote agents as models and tools of a framework, and their descriptions for models."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 _ANSWER_IT = "(It asks you. Call this tool again with the answer.)"
 _SAY_IT_ALL = "(It asks you. Call this tool again with the whole request, this included.)"
 
-# What OpenAI's API takes, the strictest of the usual ones.
+# The limits of OpenAI's API, the strictest of the common ones.
 _NAME_LENGTH = 64
 _DESCRIPTION_LENGTH = 1_024
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
@@ -37,14 +37,14 @@ _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class ToolDescription:
-    """A remote agent, or one of its skills, as a model is told of a tool.
+    """The description of a remote agent, or of one of its skills, as a tool for a model.
 
-    Both texts are as long, and the name is of the characters, that model providers accept.
+    Name and description conform to the limits of model providers.
 
     Attributes:
         name: The tool's name.
-        description: What it does.
-        skill_id: The skill that it stands for; None for the whole agent.
+        description: The tool's description.
+        skill_id: The skill's id, or None for the whole agent.
     """
 
     name: str
@@ -53,7 +53,7 @@ class ToolDescription:
 
     @classmethod
     def of_agent(cls, about: AgentDescription) -> Self:
-        """Return the description of an agent, its skills included."""
+        """Describe an agent and its skills."""
         skills = "".join(
             f"\n- {skill.name}: {skill.description}"
             for skill in about.skills
@@ -64,50 +64,46 @@ class ToolDescription:
 
     @classmethod
     def of_skill(cls, skill: Skill) -> Self:
-        """Return the description of one skill, its examples included."""
+        """Describe a skill with its examples."""
         examples = "".join(f"\nExample: {example}" for example in skill.examples)
         return cls(_name(skill.name or skill.id), _clip(f"{skill.description}{examples}"), skill.id)
 
 
 class ToolInput(BaseModel):
-    """The arguments with which a model calls an agent."""
+    """The arguments of a tool call to an agent."""
 
     message: str = Field(description="What to ask the agent or tell it, in full sentences.")
 
 
 class ToolFactory:
-    """Makes a framework's tools from the card of a remote agent.
+    """Mixin that creates a framework's tools from the card of a remote agent.
 
-    Mixin for a framework's class of tools; each implements `_of`.
+    The framework's tool class implements `_of`.
     """
 
     @classmethod
     def from_agent(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> Self:
-        """Return a tool for an agent, named and described by its card.
+        """Create a tool for an agent, named and described by its card.
 
         Args:
             agent: The agent, or its URL.
-            **options: For an agent that is given by its URL; see `AgentOptions`.
+            **options: See `AgentOptions`; only for an agent given by its URL.
 
         Raises:
-            RemoteAgentError: The card cannot be read.
+            RemoteAgentError: The card cannot be fetched.
         """
         remote = RemoteAgent.of(agent, **options)
         return cls._of(remote, ToolDescription.of_agent(remote.describe_sync()))
 
     @classmethod
     async def afrom_agent(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> Self:
-        """`from_agent` in async code."""
+        """`from_agent` for async code."""
         remote = RemoteAgent.of(agent, **options)
         return cls._of(remote, ToolDescription.of_agent(await remote.describe()))
 
     @classmethod
     def per_skill(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> list[Self]:
-        """Return a tool for each skill of an agent's card; for the arguments see `from_agent`.
-
-        Raises:
-            RemoteAgentError: The card cannot be read.
-        """
+        """Create a tool for each skill of an agent; arguments and errors as for `from_agent`."""
         remote = RemoteAgent.of(agent, **options)
         skills = remote.describe_sync().skills
         return [cls._of(remote, ToolDescription.of_skill(skill)) for skill in skills]
@@ -116,7 +112,7 @@ class ToolFactory:
     async def aper_skill(
         cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]
     ) -> list[Self]:
-        """`per_skill` in async code."""
+        """`per_skill` for async code."""
         remote = RemoteAgent.of(agent, **options)
         skills = (await remote.describe()).skills
         return [cls._of(remote, ToolDescription.of_skill(skill)) for skill in skills]
@@ -127,12 +123,12 @@ class ToolFactory:
 
 
 def tool_answer(text: str, *, asks: bool, is_kept: bool = True) -> str:
-    """Return what a model is told of an agent's answer.
+    """Format an agent's answer as a tool result for a model.
 
     Args:
         text: The answer.
-        asks: Whether it is a question.
-        is_kept: Whether the tool's next call is in the same conversation.
+        asks: Whether the answer is a question.
+        is_kept: Whether the tool's next call continues the conversation.
     """
     hint = (_ANSWER_IT if is_kept else _SAY_IT_ALL) if asks else ""
     return "\n".join(filter(None, (text, hint))) or "(The agent answered nothing.)"
@@ -152,11 +148,11 @@ def remote_llm(agent: str | RemoteAgent, framework: str, **options: Unpack[Agent
 
     Args:
         agent: The agent, or its URL.
-        framework: The framework's name, "langchain" for instance.
-        **options: For an agent that is given by its URL; see `AgentOptions`.
+        framework: The framework's name, such as "langchain".
+        **options: See `AgentOptions`; only for an agent given by its URL.
 
     Raises:
-        NoAdapterError: No plugin makes language models of that framework.
+        NoAdapterError: No plugin supports language models of that framework.
         MissingExtraError: The framework is not installed.
     """
     return installed_plugins().remote_llm(RemoteAgent.of(agent, **options), framework)
@@ -165,16 +161,16 @@ def remote_llm(agent: str | RemoteAgent, framework: str, **options: Unpack[Agent
 def remote_tool(
     agent: str | RemoteAgent, framework: str, **options: Unpack[AgentOptions]
 ) -> object:
-    """Return a remote agent as a tool of a framework; its card is read for that.
+    """Return a remote agent as a tool of a framework, described by its card.
 
     Args:
         agent: The agent, or its URL.
-        framework: The framework's name, "langchain" for instance.
-        **options: For an agent that is given by its URL; see `AgentOptions`.
+        framework: The framework's name, such as "langchain".
+        **options: See `AgentOptions`; only for an agent given by its URL.
 
     Raises:
-        NoAdapterError: No plugin makes tools of that framework.
+        NoAdapterError: No plugin supports tools of that framework.
         MissingExtraError: The framework is not installed.
-        RemoteAgentError: The card cannot be had.
+        RemoteAgentError: The card cannot be fetched.
     """
     return installed_plugins().remote_tool(RemoteAgent.of(agent, **options), framework)

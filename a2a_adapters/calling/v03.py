@@ -1,4 +1,4 @@
-"""JSON-RPC and HTTP+JSON to an agent of A2A 0.3."""
+"""JSON-RPC and HTTP+JSON of A2A 0.3."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from google.protobuf.json_format import MessageToDict
 from pydantic import BaseModel, ValidationError
 
 from a2a_adapters.calling.errors import RemoteAnswerError
-from a2a_adapters.calling.jsonrpc import JsonRpc
 from a2a_adapters.calling.parsing import Parsers, log_unknown, parsed, with_zones
-from a2a_adapters.calling.rest import Rest
+from a2a_adapters.calling.transports import JsonRpc, Rest
 from a2a_adapters.contract.errors import violations
 from a2a_adapters.contract.text import quote
 from a2a_adapters.protocol.conversion import whole_numbers
@@ -41,11 +40,10 @@ _EVENTS: dict[str, type[BaseModel]] = {
     "artifact-update": types.TaskArtifactUpdateEvent,
 }
 _NO_ID = 0
-"""a2a-sdk's models of requests want an id; the transport gives each call its own."""
+"""a2a-sdk's request models need an id; the transport assigns the real one."""
 
 
 def _json_event(result: dict[str, Any]) -> StreamResponse:
-    """Return an event; one of an unknown kind is empty, and logged."""
     model = _EVENTS.get(_kind(result))
     if model is None:
         log_unknown(result)
@@ -70,7 +68,7 @@ def _json_task(result: dict[str, Any]) -> Task:
 
 
 def _kind(result: dict[str, Any]) -> str:
-    """Return what an event is; old servers leave `kind` out."""
+    """Return the kind of an event, also if an old server omits it."""
     match result:
         case {"kind": str(kind)}:
             return kind
@@ -95,7 +93,7 @@ def _model(kind: type[Any], result: dict[str, Any]) -> Any:
 
 
 class OldJsonRpcTransport(JsonRpc, CompatJsonRpcTransport):
-    """Calls an agent's JSON-RPC interface of A2A 0.3."""
+    """Calls an agent of A2A 0.3 over JSON-RPC."""
 
     version = "0.3"
     _parsers = Parsers(_json_sent, _json_event, _json_task)
@@ -108,7 +106,6 @@ class OldJsonRpcTransport(JsonRpc, CompatJsonRpcTransport):
 
 
 def _proto_event(event: object) -> StreamResponse:
-    """Return an event; one of an unknown kind is empty, and logged."""
     found = parsed(with_zones(event), pb.StreamResponse())
     if found.WhichOneof("payload") is None:
         log_unknown(event)
@@ -140,7 +137,7 @@ def _core_task(task: pb.Task) -> Task:
 
 
 class OldRestTransport(Rest, CompatRestTransport):
-    """Calls an agent's HTTP+JSON interface of A2A 0.3."""
+    """Calls an agent of A2A 0.3 over HTTP+JSON."""
 
     version = "0.3"
     _parsers = Parsers(_proto_sent, _proto_event, _proto_task)
@@ -148,7 +145,7 @@ class OldRestTransport(Rest, CompatRestTransport):
     async def subscribe(
         self, request: SubscribeToTaskRequest, *, context: ClientCallContext | None = None
     ) -> AsyncGenerator[StreamResponse]:
-        """Yield the events of a task from now on; servers take it as POST, or as GET."""
+        """Yield the further events of a task; servers expect either POST or GET."""
         try:
             async for event in super().subscribe(request, context=context):
                 yield event
@@ -164,7 +161,7 @@ class OldRestTransport(Rest, CompatRestTransport):
         return "/v1"
 
     def _body(self, message: Any) -> dict[str, Any]:
-        """Return a message in the names of the protocol's fields, whole numbers as they came."""
+        """Return a message with protobuf's field names and unchanged whole numbers."""
         if not isinstance(message, SendMessageRequest):
             return {}
         params = conversions.to_compat_send_message_request(message, _NO_ID).params

@@ -1,4 +1,4 @@
-"""The agents of one server, each with everything of its own."""
+"""The agents of a server, each isolated from the others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from a2a_adapters.protocol.card import build_card
 from a2a_adapters.runtime import MemoryTaskStore, Runtime
 from a2a_adapters.serving.card import Address, CardEndpoint, Catalog, ExtendedCard
 from a2a_adapters.serving.dialects import CONSOLE, Dialects, agent_id
-from a2a_adapters.serving.entrance import Protection, nothing_here, place
+from a2a_adapters.serving.entrance import Protection, mount, not_found
 from a2a_adapters.serving.options import NamedTarget, ServerOptions
 from a2a_adapters.storage import open_storage
 
@@ -44,17 +44,17 @@ if TYPE_CHECKING:
 __all__ = ["as_executor"]
 
 _STORAGE_SECONDS = 3.0
-"""How long the storage may take for the last writes."""
+"""Maximum time for the storage's last writes."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,62}")
 
 
 def as_executor(target: object, options: ServerOptions | None = None) -> AdapterExecutor:
-    """Return `target` as an `AgentExecutor` for an a2a-sdk server of your own.
+    """Return `target` as an `AgentExecutor` for your own a2a-sdk server.
 
     Raises:
         NoAdapterError: No plugin can serve the target.
-        TargetError: A plugin knows its type, but cannot serve this object.
+        TargetError: A plugin supports its type, but cannot serve this object.
     """
     options = options or ServerOptions()
     adapter = installed_plugins().adapt(target)
@@ -63,36 +63,26 @@ def as_executor(target: object, options: ServerOptions | None = None) -> Adapter
 
 
 class ServedAgent:
-    """One target: its executor, its runtime and tasks, its card.
-
-    Args:
-        target: As for `build_app`.
-        name: The agent's name, in place of the target's own.
-        description: What it does, in place of the target's own words.
-        address: Where it is found.
-        options: How it is run.
-        storage: Where the server's agents keep what they keep.
-        rates: Counts the requests of each caller.
+    """A target with its executor, runtime and card.
 
     Raises:
         NoAdapterError: No plugin can serve the target.
-        TargetError: A plugin knows its type, but cannot serve this object.
+        TargetError: A plugin supports its type, but cannot serve this object.
     """
 
     def __init__(
         self,
-        target: object,
-        name: str | None,
-        description: str | None,
+        named: NamedTarget,
         address: Address,
         options: ServerOptions,
         storage: Storage,
         rates: RequestRates,
     ) -> None:
+        target = named.target
         self.executor: AgentExecutor = (
             target if isinstance(target, AgentExecutor) else as_executor(target, options)
         )
-        self.about = _describe(self.executor, name, description, options.extensions)
+        self.about = _describe(self.executor, named, options.extensions)
         self.address = address
         self._options = options
         self.storage = storage.of(address.name or self.about.name)
@@ -119,24 +109,17 @@ class ServedAgent:
         self._rates = rates
         self.bindings = _bindings(self.runtime, options, rates)
         self.rpc: ASGIApp
-        """What answers JSON-RPC, which most requests are; made with the routes."""
+        """The JSON-RPC endpoint, set by `routes`."""
 
     def routes(self, protection: Protection, *public: BaseRoute) -> list[BaseRoute]:
-        """Return the agent's routes: the card and `public` for everybody, the rest is protected."""
+        """Return the agent's routes; all but the card's and the `public` ones are protected."""
         card = CardEndpoint(partial(self._card, self.about), self.address)
         agent = HttpAgent(self.runtime, self._options.limits.answers_bytes)
         rpc = JsonRpcEndpoint(agent)
-        every = Router(
-            [
-                Route("/", rpc, methods=["POST"]),
-                *rest_routes(agent),
-            ],
-            default=nothing_here,
-        )
+        every = Router([Route("/", rpc, methods=["POST"]), *rest_routes(agent)], default=not_found)
         self.rpc = protection.of(rpc)
         return [
-            # Most requests are for it: here it is found before the others are looked through.
-            Route("/", self.rpc, methods=["POST"]),
+            Route("/", self.rpc, methods=["POST"]),  # first, as most requests use it
             *public,
             *card.routes(),
             Mount("", protection.of(every)),
@@ -148,7 +131,7 @@ class ServedAgent:
         card = build_card(
             about,
             url,
-            # The card names the host by which the caller reached this server.
+            # With the host by which the caller reached this server.
             [(each.protocol, each.url(url)) for each in self.bindings],
             security_schemes=schemes,
             has_extended=options.extended_description is not None,
@@ -158,14 +141,14 @@ class ServedAgent:
         return options.card_signer(card) if options.card_signer else card
 
     async def start(self) -> None:
-        """Take over what was left in the storage."""
+        """Open the adapter and recover orphaned tasks."""
         if isinstance(self.executor, AdapterExecutor):
             await self.executor.open(self.storage)
         self.storage.share(self._rates, "requests")
         await self.runtime.start()
 
     async def aclose(self) -> None:
-        """End the runs, then let the target go."""
+        """End the runs, stop the bindings and close the adapter."""
         await self.runtime.aclose()
         for each in self.bindings:
             await each.stop()
@@ -174,19 +157,11 @@ class ServedAgent:
 
 
 class ServedAgents:
-    """All agents of a server.
-
-    Args:
-        target: What is served, or several of them by name.
-        name: As for `build_app`.
-        description: As for `build_app`.
-        url: As for `build_app`.
-        options: As for `build_app`.
-        dialects: As for `build_app`.
+    """All agents of a server; the arguments are those of `build_app`.
 
     Raises:
-        ConfigurationError: A name cannot be part of an address, there are no agents, their cards
-            are to be signed without a `url`, or no plugin speaks a dialect.
+        ConfigurationError: A name cannot be part of a URL, there are no agents, a signed card has
+            no `url`, or no plugin supports a dialect.
     """
 
     def __init__(
@@ -200,8 +175,8 @@ class ServedAgents:
     ) -> None:
         if options.card_signer and not url:
             raise ConfigurationError(
-                "a signed card needs the agent's public address (url=..., --url): the signature "
-                "would vouch for any host that a client names"
+                "a signed card needs the agent's public address (url=..., --url): otherwise the "
+                "signature would vouch for any host that a client names"
             )
         self.is_draining = False
         make_tasks = partial(MemoryTaskStore, options.limits)
@@ -210,17 +185,21 @@ class ServedAgents:
         self.protection = Protection(options)
         if isinstance(target, Mapping):
             if name or description:
-                raise ConfigurationError("several agents have their own names and descriptions")
+                raise ConfigurationError(
+                    "name and description apply to one agent; use NamedTarget for several"
+                )
             self._agents = [self._make(key, item, options) for key, item in target.items()]
             if not self._agents:
                 raise ConfigurationError("there is no agent to serve")
             if options.grpc_port is not None:
-                raise ConfigurationError("over gRPC there is one agent at a port; serve them apart")
+                raise ConfigurationError(
+                    "gRPC supports one agent per port; serve the agents separately"
+                )
             self.is_single = False
         else:
-            self._agents = [
-                self._served(NamedTarget(target, name, description), self._root, options)
-            ]
+            named = NamedTarget(target, name, description)
+            rates = self.protection.rates
+            self._agents = [ServedAgent(named, self._root, options, self.storage, rates)]
             self.is_single = True
         if options.console and CONSOLE not in dialects:
             dialects = [*dialects, CONSOLE]
@@ -230,18 +209,16 @@ class ServedAgents:
         return iter(self._agents)
 
     def routes(self, *public: BaseRoute) -> list[BaseRoute]:
-        """Return every agent's routes and `public`: one agent at the root, or each in its place."""
+        """Return the routes of all agents, and `public`: a single agent is at the root."""
         lists = Catalog([(agent.about, agent.address) for agent in self._agents]).routes()
         if self.is_single:
             [agent] = self._agents
             return agent.routes(self.protection, *self.dialects.routes(), *lists, *public)
-        places = [
-            place(agent.address.path, agent.routes(self.protection)) for agent in self._agents
-        ]
-        return [*self.dialects.routes(), *public, *lists, *chain(*places)]
+        mounts = (mount(each.address.path, each.routes(self.protection)) for each in self._agents)
+        return [*self.dialects.routes(), *public, *lists, *chain(*mounts)]
 
     def calls(self) -> dict[str, ASGIApp]:
-        """Return what answers most requests, by path, once there are routes."""
+        """Return the endpoints of frequent POST requests by path; call `routes` before."""
         return {"/": self._agents[0].rpc} if self.is_single else {}
 
     def _as_dialect_server(self) -> DialectServer:
@@ -267,13 +244,13 @@ class ServedAgents:
                 await each.start()
 
     async def drain(self) -> None:
-        """Take no more messages, and end what runs."""
+        """Refuse new messages and end the runs."""
         self.is_draining = True
         await self.dialects.aclose()
         await asyncio.gather(*(agent.runtime.aclose() for agent in self._agents))
 
     async def aclose(self) -> None:
-        """End everything."""
+        """Close the agents and the storage."""
         self.is_draining = True
         await self.dialects.aclose()
         await asyncio.gather(*(agent.aclose() for agent in self._agents))
@@ -283,27 +260,19 @@ class ServedAgents:
         address = self._address_of(key)
         each = item if isinstance(item, NamedTarget) else NamedTarget(item)
         named = replace(each, name=each.name or address.name)
-        return self._served(named, address, options)
-
-    def _served(self, named: NamedTarget, address: Address, options: ServerOptions) -> ServedAgent:
-        rates = self.protection.rates
-        about = named.target, named.name, named.description
-        return ServedAgent(*about, address, options, self.storage, rates)
+        return ServedAgent(named, address, options, self.storage, self.protection.rates)
 
     def _address_of(self, key: object) -> Address:
         if not isinstance(key, str) or not _NAME.fullmatch(key):
             raise ConfigurationError(
-                f"{key!r} cannot be an agent's name: it becomes part of its address, so use "
-                "letters, digits and - . _ ~, 63 at most, beginning with a letter or digit"
+                f"{key!r} cannot be an agent's name, which becomes part of its address: use at "
+                "most 63 letters, digits and - . _ ~, starting with a letter or digit"
             )
         return replace(self._root, path=f"/agents/{key}")
 
 
 def _describe(
-    executor: AgentExecutor,
-    name: str | None,
-    description: str | None,
-    extensions: Sequence[Extension],
+    executor: AgentExecutor, named: NamedTarget, extensions: Sequence[Extension]
 ) -> AgentDescription:
     if isinstance(executor, AdapterExecutor):
         about = executor.adapter.describe()
@@ -312,8 +281,8 @@ def _describe(
         about = AgentDescription(name=kind, description=f"The agent {kind}.", input_modes=["*/*"])
     return replace(
         about,
-        name=name or about.name,
-        description=description or about.description,
+        name=named.name or about.name,
+        description=named.description or about.description,
         extensions=[*about.extensions, *extensions],
     )
 
@@ -321,7 +290,7 @@ def _describe(
 def _bindings(
     runtime: StreamingHandler, options: ServerOptions, rates: RequestRates
 ) -> list[Binding]:
-    """Return the servers of an agent besides HTTP."""
+    """Return the servers of an agent's additional bindings."""
     found = installed_plugins().bindings(runtime, options, rates)
     if options.grpc_port is not None and not any(each.name == "gRPC" for each in found):
         raise ConfigurationError("grpc_port needs the plugin grpc, which is not loaded")

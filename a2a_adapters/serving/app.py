@@ -1,4 +1,4 @@
-"""From a target to an ASGI application."""
+"""Builds an ASGI application from a target."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from a2a_adapters.security.refusals import Refusal, refuse
 from a2a_adapters.serving.agents import ServedAgents
 from a2a_adapters.serving.card import check_public
 from a2a_adapters.serving.entrance import Entrance
-from a2a_adapters.serving.garbage import give_back_memory, settled
+from a2a_adapters.serving.garbage import settled, trim_memory
 from a2a_adapters.serving.opening import is_closed, opened
 from a2a_adapters.serving.options import ServerOptions
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["build_app"]
 
 _EXPOSED_HEADERS = ("A2A-Extensions", "X-A2A-Extensions", "ETag", "Retry-After", "WWW-Authenticate")
-"""What a page may read of an answer, beside what every page may (Fetch, CORS-safelisted)."""
+"""Response headers that web pages may read, besides the CORS-safelisted ones."""
 
 _NOT_STARTED = Refusal(503, "UNAVAILABLE", "the agent has not been started")
 
@@ -57,58 +57,53 @@ def build_app(
 ) -> Starlette:
     """Return an ASGI application that serves `target` as an A2A agent.
 
-    Several targets by name become several agents: each answers under `/agents/<name>/`, and
-    `/agents` lists them. They share nothing but the server's threads.
+    A mapping of names to targets becomes several agents: each answers under `/agents/<name>/`, and
+    `/agents` lists them. They share only the server's threads.
 
     Args:
-        target: A LangChain runnable, a LangGraph graph, a function, anything a plugin knows;
-            an `Adapter`; an a2a-sdk `AgentExecutor`; an async function or async context manager
-            that makes one of them, which is opened in the server's event loop when it starts and
-            closed when it stops; or a mapping of names to those.
-        name: The agent's name in its card, in place of the target's own.
-        description: What the card says the agent does.
-        url: The public address in the card; by default the one a client used.
-        options: Authentication, limits, storage and the like.
-        dialects: Dialects of A2A to speak as well, by the names their plugins give them, or as
-            the plugins' own objects.
+        target: A LangChain runnable, a LangGraph graph, a function, or any other object that a
+            plugin supports; an `Adapter`; an a2a-sdk `AgentExecutor`; an async function or async
+            context manager that creates one of them, opened and closed in the server's event loop;
+            or a mapping of names to these.
+        name: The agent's name in its card; by default the target's own.
+        description: The agent's description in its card; by default the target's own.
+        url: The public address in the card; by default the one that the client used.
+        options: Authentication, limits, storage, ...
+        dialects: Additional dialects to speak, as the names or options objects of their plugins.
 
     Raises:
         NoAdapterError: No plugin can serve the target.
-        TargetError: A plugin knows its type, but cannot serve this object.
-        ConfigurationError: A name cannot be part of an address, there are several for gRPC,
-            the `url` is none, the card is to be signed without one, or no plugin speaks a dialect.
-        MissingExtraError: The options ask for gRPC or metrics, which are not installed.
+        TargetError: A plugin supports its type, but cannot serve this object.
+        ConfigurationError: A name cannot be part of a URL, several agents are to use gRPC, the
+            `url` is invalid, a signed card has no `url`, or no plugin supports a dialect.
+        MissingExtraError: The options request gRPC or metrics, which are not installed.
     """
     options = options or ServerOptions()
     if url:
         check_public(url)
     calls: dict[str, ASGIApp] = {}
 
-    def made(ready: object) -> tuple[ServedAgents, list[BaseRoute]]:
+    def build(ready: object) -> tuple[ServedAgents, list[BaseRoute]]:
         agents = ServedAgents(ready, name, description, url, options, dialects)
-        routes = agents.routes(
-            Route("/healthz", _health),
-            Route("/livez", _alive),
-            *_metrics(agents, options),
-        )
-        return agents, routes
+        health = Route("/healthz", _health), Route("/livez", _alive)
+        return agents, agents.routes(*health, *_metrics(agents, options))
 
-    def let_in(app: Starlette, agents: ServedAgents, routes: list[BaseRoute]) -> None:
+    def admit(app: Starlette, agents: ServedAgents, routes: list[BaseRoute]) -> None:
         app.state.agents = agents
         app.router.routes = routes
-        if not options.cors_origins:  # which are answered between the entrance and the routes
+        if not options.cors_origins:  # otherwise calls must pass the CORS middleware
             calls.update(agents.calls())
 
-    at_once = None if is_closed(target) else made(target)
+    built = None if is_closed(target) else build(target)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         use_threads(options.limits.threads)
         async with opened(target, keep_going=options.keep_going) as ready:
-            agents, routes = at_once or made(ready)
-            let_in(app, agents, routes)
+            agents, routes = built or build(ready)
+            admit(app, agents, routes)
             await agents.start()
-            trimming = asyncio.create_task(give_back_memory())
+            trimming = asyncio.create_task(trim_memory())
             try:
                 with settled(), watched_loop():
                     yield
@@ -117,19 +112,16 @@ def build_app(
                 await agents.aclose()
 
     app = Starlette(middleware=_middleware(url, options, calls), lifespan=lifespan)
-    if at_once and at_once[0].storage.is_ready:
-        let_in(app, *at_once)
+    if built and built[0].storage.is_ready:
+        admit(app, *built)
     else:
-        app.router.routes = [Mount("", _NotStarted())]
+        app.router.routes = [Mount("", _not_started)]
     return app
 
 
-class _NotStarted:
-    """Answers in the place of what has to be started first (ASGI)."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        logger.error("nothing is served yet: the lifespan of build_app's application was not begun")
-        await refuse(_NOT_STARTED, scope, receive, send)
+async def _not_started(scope: Scope, receive: Receive, send: Send) -> None:
+    logger.error("refused a request: the lifespan of build_app's application has not been started")
+    await refuse(_NOT_STARTED, scope, receive, send)
 
 
 async def _health(request: Request) -> Response:
@@ -141,7 +133,7 @@ async def _health(request: Request) -> Response:
 
 
 async def _alive(_request: Request) -> Response:
-    """Answer as long as the event loop does; `_health` tells whether requests should come here."""
+    """Answer while the event loop runs; `_health` says whether to send requests here."""
     return JSONResponse({"status": "alive"})
 
 

@@ -1,4 +1,4 @@
-"""The agent's card over HTTP, and lists of a server's agents: `/agents` and an AI Catalog."""
+"""Serves the agent card, and the lists of a server's agents: `/agents` and an AI Catalog."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ _CACHE_CONTROL = "public, max-age=60"
 _VERBS = ("GET", "HEAD", "OPTIONS")
 
 ExtendedDescription: TypeAlias = "Callable[[AgentDescription, str], AgentDescription]"
-"""Makes what an authenticated caller is told of what everybody is, and of the caller's name."""
+"""Returns the description for an authenticated caller from the public one and the caller's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where clients find an agent.
+    """The address of an agent.
 
     Attributes:
-        url: The server's public address; empty for the one a client has used.
-        trust_forwarded: Whether `X-Forwarded-Proto`, `-Host` and `-Prefix` are believed.
-        path: Where on the server the agent is.
+        url: The server's public address; empty to use the one in the client's request.
+        trust_forwarded: Whether `X-Forwarded-Proto`, `-Host` and `-Prefix` are trusted.
+        path: The agent's path on the server.
     """
 
     url: str = ""
@@ -58,11 +58,11 @@ class Address:
 
     @property
     def name(self) -> str:
-        """The agent's name in the address; empty for the only one of a server."""
+        """The agent's name in the path; empty for the single agent of a server."""
         return self.path.rpartition("/")[2]
 
     def of(self, scope: Scope | None) -> str:
-        """Return the address for a request, if there is one; without a slash at its end."""
+        """Return the address as seen by a request, without a trailing slash."""
         url = self.url or (self._requested(scope) if scope else "")
         return url.rstrip("/") + self.path
 
@@ -80,11 +80,7 @@ class Address:
 
 
 def check_public(url: str) -> None:
-    """Refuse what can be nobody's public address.
-
-    Raises:
-        ConfigurationError: It is no address of a web server.
-    """
+    """Raise `ConfigurationError` if `url` cannot be a public HTTP address."""
     try:
         parsed = urlsplit(url)
         is_address = parsed.scheme in {"http", "https"} and parsed.hostname
@@ -92,29 +88,28 @@ def check_public(url: str) -> None:
         is_address = False
     if not is_address:
         raise ConfigurationError(
-            f"{url!r} cannot be the agent's public address: these look like "
-            "https://agents.example.org"
+            f"{url!r} cannot be the agent's public address: use one like https://agents.example.org"
         )
 
 
 def _first(header: str | None) -> str:
-    """Return the first of the values that a chain of proxies has put in a header."""
+    """Return the first value of a header to which each proxy of a chain appends."""
     return (header or "").split(",")[0].strip()
 
 
 class CardEndpoint:
-    """Serves the card, with the address under which the client reached it.
+    """Serves the card with the address that the client used.
 
     Args:
-        make: Returns the card of an agent at a URL.
-        address: Where the agent is found.
+        make: Returns the card for an agent's URL.
+        address: The agent's address.
     """
 
     def __init__(self, make: Callable[[str], AgentCard], address: Address) -> None:
         self._make = make
         self._address = address
         self._last_modified = formatdate(usegmt=True)
-        # Bounded: the host is whatever a client sends.
+        # Bounded, because clients choose the host.
         self._render = functools.lru_cache(maxsize=64)(self._render_once)
 
     def routes(self) -> list[Route]:
@@ -122,7 +117,7 @@ class CardEndpoint:
         return [Route(path, self.handle, methods=list(_VERBS)) for path in WELL_KNOWN_PATHS]
 
     async def handle(self, request: Request) -> Response:
-        """Answer with the card, or with 304 if the client has it already."""
+        """Answer with the card, or with 304 if the client has it."""
         if request.method == "OPTIONS":
             return Response(status_code=204, headers={"Allow": ", ".join(_VERBS)})
         body, etag = self._render(self._address.of(request.scope))
@@ -136,14 +131,14 @@ class CardEndpoint:
         return Response(body, headers=headers, media_type="application/json")
 
     def _is_known(self, headers: Headers, etag: str) -> bool:
-        """Tell whether the client has this card already (RFC 9110, section 13.2.2)."""
+        """Return whether the client has this card (RFC 9110, section 13.2.2)."""
         if (known := headers.get("if-none-match")) is not None:
             tags = {tag.strip().removeprefix("W/") for tag in known.split(",")}
             return not tags.isdisjoint({etag, "*"})
         try:
             since = parsedate_to_datetime(headers.get("if-modified-since", ""))
             return since >= parsedate_to_datetime(self._last_modified)
-        except (ValueError, TypeError):  # the latter without a time zone
+        except (ValueError, TypeError):  # TypeError: without a time zone
             return False
 
     def _render_once(self, url: str) -> tuple[bytes, str]:
@@ -152,13 +147,13 @@ class CardEndpoint:
 
 
 class ExtendedCard:
-    """Makes the card for authenticated callers (A2A 1.0, section 13.3).
+    """Builds the card for authenticated callers (A2A 1.0, section 13.3).
 
     Args:
-        make: Returns the card with a description at a URL.
-        description: What everybody is told.
-        extend: Makes the extended description.
-        address: Where the agent is found.
+        make: Returns the card for a description and an agent's URL.
+        description: The public description.
+        extend: Returns the extended description.
+        address: The agent's address.
     """
 
     def __init__(
@@ -177,26 +172,22 @@ class ExtendedCard:
         """Return the card for a caller.
 
         Raises:
-            ExtendedAgentCardNotConfiguredError: The caller is nobody.
+            ExtendedAgentCardNotConfiguredError: The caller is anonymous.
         """
         if not context.user.is_authenticated:
-            raise ExtendedAgentCardNotConfiguredError("the extended card is not for everybody")
+            raise ExtendedAgentCardNotConfiguredError("the extended card needs authentication")
         about = self._extend(self._description, context.user.user_name)
         return self._make(about, self._address.of(context.state.get("scope")))
 
 
 class Catalog:
-    """What a server serves.
-
-    Args:
-        agents: Its agents, each with where it is.
-    """
+    """Lists a server's agents, which are given with their addresses."""
 
     def __init__(self, agents: Collection[tuple[AgentDescription, Address]]) -> None:
         self._agents = agents
 
     def routes(self) -> list[Route]:
-        """Return the routes of both lists, which are for everybody, as the cards are."""
+        """Return the routes of both lists, which are public, as the cards are."""
         return [Route("/agents", self._list), Route(CATALOG_PATH, self._catalog)]
 
     async def _list(self, request: Request) -> Response:
@@ -220,7 +211,7 @@ class Catalog:
                 "description": about.description,
                 "version": about.version,
                 "mediaType": CARD_TYPE,
-                "type": CARD_TYPE,  # its name in drafts since
+                "type": CARD_TYPE,  # the name of mediaType in later drafts
                 "url": address + WELL_KNOWN_PATHS[0],
             }
             for about, place in self._agents

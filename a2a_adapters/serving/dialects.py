@@ -1,4 +1,4 @@
-"""Routes for clients of dialects, beside those of A2A itself."""
+"""Adds the routes of dialects to a server."""
 
 from __future__ import annotations
 
@@ -23,21 +23,16 @@ if TYPE_CHECKING:
 __all__ = ["CONSOLE", "Dialects", "agent_id"]
 
 CONSOLE = "console"
-"""The plugin that adds the web page for people, at the path of this name."""
+"""The plugin, and the path, of the web page for people."""
 
 _NOT_IN_IDS = re.compile(r"[^a-z0-9._~-]+")
 
 
 class Dialects:
-    """The dialects of one server.
-
-    Args:
-        dialects: What the user named.
-        server: What is served.
-        protection: What calls pass first.
+    """The dialects of a server.
 
     Raises:
-        ConfigurationError: No plugin speaks one of them.
+        ConfigurationError: No plugin supports one of them.
     """
 
     def __init__(
@@ -47,7 +42,7 @@ class Dialects:
         self._protection = protection
 
     def routes(self) -> list[BaseRoute]:
-        """Return the routes of every dialect, with the calls protected."""
+        """Return the routes of all dialects, with protected calls."""
         routes: list[BaseRoute] = []
         for found in self._found:
             routes += found.cards
@@ -62,7 +57,7 @@ class Dialects:
         return {name: path for found in self._found for name, path in found.endpoints.items()}
 
     async def aclose(self) -> None:
-        """End what the routes have begun."""
+        """Release what the routes hold."""
         closing, self._found = self._found, []
         for found in closing:
             if found.aclose is not None:
@@ -70,7 +65,7 @@ class Dialects:
 
 
 class _Call:
-    """ASGI: a call of a dialect, refused in its form; who leaves meanwhile gets no answer."""
+    """ASGI app that refuses calls in the dialect's format, and ignores disconnected clients."""
 
     def __init__(
         self, app: ASGIApp, refusal: Callable[[int, str], tuple[int, object]] | None
@@ -85,5 +80,5 @@ class _Call:
 
 
 def agent_id(name: str) -> str:
-    """Return an id for an agent of that name."""
+    """Derive an agent's id from its name."""
     return _NOT_IN_IDS.sub("-", name.lower()).strip("-") or "agent"

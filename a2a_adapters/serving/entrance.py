@@ -1,4 +1,4 @@
-"""What requests pass before they reach an agent: bounds, guards, and addresses without a slash."""
+"""Middleware in front of the agents: header limits, browser guard, authentication, body limits."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ logger = logging.getLogger(__name__)
 
 
 class Entrance:
-    """ASGI middleware: bounds the headers before anybody reads them, observes, keeps pages out.
+    """ASGI middleware that limits headers, observes requests and refuses foreign web pages.
 
     Args:
-        app: What answers.
-        head_limit: How many bytes the address and the headers of a request may have; each header
-            counts `FIELD_BYTES` more than it is.
-        browsers: Tells which pages are kept out; None if everybody has to authenticate.
-        calls: What answers a POST to one of these paths, without looking through the routes.
+        app: The wrapped application.
+        head_limit: Maximum size of the request target and headers in bytes; each header counts
+            `FIELD_BYTES` extra.
+        browsers: Decides which web pages to refuse; None with authentication.
+        calls: Endpoints of frequent POST requests by path, which skip the search for a route.
     """
 
     def __init__(
@@ -50,21 +50,21 @@ class Entrance:
         self._head_limit = head_limit
         self._browsers = browsers
         self._observer = Observer()
-        message = f"the headers of a request to this agent have {head_limit} bytes at most"
+        message = f"the headers of a request to this agent may have at most {head_limit} bytes"
         self._too_large = Refusal(431, "INVALID_ARGUMENT", message, {"Connection": "close"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request (ASGI)."""
+        """Handle a request (ASGI)."""
         if scope["type"] != "http":
             if scope["type"] == "websocket":
                 scope[HEADERS] = read_headers(scope)
             await self._app(scope, receive, send)
             return
         if (size := head_bytes(scope)) > self._head_limit:
-            logger.warning("refused a request: its headers have %d bytes", size)
+            logger.warning("refused a request: its headers have %d bytes (header_bytes)", size)
             await refuse(self._too_large, scope, receive, send)
             return
-        if "app_root_path" in scope:  # mounted: what is in here has its addresses below the mount
+        if "app_root_path" in scope:  # mounted in another app: addresses are below the mount
             scope["app_root_path"] = scope.get("root_path", "")
         headers = scope[HEADERS] = read_headers(scope)
         refusal = self._browsers.refusal(scope, headers) if self._browsers else None
@@ -97,10 +97,10 @@ class Entrance:
 
 
 class Protection:
-    """Protects everything on one server.
+    """Applies a server's authentication, rate limits and body limits.
 
-    Args:
-        options: Who may use it, and how much and how large what they send may be.
+    Attributes:
+        rates: Counts the requests of each caller over all bindings and dialects.
     """
 
     def __init__(self, options: ServerOptions) -> None:
@@ -109,24 +109,23 @@ class Protection:
         self.rates = RequestRates(
             options.limits.requests_per_minute, behind_proxy=options.trust_forwarded
         )
-        """Counts the requests of each caller, over every binding and dialect."""
 
     def of(self, app: ASGIApp) -> ASGIApp:
-        """Return `app` for those who may use it, as often and as largely as they may."""
+        """Wrap `app` in the protection."""
         app = RateLimit(BodyLimit(app, self._bodies), self.rates)
         if self._authentication is None:
             return app
         return AuthenticationGate(app, self._authentication)
 
 
-def place(path: str, routes: Sequence[BaseRoute]) -> list[BaseRoute]:
-    """Return the routes of an agent at a path, which answers calls without the last slash too."""
-    mount = Mount(path, routes=routes)
-    return [Route(path, _Slashed(mount), methods=["POST"]), mount]
+def mount(path: str, routes: Sequence[BaseRoute]) -> list[BaseRoute]:
+    """Mount an agent's routes at a path, and accept calls without the trailing slash."""
+    mounted = Mount(path, routes=routes)
+    return [Route(path, _Slashed(mounted), methods=["POST"]), mounted]
 
 
 class _Slashed:
-    """Answers at once what Starlette would redirect: few clients send a message twice."""
+    """Adds a trailing slash without a redirect, which few clients follow for POST."""
 
     def __init__(self, mount: Mount) -> None:
         self._mount = mount
@@ -137,8 +136,8 @@ class _Slashed:
         await self._mount.handle({**scope, **found}, receive, send)
 
 
-async def nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
-    """Refuse a request for what there is not (ASGI)."""
+async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request without a route (ASGI)."""
     if scope["type"] == "websocket":
         await WebSocketClose()(scope, receive, send)
         return

@@ -1,4 +1,4 @@
-"""The memory of a server: what it has loaded stays, and what it has freed goes to the system."""
+"""Memory management of a server process: frozen long-lived objects, and trimming of the heap."""
 
 from __future__ import annotations
 
@@ -15,31 +15,28 @@ if TYPE_CHECKING:
 
 
 class Garbage:
-    """The collector of a process, which looks no more at what the process's apps are made of."""
+    """Freezes the garbage collector's long-lived objects while apps of this process run."""
 
     def __init__(self) -> None:
         self._apps = 0
 
     @cached_property
-    def _is_the_hosts(self) -> bool:
-        """Whether something was frozen before the first app: the process sees to it itself.
-
-        That takes as long as there is much, tens of milliseconds: it is not asked for every app.
-        """
+    def _is_managed(self) -> bool:
+        """Whether the process had frozen objects itself; counting them takes tens of ms."""
         return gc.get_freeze_count() > 0
 
     @contextmanager
     def settled(self) -> Generator[None]:
-        """Have the collector look no more, inside, at what is imported and built by now.
+        """Exclude the objects that exist now from garbage collection in the meantime.
 
-        Where another app is inside already, or the process does so itself, nothing is changed.
+        Does nothing if another app is running, or if the process freezes objects itself.
         """
-        if self._is_the_hosts:
+        if self._is_managed:
             yield
             return
         self._apps += 1
         if self._apps == 1:
-            gc.collect()  # what is garbage by now would stay as well
+            gc.collect()  # so that present garbage is not frozen
             gc.freeze()
         try:
             yield
@@ -52,14 +49,14 @@ class Garbage:
 settled = Garbage().settled
 
 _TRIM_SECONDS = 10.0
-"""How often free memory is given back. Where there is none, that takes a tenth of a millisecond."""
+"""Interval between trims. Without free memory, a trim takes 0.1 ms."""
 
 
-async def give_back_memory() -> None:
-    """Have the C library give its free memory back to the system, until cancelled.
+async def trim_memory() -> None:
+    """Return free memory of the C library to the system periodically, until cancelled.
 
-    glibc keeps what lies below anything that is still used: after a peak, nearly all of it.
-    Other libraries give it back themselves.
+    glibc keeps all memory below the highest used address: after a peak, nearly all of it. Other
+    C libraries return it themselves.
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
     while trim is not None:

@@ -1,11 +1,9 @@
-"""Targets that have to be opened in the server's event loop, and closed after it.
+"""Opens targets in the server's event loop, and closes them with it.
 
-Checkpointers, pools and clients of tools belong to the loop they were made in. So a target may be
-
-- an `async` function without arguments that returns what is served,
-- a function of `contextlib.asynccontextmanager` without arguments that yields it,
-- an async context manager that gives it,
-- or an adapter that stands for what such a function makes.
+Checkpointers, pools and tool clients belong to the event loop in which they were created. So a
+target may be an `async` function without arguments that returns it, an `asynccontextmanager`
+function without arguments that yields it, an async context manager that returns it, or a
+`ClosedAdapter` of such a function.
 """
 
 from __future__ import annotations
@@ -31,13 +29,13 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _CLOSE_SECONDS = 5.0
-"""How long a target may take to close."""
+"""Maximum time for closing targets."""
 
 logger = logging.getLogger(__name__)
 
 
 def is_closed(target: object) -> bool:
-    """Tell whether a target, or one of several by name, has to be opened before it is served."""
+    """Return whether a target, or one of several by name, must be opened before it is served."""
     if isinstance(target, Mapping):
         return any(map(is_closed, target.values()))
     if isinstance(target, NamedTarget):
@@ -49,14 +47,14 @@ def is_closed(target: object) -> bool:
 
 @asynccontextmanager
 async def opened(target: object, *, keep_going: bool = False) -> AsyncGenerator[object]:
-    """Yield what is to be served, opened in the running loop; close it afterwards, within 5 s.
+    """Open a target in the running event loop, yield it, and close it within 5 s.
 
     Args:
         target: One target, or several by name.
-        keep_going: Whether to leave out, and log, those of several that cannot be opened.
+        keep_going: Whether to log and skip those of several that cannot be opened.
 
     Raises:
-        TargetError: The user's code failed to open it, or all of several.
+        TargetError: The target could not be opened, or none of several could.
     """
     async with _Bounded() as stack:
         if not is_closed(target):
@@ -78,14 +76,14 @@ async def _open_all(
             failure = TargetError(f"the agent {name!r} cannot be served: {error}")
             if not keep_going:
                 raise failure from error
-            logger.error("%s; going on without it", failure)  # noqa: TRY400 - says all
+            logger.error("%s; continuing without it", failure)  # noqa: TRY400 - says all
     if targets and not ready:
         raise TargetError("none of the agents can be served")
     return ready
 
 
 class _Bounded(AsyncExitStack):
-    """Closes in the task that opened, as cancel scopes must, but not for ever."""
+    """Closes with a timeout, in the task that opened it, as cancel scopes require."""
 
     async def __aexit__(
         self,
@@ -123,7 +121,7 @@ async def _open(target: object, stack: AsyncExitStack) -> object:
 
 
 def _is_foreign_manager(target: object) -> TypeGuard[AbstractAsyncContextManager[object]]:
-    """Tell whether it is a context manager, and not something to serve that is one as well."""
+    """Return whether it is a context manager that is not itself a target."""
     if not isinstance(target, AbstractAsyncContextManager):
         return False
     if isinstance(target, Adapter | AgentExecutor):

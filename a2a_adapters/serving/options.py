@@ -1,4 +1,4 @@
-"""How a served agent is run, and what its card says in place of the target."""
+"""Options of a server."""
 
 from __future__ import annotations
 
@@ -40,51 +40,51 @@ def _bus() -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """How an agent is run. The defaults suit an agent on one's own machine.
+    """Options of a server. The defaults suit an agent on a developer's machine.
 
     Attributes:
-        authentication: Who may use the agent, as its card will say; by default everybody.
-        extended_description: Makes what authenticated callers are told of what everybody is and
-            the caller's name; needs `authentication`.
-        allowed_hosts: Names besides this machine's that requests to a loopback address may
-            carry in `Host` and `Origin` as long as there is no authentication; `*` is any.
-        cors_origins: Origins whose web pages may use the agent from a browser, as in
-            `https://chat.example`; `*` is any, and lets none use an agent that asks nobody who
-            they are on one's own machine.
-        limits: What the agent may use.
-        storage: Where tasks, conversations and all else is kept: `memory:`, `sqlite:///file.db`
-            or `postgresql://user:password@host/database`. By default what the environment's
-            `A2A_ADAPTERS_STORAGE` says, else memory.
-        bus: By what the processes that share a `postgresql:` storage talk: `redis://host:6379`,
-            which needs the extra `redis`. By default what the environment's `A2A_ADAPTERS_BUS`
-            says, else the storage itself.
-        task_store: A store of a2a-sdk for the tasks alone, in place of `storage`; without the
-            promises that come with that.
+        authentication: Authenticates callers, as the card announces; by default nobody has to.
+        extended_description: Returns the description for an authenticated caller, given the public
+            one and the caller's name. Needs `authentication`.
+        allowed_hosts: Additional host names that requests to a loopback address may have in `Host`
+            and `Origin` without authentication; `*` is any.
+        cors_origins: Origins whose web pages may use the agent from a browser, such as
+            `https://chat.example`; `*` is any. `*` does not open an unauthenticated agent on this
+            machine to web pages.
+        limits: The agent's resource limits.
+        storage: Stores tasks, conversations and state: `memory:`, `sqlite:///file.db` or
+            `postgresql://user:password@host/database`. By default the environment variable
+            `A2A_ADAPTERS_STORAGE`, or else memory.
+        bus: The message bus between processes that share a `postgresql:` storage:
+            `redis://host:6379`, which needs the extra `redis`. By default the environment variable
+            `A2A_ADAPTERS_BUS`, or else the storage itself.
+        task_store: An a2a-sdk store for the tasks, in place of `storage` and without its
+            guarantees.
         redact: Changes or drops events of the progress extension before they are sent.
-        trust_forwarded: Whether the card's address follows `X-Forwarded-*` headers; only
+        trust_forwarded: Whether the card's address follows `X-Forwarded-*` headers. Set it only
             behind a proxy that sets them.
-        grpc_port: Where to listen for gRPC as well, which needs the extra `grpc`; 0 takes a
-            free port. Without TLS: put a proxy in front of it for other machines.
-        grpc_host: Where to listen for gRPC; `serve` takes its own host.
-        grpc_url: Its address in the card, as in `agents.example.org:50051`; by default the host a
-            client used and the port.
-        push: Offers push notifications: this process then makes requests to URLs its callers
-            name, as far as `PushOptions.outbound` allows.
-        console: Shows a page at `/console` that people talk to the agents with. By default `serve`
-            does so at a terminal, for one's own machine and without authentication. The page holds
-            nothing: what it asks of the agents needs credentials as any other call does.
-        metrics: Shows figures for Prometheus at `/metrics`, which needs the extra `metrics`. `serve
-            --workers` names the workers whose figures are shown together.
+        grpc_port: The port for gRPC, which needs the extra `grpc`; 0 takes a free port. It has no
+            TLS: put a proxy in front of it for other machines.
+        grpc_host: The address to listen on for gRPC; `serve` uses its own host.
+        grpc_url: The address for gRPC in the card, such as `agents.example.org:50051`; by default
+            the port on the host that the client used.
+        push: Enables push notifications: this process then sends requests to URLs that callers
+            choose, as far as `PushOptions.outbound` allows.
+        console: Serves a chat page at `/console`. By default only `serve` does so, at a terminal,
+            on a loopback address and without authentication. The page's calls are authenticated as
+            any others.
+        metrics: Serves Prometheus metrics at `/metrics`, which needs the extra `metrics`. `serve
+            --workers` passes the workers whose metrics are combined.
         card_signer: Signs the card, which needs a fixed `url`; see `card_signer`.
-        extensions: Extensions that every agent here speaks, besides those of its adapter; their
-            URIs are in `AgentRequest.extensions` of callers that activate them.
-        log_format: How `serve` writes its log: for people, or a JSON object per line.
-        keep_going: Serves the others of several agents when one cannot be opened, such as an MCP
-            server that does not start. The log names that one.
+        extensions: Extensions of every agent, besides those of its adapter. If a caller activates
+            them, their URIs are in `AgentRequest.extensions`.
+        log_format: The format of `serve`'s log: "text", or "json" with one object per line.
+        keep_going: Whether to serve the other agents if one cannot be opened, such as an MCP server
+            that does not start. The failure is logged.
 
     Raises:
-        ConfigurationError: Nobody could ever get the extended card, or a value of
-            `cors_origins` is no origin.
+        ConfigurationError: `extended_description` is set without `authentication`, or a value of
+            `cors_origins` is not an origin.
     """
 
     authentication: Authenticator | None = None
@@ -110,22 +110,22 @@ class ServerOptions:
 
     def __post_init__(self) -> None:
         if self.extended_description is not None and self.authentication is None:
-            raise ConfigurationError("extended_description is of no use without authentication")
+            raise ConfigurationError("extended_description needs authentication")
         for origin in self.cors_origins:
             if origin != "*" and not _ORIGIN.fullmatch(origin):
                 raise ConfigurationError(
-                    f"{origin!r} is no origin: these look like https://chat.example, without a path"
+                    f"{origin!r} is not an origin such as https://chat.example, without a path"
                 )
 
 
 @dataclass(frozen=True, slots=True)
 class NamedTarget:
-    """One of several targets, with the words of its card in place of its own.
+    """One of several targets, with a name and description for its card.
 
     Attributes:
         target: As for `build_app`.
-        name: The agent's name; by default the one it is served by.
-        description: What it does; by default the target's own words.
+        name: The agent's name; by default its key in the mapping.
+        description: The agent's description; by default the target's own.
     """
 
     target: object

@@ -1,4 +1,4 @@
-"""Serve a target until interrupted."""
+"""Serves a target until interrupted."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ logger = logging.getLogger("uvicorn.error")
 __all__ = ["aserve", "serve", "serve_runnable"]
 
 _IDLE_SECONDS = 75
-"""How long a connection may be idle. Proxies close theirs after 60: if the server is sooner, some
-requests meet a connection that it is just closing, and their callers get a 502."""
+"""Time to keep idle connections. It exceeds the 60 s of proxies, which would otherwise send
+requests on connections that are being closed, and answer with 502."""
 
 _LAST_SECONDS = 1.0
-"""How long what is left may take to end when it is cancelled."""
+"""Time that remaining tasks get to end after they are cancelled."""
 
 
 def serve(  # noqa: PLR0913 - a choice each
@@ -63,34 +63,34 @@ def serve(  # noqa: PLR0913 - a choice each
 ) -> None:
     """Serve `target` as an A2A agent until interrupted.
 
-    The process's log is formatted as `ServerOptions.log_format` says, libraries' lines included.
+    It sets up the log of the whole process, including libraries, in `ServerOptions.log_format`.
 
     Args:
         target: As for `build_app`.
-        host: Where to listen. Anything but this machine needs authentication, or
+        host: The address to listen on. Other than loopback addresses it needs authentication, or
             `allow_unauthenticated`.
-        port: Where to listen; 0 takes a free port.
+        port: The port to listen on; 0 takes a free one.
         name: As for `build_app`.
         description: As for `build_app`.
         url: As for `build_app`.
         options: As for `build_app`.
-        storage: Where everything is kept, in place of `ServerOptions.storage`.
+        storage: The storage URL, in place of `ServerOptions.storage`.
         dialects: As for `build_app`.
-        allow_unauthenticated: Let everyone who can reach `host` use the agent.
-        sockets: Those to listen at, if they were opened already; `port` says nothing then.
+        allow_unauthenticated: Whether everyone who can reach `host` may use the agent.
+        sockets: Open sockets to listen on, in place of `port`.
 
     Raises:
         NoAdapterError: No plugin can serve the target.
-        TargetError: A plugin knows its type, but cannot serve this object.
-        ConfigurationError: As for `build_app`, or an event loop is running here: see `aserve`.
+        TargetError: A plugin supports its type, but cannot serve this object.
+        ConfigurationError: As for `build_app`, or an event loop is running: see `aserve`.
         MissingExtraError: As for `build_app`.
-        UnsafeHostError: `host` is not this machine, and there is no authentication.
-        ListenError: The port is taken, or the host is not this machine's.
+        UnsafeHostError: `host` is not a loopback address, and there is no authentication.
+        ListenError: The port is in use, or the host is not local.
     """
     if _is_in_loop():
         raise ConfigurationError(
-            "serve cannot block the event loop that is running here, as in every notebook: "
-            "use `await aserve(...)` in its place"
+            "serve cannot block a running event loop, such as a notebook's: "
+            "use `await aserve(...)` instead"
         )
     log_process(options.log_format if options else "text")
     options = _options_for(host, options, storage, allow_unauthenticated=allow_unauthenticated)
@@ -102,11 +102,11 @@ def serve(  # noqa: PLR0913 - a choice each
     with suppress(KeyboardInterrupt):  # uvicorn raises it once more when it has stopped
         server.run(list(sockets) if sockets else None)
     if left := busy_threads():
-        logger.warning("left %d blocking call(s) behind", left)
+        logger.warning("stopped while %d blocking call(s) were still running", left)
 
 
 serve_runnable = serve
-"""`serve` under the name that LangChain's users look for."""
+"""An alias of `serve` for LangChain users."""
 
 
 async def aserve(  # noqa: PLR0913 - a choice each
@@ -143,10 +143,10 @@ def _is_in_loop() -> bool:
 
 
 async def check_storage(options: ServerOptions) -> None:
-    """Open the storage once, so that what is wrong with it is said before anything is served.
+    """Open the storage once to detect problems before anything is served.
 
     Raises:
-        ConfigurationError: It cannot be used.
+        ConfigurationError: The storage cannot be used.
         MissingExtraError: Its driver is not installed.
     """
     limits = options.limits
@@ -165,9 +165,9 @@ def _options_for(
     is_open = options.authentication is None
     if is_open and not allow_unauthenticated and not is_loopback(host):
         raise UnsafeHostError(
-            f"{host} makes this agent, which asks nobody who they are, reachable from other "
-            "machines; ask callers for tokens (ServerOptions(authentication=...), "
-            "--bearer-token-file), or allow_unauthenticated=True (--allow-unauthenticated)"
+            f"{host} would make this agent reachable from other machines without authentication; "
+            "require tokens (ServerOptions(authentication=...), --bearer-token-file), or set "
+            "allow_unauthenticated=True (--allow-unauthenticated)"
         )
     if options.console is None:
         is_ours = is_open and is_loopback(host)
@@ -177,13 +177,9 @@ def _options_for(
 
 
 class Server(uvicorn.Server):
-    """A uvicorn server that ends the running tasks before it waits for their streams.
+    """A uvicorn server for an application of `build_app`.
 
-    Args:
-        app: What `build_app` made.
-        host: Where to listen.
-        port: Where to listen; 0 takes a free port.
-        options: How it is run.
+    When it stops, it ends the running tasks before it waits for their streams.
     """
 
     def __init__(self, app: Starlette, host: str, port: int, options: ServerOptions) -> None:
@@ -193,10 +189,10 @@ class Server(uvicorn.Server):
             port=port,
             http=http_protocol(options.limits, behind_proxy=options.trust_forwarded),
             ws="none",
-            lifespan="off",  # this class runs it: uvicorn would write a failure to the log
+            lifespan="off",  # `serve` runs it, because uvicorn would only log failures
             proxy_headers=options.trust_forwarded,
             timeout_keep_alive=_IDLE_SECONDS,
-            # For the connections, once all tasks have ended: a reader that has stopped never ends.
+            # Closes connections of clients that do not read, once all tasks have ended.
             timeout_graceful_shutdown=math.ceil(options.limits.shutdown_seconds),
             log_config=None,
             access_log=False,
@@ -209,9 +205,9 @@ class Server(uvicorn.Server):
         self._open = AsyncExitStack()
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until told to stop; what does not end then is left behind.
+        """Serve until interrupted, and abandon tasks that do not end then.
 
-        `asyncio.run` would wait for an agent that takes no notice of being cancelled.
+        `asyncio.run` would wait for an agent that ignores its cancellation.
         """
         loop = (self.config.get_loop_factory() or asyncio.new_event_loop)()
         asyncio.set_event_loop(loop)
@@ -223,10 +219,10 @@ class Server(uvicorn.Server):
             loop.close()
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, open what is served, serve until told to stop or cancelled, and close all.
+        """Listen, open the targets, serve until interrupted or cancelled, and close everything.
 
         Raises:
-            ListenError: The port is taken, or the host is not this machine's.
+            ListenError: The port is in use, or the host is not local.
         """
         sockets = sockets or listen(self.config.host, self.config.port)
         async with self._open:
@@ -237,12 +233,12 @@ class Server(uvicorn.Server):
                 await self._open.enter_async_context(self._metrics.shared())
             try:
                 await super().serve(sockets)
-            except asyncio.CancelledError:  # by whose loop it is; uvicorn would leave all as it is
+            except asyncio.CancelledError:  # uvicorn would not shut down
                 await self.shutdown(sockets)
                 raise
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to answer and say where."""
+        """Start answering, and log the addresses."""
         await super().startup(sockets)
         for server in self.servers:
             host, port = server.sockets[0].getsockname()[:2]
@@ -264,10 +260,10 @@ class Server(uvicorn.Server):
         return agents
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop: tasks first, connections then, and last what is served."""
+        """Stop the tasks, then the connections, and finally the targets."""
         await self._agents.drain()
         await super().shutdown(sockets)
-        # Here, for uvicorn sends itself the signal once more that it was stopped by.
+        # Not later, because uvicorn then raises the signal again that stopped it.
         await self._open.aclose()
 
 

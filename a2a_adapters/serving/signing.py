@@ -21,20 +21,20 @@ CardSigner: TypeAlias = Callable[[AgentCard], AgentCard]
 
 _CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 _MEMBERS = {"EC": ("crv", "kty", "x", "y"), "RSA": ("e", "kty", "n"), "OKP": ("crv", "kty", "x")}
-"""The members of a key's JWK that its thumbprint is made of (RFC 7638, section 3.2; RFC 8037)."""
+"""The JWK members that form a key's thumbprint (RFC 7638, section 3.2; RFC 8037)."""
 
 
 def card_signer(private_key: bytes, *, key_id: str = "", jwks_url: str = "") -> CardSigner:
-    """Return what signs cards with a key, for `ServerOptions(card_signer=...)`.
+    """Return a signer of cards for `ServerOptions(card_signer=...)`.
 
     Args:
-        private_key: An elliptic curve, Ed25519 or RSA key as PEM, not encrypted.
-        key_id: How clients know the key (`kid`); by default its thumbprint (RFC 7638).
-        jwks_url: Where clients find the public key (`jku`), if anywhere.
+        private_key: An unencrypted elliptic curve, Ed25519 or RSA key in PEM format.
+        key_id: The key's id for clients (`kid`); by default its thumbprint (RFC 7638).
+        jwks_url: The URL at which clients find the public key (`jku`), if any.
 
     Raises:
         MissingExtraError: The extra `signing` is not installed.
-        ConfigurationError: The key is of none of these kinds.
+        ConfigurationError: The key is invalid or not supported.
     """
     try:
         from a2a.utils.signing import create_agent_card_signer  # noqa: PLC0415
@@ -48,7 +48,7 @@ def card_signer(private_key: bytes, *, key_id: str = "", jwks_url: str = "") -> 
 
 
 def _identify(private_key: bytes) -> tuple[str, str]:
-    """Return the algorithm that fits a key, and the key's thumbprint."""
+    """Return a key's algorithm and thumbprint."""
     try:
         from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa  # noqa: PLC0415
         from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
@@ -61,7 +61,7 @@ def _identify(private_key: bytes) -> tuple[str, str]:
     try:
         key = load_pem_private_key(private_key, password=None)
     except (ValueError, TypeError) as error:
-        raise ConfigurationError("the card's key is no private key in PEM form") from error
+        raise ConfigurationError("the card's key is not a private key in PEM format") from error
     match key:
         case ec.EllipticCurvePrivateKey() if key.curve.name in _CURVES:
             algorithm = _CURVES[key.curve.name]

@@ -138,7 +138,7 @@ async def test_progress_comes_when_it_is_wanted(wanted):
     ("app", "state", "reason"),
     [
         (fails, "failed", "Out of paper"),
-        (fails_silently, "failed", "it gave no reason"),
+        (fails_silently, "failed", "no reason given"),
         (rejects, "rejected", "Not my job"),
         (cancels, "canceled", "The shop is closed"),
     ],

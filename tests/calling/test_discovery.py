@@ -174,7 +174,7 @@ async def test_a_catalog_that_cannot_be_had_hides_no_other_agents(caplog):
 @pytest.mark.parametrize("content", [[], {}, {"entries": {}}, "text"])
 async def test_what_is_no_catalog_is_told(content):
     async with running(catalog(**{"odd.json": content})) as url:
-        with pytest.raises(RemoteAnswerError, match="no AI Catalog"):
+        with pytest.raises(RemoteAnswerError, match="an AI Catalog"):
             await RemoteAgent.discover(f"{url}/odd.json")
 
 

@@ -123,7 +123,7 @@ async def test_events_of_no_kind_are_told_of(binding, version, streams, caplog):
     async with running(server) as url, RemoteAgent(server.card(url)) as agent:
         with pytest.raises(RemoteAnswerError):
             await agent.send("hello")
-    assert not streams or "no known kind: heartbeat" in caplog.text
+    assert not streams or "unknown kind with fields: heartbeat" in caplog.text
 
 
 NOT_FOUND = {

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from a2a_adapters import RemoteAnswerError
-from a2a_adapters.calling.connection import GRPC, HTTP_JSON, JSONRPC, chosen
+from a2a_adapters.calling.connection import GRPC, HTTP_JSON, JSONRPC, choose_interface
 
 VERSIONS = ["1.0", "1.0.1", "1", "1.1", "2.0", "0.3", "0.3.0", "0.4", "0.2.9", "0", "", "newest"]
 BINDINGS = [JSONRPC, HTTP_JSON, GRPC]
@@ -57,13 +57,16 @@ def test_it_is_the_one_that_the_sdk_chooses(interfaces, wanted):
         expected = chosen_by_the_sdk(about, preferred or usual, by_the_caller=bool(preferred))
     except ValueError:  # it does not look further than at one binding
         return
-    assert chosen(about, wanted).url == expected
+    assert choose_interface(about, wanted).url == expected
 
 
 def test_an_agent_that_is_too_old_is_told_what_is_spoken():
     with pytest.raises(RemoteAnswerError, match=r"offers JSONRPC; this client speaks .* and GRPC"):
-        chosen(card((JSONRPC, "0.2.5")), [])
+        choose_interface(card((JSONRPC, "0.2.5")), [])
 
 
 def test_a_binding_without_a_version_that_is_spoken_is_passed_over():
-    assert chosen(card((JSONRPC, "0.2.5"), (HTTP_JSON, "1.0")), []).protocol_binding == HTTP_JSON
+    assert (
+        choose_interface(card((JSONRPC, "0.2.5"), (HTTP_JSON, "1.0")), []).protocol_binding
+        == HTTP_JSON
+    )

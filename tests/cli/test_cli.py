@@ -77,7 +77,7 @@ def run(*arguments, interpreter=warm):
     [
         (["serve", "app"], "module:attribute"),
         (["serve", "app:shout", "--card-key", "no.pem"], "no.pem cannot be read"),
-        (["serve", "app:shout", "--card-key", "app.py"], "no private key"),
+        (["serve", "app:shout", "--card-key", "app.py"], "not a private key"),
         (["serve", "nowhere:x"], "no module 'nowhere'; run this in the folder"),
         (
             ["serve", "needy:x"],
@@ -95,7 +95,7 @@ def run(*arguments, interpreter=warm):
         (["serve", "app:shout", "--host", "0.0.0.0"], "--allow-unauthenticated"),
         (["card", "get", "app:nothing"], "no attribute"),
         (["serve", "app:shout", "app:sleep"], "needs a name, as in poet=app:shout"),
-        (["serve", "app:shout", "--url", "agents.example.org"], "look like https://agents.exa"),
+        (["serve", "app:shout", "--url", "agents.example.org"], "use one like https://agents.exa"),
         (["serve", "app:shout", "--url", "http://[::1"], "cannot be the agent's public address"),
         (["serve", "app:shout", "--push-private", "--no-push"], "contradict each other"),
         (["serve", "app:shout", "--bearer-token-file", "wrong"], "line 2 of wrong is not of"),
@@ -327,7 +327,7 @@ def test_ctrl_c_ends_a_server_whose_function_never_ends(folder):
         assert answer["result"]["task"]["status"]["state"] == "TASK_STATE_WORKING"
         server.send_signal(signal.SIGINT)
         errors = server.ended()
-    assert "left 1 blocking call(s) behind" in errors
+    assert "stopped while 1 blocking call(s) were still running" in errors
     assert "Traceback" not in errors
 
 

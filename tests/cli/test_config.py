@@ -126,7 +126,7 @@ def test_every_option_of_a_server_has_a_key(folder):
         ("agents = 1", "a2a-adapters.toml: agents: Input should be a valid dictionary"),
         ("push = 'x'", "a2a-adapters.toml: push: "),
         ("port = = 1", "a2a-adapters.toml is wrong: Invalid value (at line 1, column 8)"),
-        ("target = 'app:shout'\ncors_origins = ['nowhere']", "'nowhere' is no origin"),
+        ("target = 'app:shout'\ncors_origins = ['nowhere']", "'nowhere' is not an origin"),
         (
             "target = 'app:shout'\ncard_key = 'none.pem'\nurl = 'https://a.example'",
             "none.pem cannot be read: No such file",

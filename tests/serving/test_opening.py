@@ -275,7 +275,7 @@ def test_a_script_with_a_stuck_thread_ends_on_ctrl_c(folder):
         log = server.ended()
     assert server.returncode == 0
     assert (folder / "after").exists()
-    assert "left 1 blocking call(s) behind" in log
+    assert "stopped while 1 blocking call(s) were still running" in log
 
 
 class Itself:

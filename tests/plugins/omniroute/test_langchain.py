@@ -138,7 +138,7 @@ async def test_a_call_has_a_time_and_headers_of_its_own(kind):
         await model.ainvoke("a", timeout=60, headers={"X-Tenant": "t"})
         with pytest.raises(ConfigurationError, match="temperature"):
             await model.ainvoke("a", temperature=1)
-        with pytest.raises(ConfigurationError, match="above 0"):
+        with pytest.raises(ConfigurationError, match="positive"):
             await model.ainvoke("a", timeout=0)
     assert len(described.calls) == 1
 

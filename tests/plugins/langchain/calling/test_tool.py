@@ -126,7 +126,7 @@ async def test_parallel_calls_while_one_of_them_asks(serve, is_sync, at_once):
     ("agent", "expected"),
     [
         (states.fails, "the agent's task failed: Out of paper."),
-        (states.fails_silently, "the agent's task failed: it gave no reason"),
+        (states.fails_silently, "the agent's task failed: no reason given"),
         (states.rejects, "the agent rejected the task: Not my job."),
         (states.cancels, "the agent's task was cancelled: The shop is closed."),
         (states.crashes, None),
@@ -149,7 +149,7 @@ async def test_errors_before_there_is_a_task(serve, serve_app):
     slow = RemoteAgent(serve(states_waiting), options=RemoteOptions(timeout=0.2))
     errors = [
         (A2ATool(agent=gone, name="gone", description="-"), "cannot be reached"),
-        (A2ATool(agent=slow, name="slow", description="-"), "no whole answer within 0.2 s"),
+        (A2ATool(agent=slow, name="slow", description="-"), "no complete answer within 0.2 s"),
     ]
     for tool, reason in errors:
         for result in (tool.invoke(tool_call("hi")), await tool.ainvoke(tool_call("hi"))):

@@ -201,7 +201,7 @@ async def test_settings_are_options_of_a_message(talk):
     [
         ({"temperature": 0.5}, {}, "takes no temperature"),
         ({"extra_args": {"seed": 1}}, {}, "takes no seed"),
-        ({"extra_args": {"timeout": 0}}, {}, "above 0"),
+        ({"extra_args": {"timeout": 0}}, {}, "positive"),
         ({}, {"conversation_id": "c"}, "conversation_id"),
         ({}, {"previous_response_id": "r"}, "previous_response_id"),
     ],

@@ -1,4 +1,4 @@
-"""Text of an answer as it grows: in the chunks of an artifact, and in messages of a status."""
+"""Computes the new text of an answer as chunks, snapshots and status messages arrive."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 
-class GrowingArtifact:
-    """Takes chunks, snapshots and repetitions, and tells which text is new.
+class PartialArtifact:
+    """An artifact that arrives in chunks, snapshots and repetitions.
 
-    Text parts are joined without anything between them: agents send tokens as parts.
+    Text parts are joined without separators, because agents send tokens as parts.
 
     Args:
-        artifact_id: Its id.
-        known: What it held before the message that is being answered.
-        said: Text with which the answer began before there was an artifact.
+        artifact_id: The artifact's id.
+        known: Its parts before the message that is being answered.
+        said: Text of the answer that arrived before the artifact.
     """
 
     def __init__(self, artifact_id: str, known: Sequence[Part] = (), said: str = "") -> None:
@@ -34,15 +34,15 @@ class GrowingArtifact:
         self._known_text = text_of(known)
         self._shown = said or self._known_text
         self._is_shown = not said
-        """Whether all text so far has been returned as new; `_shown` is out of date then."""
+        """Whether all text so far has been returned; `_shown` is then out of date."""
 
     def append_text(self, text: str) -> str:
-        """Append a chunk of plain text; return what of it is new."""
+        """Append a chunk of plain text and return its new part."""
         self._run.append(text)
         return text if self._is_shown else self._news()
 
     def append(self, parts: Iterable[Part]) -> str:
-        """Append parts; return the text that is new."""
+        """Append parts and return the new text."""
         shown = self._shown_text()
         for part in parts:
             if _is_plain(part):
@@ -54,9 +54,9 @@ class GrowingArtifact:
         return self._news()
 
     def replace(self, parts: Iterable[Part]) -> str:
-        """Put parts in place of all that was; return the text that is new.
+        """Replace all parts and return the new text.
 
-        Text that contradicts what was already returned is returned whole, on a new line.
+        Text that contradicts what was returned before is returned completely, on a new line.
         """
         self._shown, self._is_shown = self._shown_text(), False
         self._parts.clear()
@@ -66,7 +66,7 @@ class GrowingArtifact:
     def _news(self) -> str:
         text = self.text
         if self._shown.startswith(text) and self._shown != text:
-            return ""  # an older snapshot: what follows will catch up
+            return ""  # an older snapshot; later ones will catch up
         self._is_shown = True
         if text.startswith(self._shown):
             return text[len(self._shown) :]
@@ -86,7 +86,7 @@ class GrowingArtifact:
         return text_of(self._parts) + "".join(self._run)
 
     def news(self) -> tuple[RemoteArtifact, str] | None:
-        """Return what the artifact holds beyond what was known, and the text of that."""
+        """Return the artifact without its known parts, and its text; None if nothing is new."""
         self._end_run()
         parts = _merged(self._parts)
         known = _merged(self._known)
@@ -110,7 +110,7 @@ class GrowingArtifact:
 
 
 def text_of(parts: Iterable[Part]) -> str:
-    """Return the text of all text parts, joined as it is."""
+    """Return the text of all text parts, without separators."""
     return "".join(part.text for part in parts if isinstance(part, Text))
 
 
@@ -119,7 +119,7 @@ def _is_plain(part: Part) -> TypeGuard[Text]:
 
 
 def _merged(parts: Iterable[Part]) -> list[Part]:
-    """Join neighbouring text parts."""
+    """Join adjacent text parts."""
     merged: list[Part] = []
     for part in parts:
         last = merged[-1] if merged else None
@@ -131,7 +131,7 @@ def _merged(parts: Iterable[Part]) -> list[Part]:
 
 
 def _continues(parts: Sequence[Part], known: Sequence[Part]) -> bool:
-    """Tell whether `parts` begin with `known`, but for a last text that goes on."""
+    """Return whether `parts` start with `known`, whose last text may have grown."""
     last = len(known) - 1
     if parts[:last] != known[:last] or len(parts) <= last:
         return False
@@ -140,21 +140,23 @@ def _continues(parts: Sequence[Part], known: Sequence[Part]) -> bool:
 
 
 class WorkingText:
-    """Joins the texts of working statuses: deltas, or snapshots that grow.
+    """Joins the texts of working statuses, which are deltas or growing snapshots.
 
-    The first two texts of a message show which of them an agent sends. A text that equals the
-    message so far repeats it: google-adk ends its deltas so, and langgraph-api its snapshots.
+    The first two texts of a message show which. A text that equals the message so far only repeats
+    it: google-adk ends its deltas, and langgraph-api its snapshots, in this way.
+
+    Attributes:
+        text: The current message.
     """
 
     def __init__(self) -> None:
         self.text = ""
-        """The message so far."""
         self._earlier: list[str] = []
         self._are_snapshots: bool | None = None
         self._is_over = False
 
     def add(self, text: str) -> str:
-        """Take the text of a status; return what of it is new."""
+        """Add the text of a status and return its new part."""
         said = self.text
         if text == said:
             self._is_over = not self._are_snapshots
@@ -171,7 +173,7 @@ class WorkingText:
         return f"\n{text}" if said else text
 
     def rest(self, text: str) -> str:
-        """Return what a final text adds: its end, or all of it on a line of its own."""
+        """Return the part of a final text that has not been returned, or all on a new line."""
         for said in (self.whole, self.text):
             if text.startswith(said):
                 return text[len(said) :]
