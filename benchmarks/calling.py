@@ -17,7 +17,7 @@ import httpx
 from a2a_adapters_langchain import A2AChatModel
 
 from a2a_adapters import RemoteAgent
-from a2a_adapters.net.network import AsyncioNetwork
+from a2a_adapters.net.backend import AsyncioNetwork
 
 CALLS, CHUNKS = 200, 2000
 WARM_UP_CALLS = 20

@@ -26,7 +26,7 @@ from google.protobuf.json_format import ParseDict, ParseError
 from pydantic_core import ValidationError, to_json
 
 from a2a_adapters.contract.errors import violations
-from a2a_adapters.protocol.reading import parse_send
+from a2a_adapters.protocol.parsing import parse_send
 from a2a_adapters.protocol.wire import message_to_dict, task_to_dict, to_dict
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from a2a_adapters.protocol.headers import (
     requested_version,
     unsupported,
 )
-from a2a_adapters.protocol.reading import check_bytes
+from a2a_adapters.protocol.parsing import check_bytes
 from a2a_adapters.protocol.wire import one_line, to_dict
 from a2a_adapters.runtime.guard import hidden
 

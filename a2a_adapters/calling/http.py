@@ -148,7 +148,7 @@ class _BoundedStream(httpx.AsyncByteStream):
 
 
 class ValueBudget:
-    """Counts JSON values incrementally, as `protocol.values` does for a complete text.
+    """Counts JSON values incrementally, as `security.body` does for a complete text.
 
     Args:
         limit: Maximum number of values in an answer, or in each event of a stream.

@@ -15,7 +15,7 @@ from google.protobuf.json_format import ParseDict, ParseError
 
 from a2a_adapters.calling.errors import RemoteAnswerError
 from a2a_adapters.contract.text import quote
-from a2a_adapters.protocol.reading import parse_event
+from a2a_adapters.protocol.parsing import parse_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable

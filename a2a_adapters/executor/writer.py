@@ -37,7 +37,7 @@ from a2a_adapters.protocol.conversion import (
     DURABLE,
     agent_parts,
     agent_struct,
-    whole_characters,
+    replace_surrogates,
 )
 from a2a_adapters.protocol.messages import ANSWER, agent_message, new_id, status
 
@@ -151,7 +151,7 @@ class TaskWriter:
             raise TypeError(f"an adapter yielded a text that is {type(chunk).__name__}")
         if not chunk:
             return
-        chunk = whole_characters(chunk)
+        chunk = replace_surrogates(chunk)
         self._chunks.append(chunk)
         is_first = not self._artifact_id
         if is_first:
@@ -197,8 +197,8 @@ class TaskWriter:
         self._artifacts += 1
         self.said.extend(said)
         artifact = Artifact(
-            name=whole_characters(output.name),
-            description=whole_characters(output.description),
+            name=replace_surrogates(output.name),
+            description=replace_surrogates(output.description),
             artifact_id=new_id(),
             parts=parts,
             extensions=self._activated(output.extensions),

@@ -1,4 +1,4 @@
-"""Connections to addresses that somebody else has named."""
+"""HTTP connections to addresses that other parties choose."""
 
 from __future__ import annotations
 

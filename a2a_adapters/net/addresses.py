@@ -1,4 +1,4 @@
-"""Network addresses: whose they are, and sockets that listen at them."""
+"""Classifies network addresses, and opens listening sockets."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _Network: TypeAlias = IPv4Network | IPv6Network
 
 
 SHARE = "a2a_adapters.share"
-"""Where the state of a call has by what its caller is known where each gets a share."""
+"""Key in a call's state for the caller's quota key, see `share_of`."""
 
 
 class Reach(enum.Enum):
-    """Who can be behind an address."""
+    """The kind of network to which an address belongs."""
 
     PUBLIC = "public"
     PRIVATE = "private"
-    """This machine or a network of one's own: loopback, RFC 1918, RFC 4193, RFC 6598."""
+    """This machine or a private network: loopback, RFC 1918, RFC 4193, RFC 6598."""
     SPECIAL = "special"
-    """What no web server should have: link-local, multicast, unspecified, reserved, cloud metadata,
-    addresses that are tunnelled elsewhere."""
+    """Not an address of a web server: link-local, multicast, unspecified, reserved, cloud metadata,
+    tunnelled."""
 
 
 def _networks(*networks: str) -> tuple[_Network, ...]:
@@ -54,7 +54,7 @@ _PRIVATE = _networks(
     "::1/128",
     "fc00::/7",
 )
-# `is_global` differs between Python's releases: what matters is written down here.
+# Listed because `is_global` differs between Python releases.
 _SPECIAL = _networks(
     "192.0.0.0/24",  # IETF protocol assignments
     "192.88.99.0/24",  # 6to4 relays
@@ -67,10 +67,10 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def reach(text: str) -> Reach:
-    """Classify an address; one that carries an IPv4 address is classified as that one.
+    """Classify an address; an IPv6 address with an embedded IPv4 address counts as the latter.
 
     Raises:
-        ValueError: The text is no address.
+        ValueError: The text is not an address.
     """
     address = _embedded(ip_address(text.partition("%")[0]))
     if _is_in(address, _METADATA):
@@ -99,7 +99,7 @@ def _is_in(address: _Address, networks: tuple[_Network, ...]) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def is_loopback(host: str) -> bool:
-    """Tell whether a name or address, without port, can only be this machine."""
+    """Return whether a name or address without port always means this machine."""
     if host == "localhost":
         return True
     try:
@@ -110,10 +110,9 @@ def is_loopback(host: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def share_of(host: str) -> str:
-    """Return by what a client is known where each gets a share, from its address.
+    """Return the key of a client's quota: its IPv4 address or IPv6 /64 network.
 
-    Whoever has an IPv6 address has all of its /64 network. Clients on this machine are not told
-    apart: a proxy may be one. They, and what is no address, are "".
+    It is "" for clients on this machine, which may be proxies, and for invalid addresses.
     """
     try:
         address = _embedded(ip_address(host.partition("%")[0]))
@@ -128,17 +127,17 @@ _BACKLOG = 2048
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
-    """Return sockets that listen at every address of a host; port 0 takes free ones.
+    """Return sockets that listen on every address of a host; port 0 takes free ones.
 
     Raises:
-        ListenError: The port is taken, or the host is not this machine's.
+        ListenError: The port is in use, or the host is not local.
     """
     sockets: list[socket.socket] = []
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         for family, kind, protocol, _, address in dict.fromkeys(found):
             sockets.append(each := socket.socket(family, kind, protocol))
-            if os.name == "posix":  # elsewhere it lets two servers have one port
+            if os.name == "posix":  # on Windows it would let two servers share a port
                 each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if family == socket.AF_INET6:
                 each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
@@ -147,11 +146,9 @@ def listen(host: str, port: int) -> list[socket.socket]:
     except OSError as error:
         for each in sockets:
             each.close()
-        raise _refusal(host, port, error) from error
+        if error.errno == errno.EADDRINUSE:
+            text = f"port {port} of {host} is taken: choose another, or 0 for a free one"
+        else:
+            text = f"cannot listen on port {port} of {host}: {error.strerror}"
+        raise ListenError(text) from error
     return sockets
-
-
-def _refusal(host: str, port: int, error: OSError) -> ListenError:
-    if error.errno == errno.EADDRINUSE:
-        return ListenError(f"port {port} of {host} is taken: choose another, or 0 for a free one")
-    return ListenError(f"no server can listen at {host}, port {port}: {error.strerror}")

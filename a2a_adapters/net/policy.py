@@ -1,4 +1,4 @@
-"""Which URLs this process may connect to when somebody else named them."""
+"""The policy for connections to URLs that other parties choose."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import httpx
 
 from a2a_adapters.contract.errors import ForbiddenUrlError
 from a2a_adapters.net.addresses import Reach, reach
-from a2a_adapters.net.names import resolve
-from a2a_adapters.net.network import Resolver
+from a2a_adapters.net.backend import Resolver
+from a2a_adapters.net.dns import resolve
 from a2a_adapters.net.transport import PooledTransport
 
 __all__ = ["OutboundPolicy", "Resolver"]
@@ -26,21 +26,20 @@ _CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=20, k
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboundPolicy:
-    """Which URLs may be connected to. The defaults allow public web servers only.
+    """Decides which URLs may be connected to. By default only public web servers.
 
-    The name of a host is resolved once per connection; every address found is checked, and the
-    connection is made to one of these: a name that changes its mind meanwhile (DNS
-    rebinding) gains nothing. Proxies of the environment are not used, they would resolve it again.
+    A host is resolved once per connection, all its addresses are checked, and the connection uses
+    one of them, which defeats DNS rebinding. Proxies of the environment are not used, because they
+    would resolve the host again.
 
     Attributes:
-        https_only: Refuse plain `http`.
-        allow_private: Also allow this machine and private networks. Link-local, multicast,
+        https_only: Whether to refuse plain `http`.
+        allow_private: Whether to allow this machine and private networks. Link-local, multicast,
             reserved and cloud metadata addresses are refused even then.
         allowed_hosts: Names and addresses that are allowed whatever they resolve to.
-        ports: The ports that are allowed; None allows any.
-        resolve_seconds: How long resolving a name may take.
-        resolver: What resolves names; by default the system, in a few threads for that alone: a
-            name that is slow holds up no other work.
+        ports: The allowed ports; None allows any.
+        resolve_seconds: Maximum time for resolving a name.
+        resolver: Resolves names; by default the system's resolver, in separate threads.
     """
 
     https_only: bool = False
@@ -56,34 +55,31 @@ class OutboundPolicy:
         timeout: httpx.Timeout | float = _TIMEOUT,
         ssl_context: ssl.SSLContext | None = None,
     ) -> httpx.AsyncClient:
-        """Return a client that connects as the policy allows, and follows no redirects."""
+        """Return a client that obeys the policy and does not follow redirects."""
         transport = self.transport(ssl_context=ssl_context)
         return httpx.AsyncClient(transport=transport, timeout=timeout, follow_redirects=False)
 
     def transport(
         self, *, ssl_context: ssl.SSLContext | None = None, limits: httpx.Limits = _CONNECTIONS
     ) -> GuardedTransport:
-        """Return a transport for an `httpx.AsyncClient` that checks each request.
+        """Return an `httpx.AsyncClient` transport whose requests may raise `ForbiddenUrlError`.
 
         Args:
-            ssl_context: Which servers are trusted; by default as httpx does.
-            limits: How many connections there may be.
-
-        Its requests raise `ForbiddenUrlError` for what is refused.
+            ssl_context: Verifies servers; by default as httpx does.
+            limits: The limits of the connection pool.
         """
         return GuardedTransport(self, ssl_context, limits)
 
     async def check(self, url: str) -> None:
-        """Refuse a URL that may not be connected to.
+        """Check that a URL may be connected to.
 
-        A host that cannot be resolved now is not refused: connecting to it will fail, or
-        check what it is then.
+        A host that cannot be resolved is accepted: it is checked again when connecting.
 
         Raises:
             ForbiddenUrlError: The URL is not allowed.
         """
         if any(character.isspace() for character in url):
-            raise ForbiddenUrlError("a URL has no blanks")  # httpx would send them as %20
+            raise ForbiddenUrlError("a URL has no blanks")  # httpx would encode them
         try:
             parsed = httpx.URL(url)
         except (httpx.InvalidURL, ValueError) as error:
@@ -93,7 +89,7 @@ class OutboundPolicy:
             await self.addresses(parsed.raw_host.decode("ascii"), _port(parsed))
 
     def check_form(self, url: httpx.URL) -> None:
-        """Refuse what can be seen without asking who the host is.
+        """Check a URL without resolving its host.
 
         Raises:
             ForbiddenUrlError: The scheme, the port or the lack of a host is not allowed.
@@ -115,11 +111,11 @@ class OutboundPolicy:
             raise ForbiddenUrlError(f"port {port} of {host} is not allowed")
 
     async def addresses(self, host: str, port: int) -> Sequence[str]:
-        """Return the addresses of a host, all of which may be connected to.
+        """Resolve a host and check all its addresses.
 
         Raises:
-            ForbiddenUrlError: One of them is not allowed.
-            OSError: There are none, or finding them took too long.
+            ForbiddenUrlError: An address is not allowed.
+            OSError: The host has no address, or could not be resolved in time.
         """
         async with asyncio.timeout(self.resolve_seconds):
             found = list(dict.fromkeys(await self.resolver(host, port)))
@@ -147,7 +143,7 @@ class OutboundPolicy:
 
 
 class GuardedTransport(PooledTransport):
-    """HTTP over a pool of connections to where the policy allows."""
+    """HTTP over a pool of connections that obey a policy."""
 
     def __init__(
         self, policy: OutboundPolicy, ssl_context: ssl.SSLContext | None, limits: httpx.Limits
@@ -160,7 +156,7 @@ class GuardedTransport(PooledTransport):
 
         Raises:
             ForbiddenUrlError: The policy refuses the URL.
-            httpx.TransportError: The server cannot be reached or does not answer as it should.
+            httpx.TransportError: The server cannot be reached, or violates HTTP.
         """
         self._policy.check_form(request.url)
         return await super().handle_async_request(request)

@@ -1,4 +1,4 @@
-"""HTTP over connections that are kept for a while after their requests."""
+"""HTTP over a pool of persistent connections."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TypeAlias
 import httpcore
 import httpx
 
-from a2a_adapters.net.network import AsyncioNetwork, Resolver, system_addresses
+from a2a_adapters.net.backend import AsyncioNetwork, Resolver, system_addresses
 
 _Server: TypeAlias = tuple[bytes, bytes, int | None]
 """The scheme, host and port of a URL."""
@@ -42,16 +42,15 @@ _SAME_IN_HTTPX = tuple(
 
 
 class ConnectionPool:
-    """Connections of HTTP/1.1, one request at a time each.
+    """A pool of HTTP/1.1 connections, each with one request at a time.
 
-    httpcore's pool checks every connection around each request, and each idle one for every other:
-    with 64 of them this takes longer than the request. Here a request costs the same however many
-    there are.
+    httpcore's pool checks all connections for each request, in quadratic time: with 64 connections
+    that takes longer than the request. Here the cost of a request does not depend on their number.
 
     Args:
-        ssl_context: Which servers are trusted.
-        limits: How many requests may be under way, and how many idle connections are kept how long.
-        network: Makes the connections.
+        ssl_context: Verifies servers.
+        limits: Limits on concurrent requests and idle connections.
+        network: Opens connections.
     """
 
     def __init__(
@@ -67,19 +66,19 @@ class ConnectionPool:
         most = limits.max_keepalive_connections
         self._most_idle = sys.maxsize if most is None else most
         self._idle: dict[httpcore.AsyncHTTPConnection, _Server] = {}
-        """Those that wait for a request, and where they lead. The oldest come first."""
+        """Idle connections with their servers, oldest first."""
         self._busy: dict[httpcore.AsyncHTTPConnection, _Server] = {}
 
     async def send(
         self, request: httpcore.Request
     ) -> tuple[httpcore.Response, httpcore.AsyncHTTPConnection]:
-        """Return the answer to a request and its connection, which has to be released.
+        """Return the response to a request and its connection, which must be released.
 
         Raises:
-            httpcore.UnsupportedProtocol: The URL is not one of HTTP.
-            httpcore.TimeoutException: Sending it, or waiting for its turn, took too long.
+            httpcore.UnsupportedProtocol: The URL is not an HTTP URL.
+            httpcore.TimeoutException: Sending, or waiting for a connection, took too long.
             httpcore.NetworkError: The server cannot be reached.
-            httpcore.ProtocolError: The server does not answer as it should.
+            httpcore.ProtocolError: The server violates HTTP.
         """
         url = request.url
         if url.scheme not in _SCHEMES:
@@ -101,7 +100,7 @@ class ConnectionPool:
             raise
 
     async def release(self, connection: httpcore.AsyncHTTPConnection) -> None:
-        """Keep a connection whose answer was read to its end; close any other."""
+        """Keep a connection whose response was read completely; close any other."""
         server = self._busy.pop(connection)
         self._free.release()
         if connection.is_closed():
@@ -129,7 +128,7 @@ class ConnectionPool:
             raise httpcore.PoolTimeout("too many requests are under way") from error
 
     def _expired(self) -> list[httpcore.AsyncHTTPConnection]:
-        """Return the oldest that nobody has used for too long; they are kept no more."""
+        """Remove and return expired idle connections, as far as they are the oldest."""
         expired = []
         while self._idle and (oldest := next(iter(self._idle))).has_expired():
             del self._idle[oldest]
@@ -139,7 +138,7 @@ class ConnectionPool:
     def _kept(
         self, server: _Server, stale: list[httpcore.AsyncHTTPConnection]
     ) -> httpcore.AsyncHTTPConnection | None:
-        """Return the connection to a server that was used last, which the server has not closed."""
+        """Return the most recently used idle connection to a server that is still open."""
         kept = [connection for connection, its in self._idle.items() if its == server]
         for connection in reversed(kept):
             del self._idle[connection]
@@ -158,11 +157,10 @@ class ConnectionPool:
 
 
 class PooledTransport(httpx.AsyncBaseTransport):
-    """HTTP over a pool of connections.
+    """HTTP over a pool of connections, like `httpx.AsyncHTTPTransport`, but with our backend.
 
-    It is what `httpx.AsyncHTTPTransport` is, which cannot be given a network backend. The pool
-    knows connections by the host's name, so that certificates are checked against it and no
-    connection is shared by two hosts at one address.
+    Connections are pooled by host name, so that certificates are checked against it and two hosts
+    at the same address share no connection.
     """
 
     def __init__(
@@ -178,7 +176,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
         """Send one request.
 
         Raises:
-            httpx.TransportError: The server cannot be reached or does not answer as it should.
+            httpx.TransportError: The server cannot be reached, or violates HTTP.
         """
         url = request.url
         with _errors_of_httpx():

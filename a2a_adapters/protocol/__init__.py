@@ -1,1 +1,1 @@
-"""A2A's words and shapes, without any input or output."""
+"""A2A's data model and formats, without I/O."""

@@ -1,8 +1,4 @@
-"""From an `AgentDescription` to the card that clients of A2A 1.0 and 0.3 read.
-
-Hosts list their agents in an AI Catalog, see https://agent-card.github.io/ai-catalog/. Media types
-are compared as in RFC 9110, section 8.3.1: without case and parameters.
-"""
+"""Builds agent cards for clients of A2A 1.0 and 0.3, and compares media types."""
 
 from __future__ import annotations
 
@@ -32,30 +28,30 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.parts import JSON
 
 WELL_KNOWN_PATHS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
-"""Where clients look for the card: today's path and the one used before A2A 0.3."""
+"""The paths of the card: the current one, and the one used before A2A 0.3."""
 
 CATALOG_PATH = "/.well-known/ai-catalog.json"
-"""Where a host's catalog is."""
+"""The path of a host's AI Catalog, see https://agent-card.github.io/ai-catalog/."""
 
 CATALOG_TYPE = "application/ai-catalog+json"
-"""Media type of a catalog, also of one that another lists."""
+"""Media type of a catalog, including nested ones."""
 
 CARD_TYPE = "application/a2a-agent-card+json"
 """Media type of an agent's card."""
 
 ANY = "*/*"
-"""Stands for every media type."""
+"""Matches any media type."""
 
 DEDUPLICATION_EXTENSION = "urn:a2a-adapters:extension:deduplication:v1"
-"""URI of the A2A extension by which an agent recognises repeated messages by their ids alone."""
+"""URI of the A2A extension of agents that recognise duplicate messages by their ids."""
 
 DEDUPLICATION_SECONDS = 24 * 3600
-"""How long after a message a repeat of it is recognised, if its task is kept for so long."""
+"""Time for which duplicates of a message are recognised, if its task is kept as long."""
 
 _DEDUPLICATION = AgentExtension(
     uri=DEDUPLICATION_EXTENSION,
-    description="A message sent again under its messageId gets the task that it began, also after "
-    "a restart. Another message under that id is refused.",
+    description="A message that is resent under its messageId gets the same task, also after a "
+    "restart. A different message under that id is refused.",
     params=to_struct({"seconds": DEDUPLICATION_SECONDS}),
 )
 
@@ -70,13 +66,19 @@ def build_card(
     push: bool = False,
     deduplicates: bool = False,
 ) -> AgentCard:
-    """Return the card of an agent at `url`, if that is known.
+    """Build the card of an agent.
 
-    `others` are the names and addresses of additional bindings, such as `GRPC`.
-    Both protocol versions are listed for every binding, so that a2a-sdk adds the fields 0.3
-    clients need (A2A 1.0, section 4.4.1 and appendix A). Any of `security_schemes` is
-    enough, so each is a requirement of its own. `deduplicates` tells that messages are known
-    again by their ids, also after a restart.
+    Each binding is listed with both protocol versions, so that a2a-sdk adds the fields that 0.3
+    clients need (A2A 1.0, section 4.4.1 and appendix A).
+
+    Args:
+        description: The agent's description.
+        url: The agent's address, "" if it is unknown.
+        others: Names and addresses of additional bindings, such as `GRPC`.
+        security_schemes: Alternative schemes, any of which is sufficient.
+        has_extended: Whether there is an extended card.
+        push: Whether the agent sends push notifications.
+        deduplicates: Whether duplicate messages are recognised also after a restart.
     """
     url = url.rstrip("/")
     addresses = [("JSONRPC", f"{url}/"), ("HTTP+JSON", url)] if url else []
@@ -88,7 +90,7 @@ def build_card(
     ]
     progress = AgentExtension(
         uri=PROGRESS_EXTENSION,
-        description="Steps, tool calls and tool results while a task is worked on.",
+        description="Steps, tool calls and tool results of a running task.",
     )
     extensions = [progress, *([_DEDUPLICATION] if deduplicates else [])]
     schemes = security_schemes or {}
@@ -115,7 +117,7 @@ def build_card(
 
 
 def listed_skills(description: AgentDescription) -> Sequence[Skill]:
-    """Return the skills that the card lists: of an agent that names none, to answer at all."""
+    """Return the agent's skills, or a general one for an agent that names none."""
     only = Skill(id="answer", name=description.name, description=description.description)
     return description.skills or [only]
 
@@ -127,14 +129,14 @@ def _skill(skill: Skill, agent: AgentDescription) -> AgentSkill:
         description=skill.description + _schemas(skill),
         tags=skill.tags or [skill.id],
         examples=skill.examples,
-        # They are the card's, and could be left out, but fasta2a 2.1 refuses such a card.
+        # The same as the card's, but fasta2a 2.1 refuses a card without them.
         input_modes=agent.input_modes,
         output_modes=agent.output_modes,
     )
 
 
 def _schemas(skill: Skill) -> str:
-    """Return what is added to a description: the JSON schemas, one per line."""
+    """Return the JSON schemas for the end of a description, one per line."""
     takes, returns = skill.input_schema, skill.output_schema
     lines = ["\nInput: data, or text that is JSON, of the schema " + _line(takes)] if takes else []
     lines += ["\nOutput: data of the schema " + _line(returns)] if returns else []
@@ -155,7 +157,10 @@ def _extension(extension: Extension) -> AgentExtension:
 
 
 def overlap(one: str, other: str) -> bool:
-    """Tell whether something can be of both media types; `*` stands for any type or subtype."""
+    """Return whether two media types, which may contain `*`, have a type in common.
+
+    Case and parameters are ignored (RFC 9110, section 8.3.1).
+    """
     (kind, subtype), (other_kind, other_subtype) = _essence(one), _essence(other)
     return _same(kind, other_kind) and _same(subtype, other_subtype)
 

@@ -1,4 +1,4 @@
-"""Protocol messages and parts to plain ones and back (A2A 1.0, section 4.1)."""
+"""Converts protocol messages and parts into the contract's, and back (A2A 1.0, section 4.1)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from a2a.types import SendMessageRequest, Task
 
 DURABLE = "a2a_adapters.durable"
-"""Key in the metadata of a question whose answer can be taken after a restart too."""
+"""Key in a question's metadata that marks it as answerable after a restart."""
 
 ARTIFACTS = "a2a_adapters.artifacts"
-"""Key in the same place: how many artifacts the task had."""
+"""Key in a question's metadata for the number of artifacts that the task had."""
 
 _SCHEMA_KEY = "json_schema"
 _JSON_MEDIA_TYPE = "application/json"
@@ -36,14 +36,13 @@ _EXACT = 2.0**53
 def agent_request(
     context: RequestContext, context_id: str, cancelled: CancelFlag, offered: frozenset[str]
 ) -> AgentRequest:
-    """Return what a2a-sdk knows of a request as an `AgentRequest`, without history.
+    """Convert a2a-sdk's request context into an `AgentRequest` without history.
 
-    Of the extensions that the caller asks for it holds those in `offered`.
+    `offered` are the agent's extensions; others that the caller requests are ignored.
     """
     message = context.message or Message()
     configuration = context.configuration
     question = question_of(context)
-    said_of_message = metadata_of(message)
     extensions = context.requested_extensions.union(message.extensions)
     return AgentRequest(
         parts=message_parts(message),
@@ -51,27 +50,27 @@ def agent_request(
         task_id=context.task_id or "",
         context_id=context_id,
         owner=context.call_context.user.user_name,
-        metadata=context.metadata | said_of_message,
+        metadata=context.metadata | metadata_of(message),
         accepted_output_modes=tuple(configuration.accepted_output_modes) if configuration else (),
         extensions=frozenset(extensions & offered),
         wants_progress=PROGRESS_EXTENSION in extensions,
         resuming=question is not None,
         resume_metadata=question_metadata(question) if question else {},
         cancelled=cancelled,
-        others_wait=getattr(context, "others_wait", _none_known),  # our runtime's context tells
+        others_wait=getattr(context, "others_wait", _none_wait),  # set by our runtime
     )
 
 
-async def _none_known() -> bool:
-    """Tell that no other task is known to wait: a question must not keep its conversation for ever.
+async def _none_wait() -> bool:
+    """Assume that no other task waits, so that a question cannot block its conversation forever.
 
-    On a2a-sdk's own server its task may be gone; a message to a new task gives it up.
+    On a2a-sdk's own server its task may no longer exist.
     """
     return False
 
 
 def question_of(context: RequestContext) -> Message | None:
-    """Return the question that a message answers, None if it answers none."""
+    """Return the question that a message answers, or None."""
     task = context.current_task
     if task is None:
         return None
@@ -81,40 +80,40 @@ def question_of(context: RequestContext) -> Message | None:
 
 
 def is_resumed(context: RequestContext) -> bool:
-    """Tell whether a process that is gone has begun to answer the message."""
+    """Return whether the message is answered again because its process died."""
     return getattr(context, "is_resumed", False)
 
 
 def answered_question(task: Task) -> Message | None:
-    """Return the question that the last message of a task's caller has answered."""
+    """Return the question that the last message in a task's history answers, or None."""
     before = task.history[-2] if len(task.history) > 1 else None
     return before if before is not None and before.role == Role.ROLE_AGENT else None
 
 
 def is_durable(question: Message | None) -> bool:
-    """Tell whether the answer to a question can be taken at any time."""
+    """Return whether a question can be answered after a restart."""
     return question is not None and DURABLE in question.metadata
 
 
 def is_durable_question(task: Task | None) -> bool:
-    """Tell whether the task waits for such an answer."""
+    """Return whether the task waits for the answer to a durable question."""
     waits = task is not None and task.status.state in states.INTERRUPTED
     return waits and is_durable(task.status.message)  # type: ignore[union-attr]
 
 
 def question_metadata(question: Message) -> dict[str, Any]:
-    """Return what the agent attached to a question."""
+    """Return the metadata that the agent attached to a question."""
     metadata = metadata_of(question)
     return {key: value for key, value in metadata.items() if key not in (DURABLE, ARTIFACTS)}
 
 
 def message_parts(message: Message) -> tuple[Part, ...]:
-    """Return the parts of a protocol message."""
+    """Return the parts of a protocol message as the contract's."""
     return tuple(map(from_protocol, message.parts))
 
 
 def from_protocol(part: ProtocolPart) -> Part:
-    """Return one protocol part as plain data."""
+    """Convert a protocol part into the contract's."""
     if part.HasField("text") and not part.HasField("metadata"):
         return Text(part.text, part.media_type)
     metadata = struct_to_dict(part.metadata) if part.HasField("metadata") else {}
@@ -123,97 +122,91 @@ def from_protocol(part: ProtocolPart) -> Part:
             media_type = "" if part.media_type == _JSON_MEDIA_TYPE else part.media_type
             return Data(from_value(part.data), metadata=metadata, media_type=media_type)
         case "raw":
-            return File(
-                content=part.raw,
-                media_type=part.media_type,
-                filename=part.filename,
-                metadata=metadata,
-            )
+            content, url = part.raw, None
         case "url":
-            return File(
-                url=part.url,
-                media_type=part.media_type,
-                filename=part.filename,
-                metadata=metadata,
-            )
+            content, url = None, part.url
         case _:
             return Text(part.text, part.media_type, metadata=metadata)
+    return File(
+        content=content,
+        url=url,
+        media_type=part.media_type,
+        filename=part.filename,
+        metadata=metadata,
+    )
 
 
 def to_protocol(parts: Iterable[Part]) -> list[ProtocolPart]:
-    """Return parts as protocol parts.
+    """Convert parts into protocol parts.
 
     Raises:
-        ValueError: A value cannot be expressed as JSON.
+        ValueError: A value cannot be serialised as JSON.
     """
     return [_to_protocol(part) for part in parts]
 
 
 def agent_parts(parts: Sequence[Part]) -> tuple[Sequence[Part], list[ProtocolPart]]:
-    """Return what an agent says as it can be sent, also as protocol parts.
+    """Return an agent's parts, and the same as protocol parts.
 
-    Halves of surrogate pairs, which cannot, become question marks.
+    Unpaired surrogates, which cannot be sent, are replaced by question marks in both.
 
     Raises:
-        ValueError: A value cannot be expressed as JSON.
+        ValueError: A value cannot be serialised as JSON.
     """
     try:
         return parts, to_protocol(parts)
     except UnicodeEncodeError:
-        whole = [_whole_characters(part) for part in parts]
-        return whole, to_protocol(whole)
+        valid = [_valid_part(part) for part in parts]
+        return valid, to_protocol(valid)
 
 
 def agent_struct(values: Mapping[str, JSON]) -> struct_pb2.Struct:
-    """Return what an agent says beside its parts as a protobuf struct.
-
-    Halves of surrogate pairs become question marks, as in its parts.
+    """Convert an agent's metadata into a protobuf struct, replacing unpaired surrogates.
 
     Raises:
-        ValueError: A value cannot be expressed as JSON.
+        ValueError: A value cannot be serialised as JSON.
     """
     try:
         return to_struct(values)
     except UnicodeEncodeError:
-        return to_struct(_whole_text(values))
+        return to_struct(_valid_value(values))
 
 
-def _whole_characters(part: Part) -> Part:
+def _valid_part(part: Part) -> Part:
     part = replace(
         part,
-        media_type=whole_characters(part.media_type),
-        metadata=_whole_text(dict(part.metadata)),
+        media_type=replace_surrogates(part.media_type),
+        metadata=_valid_value(dict(part.metadata)),
     )
     match part:
         case Text():
-            return replace(part, text=whole_characters(part.text))
+            return replace(part, text=replace_surrogates(part.text))
         case File():
-            return replace(part, filename=whole_characters(part.filename))
+            return replace(part, filename=replace_surrogates(part.filename))
         case Data():
-            return replace(part, value=_whole_text(part.value))
+            return replace(part, value=_valid_value(part.value))
 
 
-def _whole_text(value: Any) -> Any:
-    """Return a value with whole characters in all its text, also in its keys."""
+def _valid_value(value: Any) -> Any:
+    """Return a value without unpaired surrogates, also in keys."""
     match value:
         case str():
-            return whole_characters(value)
+            return replace_surrogates(value)
         case dict():
-            return {_whole_key(key): _whole_text(item) for key, item in value.items()}
+            return {
+                replace_surrogates(key) if isinstance(key, str) else key: _valid_value(item)
+                for key, item in value.items()
+            }
         case list() | tuple():
-            return [_whole_text(item) for item in value]
+            return [_valid_value(item) for item in value]
         case None | bool() | int() | float():
             return value
         case _:
-            return _whole_text(to_jsonable_python(value))
+            return _valid_value(to_jsonable_python(value))
 
 
-def _whole_key(key: object) -> object:
-    return whole_characters(key) if isinstance(key, str) else key
-
-
-def whole_characters(text: str) -> str:
-    """Return text with a question mark in the place of each half of a surrogate pair."""
+def replace_surrogates(text: str) -> str:
+    """Replace unpaired surrogates by question marks."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
@@ -240,10 +233,10 @@ def _to_protocol(part: Part) -> ProtocolPart:
 
 
 def to_value(value: object) -> struct_pb2.Value:
-    """Return `value` as a protobuf value.
+    """Convert a value into a protobuf value.
 
     Raises:
-        ValueError: It cannot be expressed as JSON.
+        ValueError: It cannot be serialised as JSON.
     """
     plain = to_jsonable_python(value, inf_nan_mode="null")
     try:
@@ -253,28 +246,28 @@ def to_value(value: object) -> struct_pb2.Value:
 
 
 def to_struct(values: Mapping[str, JSON]) -> struct_pb2.Struct:
-    """Return a mapping as a protobuf struct.
+    """Convert a mapping into a protobuf struct.
 
     Raises:
-        ValueError: A value cannot be expressed as JSON.
+        ValueError: A value cannot be serialised as JSON.
     """
     return to_value(values).struct_value
 
 
 def metadata_of(message: Message | SendMessageRequest) -> dict[str, Any]:
-    """Return the metadata of a message."""
+    """Return the metadata of a message as a dict."""
     return struct_to_dict(message.metadata) if message.HasField("metadata") else {}
 
 
 def struct_to_dict(struct: struct_pb2.Struct) -> dict[str, Any]:
-    """Return a protobuf struct as a dict."""
+    """Convert a protobuf struct into a dict."""
     return {key: from_value(value) for key, value in struct.fields.items()}
 
 
 def from_value(value: struct_pb2.Value) -> Any:
-    """Return a protobuf value as JSON.
+    """Convert a protobuf value into JSON.
 
-    Protobuf knows no integers: whole numbers come back as int, so that 3 does not become 3.0.
+    Protobuf values have no integers; whole numbers become int, so that 3 does not become 3.0.
     """
     match value.WhichOneof("kind"):
         case "struct_value":
@@ -292,7 +285,7 @@ def from_value(value: struct_pb2.Value) -> Any:
 
 
 def whole_numbers(value: Any) -> Any:
-    """Return JSON with its whole numbers as int, as `from_value` has them."""
+    """Convert whole numbers in JSON into int, as `from_value` does."""
     match value:
         case float():
             return _whole(value)
@@ -305,7 +298,7 @@ def whole_numbers(value: Any) -> Any:
 
 
 def _whole(number: float) -> float | None:
-    """Return a number as JSON has it, which knows none that is not finite."""
+    """Return a number for JSON: int if it is whole, None if it is not finite."""
     if abs(number) <= _EXACT:
         return int(number) if number.is_integer() else number
     return number if math.isfinite(number) else None

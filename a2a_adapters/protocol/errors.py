@@ -1,7 +1,7 @@
-"""A2A's errors in the shape of each binding (A2A 1.0, sections 5.4, 9.5 and 11.6).
+"""A2A errors and their formats in each binding (A2A 1.0, sections 5.4, 9.5 and 11.6).
 
-a2a-sdk 1.3 looks errors up by their exact class, and puts lists into `ErrorInfo.metadata`,
-which is a map of strings.
+a2a-sdk 1.3 cannot do this: it does not recognise subclasses of errors, and puts lists into
+`ErrorInfo.metadata`, which is a map of strings.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SERVER_ERROR = -32000
-"""JSON-RPC's code for errors of a server's own; A2A's begin at -32001 (A2A 1.0, section 9.5)."""
+"""JSON-RPC code of server-defined errors; A2A's start at -32001 (A2A 1.0, section 9.5)."""
 
 DOMAIN = "a2a-adapters"
-"""Whose the reasons are that A2A itself has no error for."""
+"""Domain of error reasons that A2A does not define."""
 
 RETRY_AFTER_SECONDS = 1
-"""When to try again: runs end all the time."""
+"""Delay that a busy server suggests before a retry."""
 
 
 class ServerBusyError(A2AError):
-    """The agent has as much to do as it may, or is being stopped. Nothing was begun.
+    """The agent is overloaded or stopping, and has not started the operation.
 
-    A2A has no error for that. Its specification counts it among the temporary system errors:
-    HTTP 503, gRPC UNAVAILABLE, with guidance when to retry (A2A 1.0, section 3.3.2).
+    A2A has no such error, but counts it among temporary system errors: HTTP 503 or gRPC
+    UNAVAILABLE, with a hint when to retry (A2A 1.0, section 3.3.2).
     """
 
     message = "The agent is busy; try again later"
@@ -49,32 +49,32 @@ class ServerBusyError(A2AError):
 
 
 class ReaderBehindError(A2AError):
-    """A stream ends before its task does, because its reader took too little of it.
+    """A stream was ended before its task because the client read too slowly.
 
-    A2A has no error for that either; without one the reader would take a part for the whole.
+    A2A has no such error either; without one the client would take the part for the whole.
     """
 
     message = "The stream was read too slowly and is not whole; subscribe to the task or get it"
 
 
 CallId: TypeAlias = str | int | float | None
-"""What a JSON-RPC call is known by. None is an id, too: a call without one has no answer."""
+"""The id of a JSON-RPC call. None is a valid id; calls without an id get no answer."""
 
 
 class StorageUnavailableError(ServerBusyError):
-    """What the operation needs cannot be read or stored now. Nothing was begun."""
+    """The storage is unavailable, and the operation has not been started."""
 
     message = "The agent's storage is not available; try again later"
 
 
 class ConversationElsewhereError(ServerBusyError):
-    """Another process works on a task of the conversation, and has to do this after it.
+    """Another process owns the conversation and must perform the operation.
 
-    Nothing was begun. Callers see it only if that process cannot be reached either.
+    Callers see this error only if that process cannot be reached.
 
     Args:
-        process: That process; empty if it is not known here.
-        task_id: The task that the message began there, if it was sent before.
+        process: The owner process; empty if it is unknown.
+        task_id: The task of an earlier copy of the message, if there is one.
     """
 
     message = "Another process works on this conversation; try again later"
@@ -95,7 +95,7 @@ _MAPPING: dict[type[A2AError], ErrorMapping] = {
     ServerBusyError: ErrorMapping(503, "UNAVAILABLE", "SERVER_BUSY"),
     ReaderBehindError: ErrorMapping(429, "RESOURCE_EXHAUSTED", "READER_BEHIND"),
 }
-# The code of an internal error would say that to try again is no use.
+# The default, the code of an internal error, would mean that a retry is useless.
 _RPC_CODES: dict[type[A2AError], int] = {
     **JSON_RPC_ERROR_CODE_MAP,
     ServerBusyError: SERVER_ERROR,
@@ -104,7 +104,7 @@ _RPC_CODES: dict[type[A2AError], int] = {
 
 
 def rpc_error(call_id: CallId, error: A2AError) -> dict[str, Any]:
-    """Return the answer to a JSON-RPC call that failed."""
+    """Return the response to a failed JSON-RPC call."""
     body = {"code": rpc_code(error), "message": error.message, "data": details(error)}
     return {"jsonrpc": "2.0", "id": call_id, "error": body}
 
@@ -120,19 +120,19 @@ def mapping(error: A2AError) -> ErrorMapping:
 
 
 def http_error(error: A2AError) -> dict[str, Any]:
-    """Return the body of an HTTP+JSON answer that failed, a `google.rpc.Status`."""
+    """Return the body of a failed HTTP+JSON call, a `google.rpc.Status`."""
     kind = mapping(error)
     status = {"code": kind.http_code, "status": kind.grpc_status, "message": error.message}
     return {"error": {**status, "details": details(error)}}
 
 
 def is_busy(error: A2AError) -> bool:
-    """Tell whether it is of use to try again."""
+    """Return whether a retry may succeed."""
     return isinstance(error, ServerBusyError)
 
 
 def retry_headers(error: A2AError) -> dict[str, str]:
-    """Return the HTTP headers that tell when to try again, if that is of use."""
+    """Return the HTTP headers that suggest a retry, if it may succeed."""
     return {"Retry-After": str(RETRY_AFTER_SECONDS)} if is_busy(error) else {}
 
 
@@ -149,19 +149,19 @@ def details(error: A2AError) -> list[dict[str, Any]]:
 
 
 def error_metadata(error: A2AError) -> dict[str, str]:
-    """Return what else is known of an error."""
+    """Return the metadata of an error."""
     return {key: value for key, value in (error.data or {}).items() if isinstance(value, str)}
 
 
 def field_violations(error: A2AError) -> list[tuple[str, str]]:
-    """Return the fields that are wrong, by their names in protobuf, with the reasons."""
+    """Return the invalid fields, by protobuf name, with the reasons."""
     errors = (error.data or {}).get("errors") or []
     shown = errors[:_SHOWN_VIOLATIONS]
     return [(entry["field"][:_SHOWN_CHARACTERS], entry["message"]) for entry in shown]
 
 
 def json_violations(error: A2AError) -> list[tuple[str, str]]:
-    """Return the fields that are wrong, by their names in JSON, with the reasons."""
+    """Return the invalid fields, by JSON name, with the reasons."""
     return [(_camel_case(name), text) for name, text in field_violations(error)]
 
 

@@ -1,7 +1,4 @@
-"""The headers of a request as a mapping, and the protocol version that they request.
-
-A2A 1.0, section 3.6, has the rules for versions.
-"""
+"""Request headers, and the protocol version that they request (A2A 1.0, section 3.6)."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
 HEADERS = "a2a_adapters.headers"
-"""Key of the headers in the scope of a request, set at the entrance."""
+"""Key of the parsed headers in a request's scope, set by `serving.entrance`."""
 
 FIELD_BYTES = 32
 """Bytes counted for a header beyond its name and value, as in HTTP/2 (RFC 9113, section 6.5.2)."""
@@ -42,7 +39,7 @@ def read_headers(scope: Scope) -> dict[str, str]:
 
 
 def joined(fields: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return the values by name; values of the same name are joined by commas (RFC 9110, 5.3)."""
+    """Return values by name; values of the same name are joined by commas (RFC 9110, 5.3)."""
     found = dict(fields)
     if len(found) == len(fields):
         return found
@@ -53,7 +50,7 @@ def joined(fields: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def head_bytes(scope: Scope) -> int:
-    """Return the size of a request's address and headers, with `FIELD_BYTES` for each header."""
+    """Return the size of a request's target and headers, with `FIELD_BYTES` for each header."""
     headers = scope["headers"]
     fields = len(b"".join(chain.from_iterable(headers)))
     return fields + FIELD_BYTES * len(headers) + len(scope["path"]) + len(scope["query_string"])

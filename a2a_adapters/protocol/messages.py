@@ -1,4 +1,4 @@
-"""Messages, their ids, and the events of an agent."""
+"""Creates messages, ids, statuses and events."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ ANSWER = "answer"
 
 
 def new_id() -> str:
-    """Return a random id for a message or an artifact; faster than `uuid.uuid4`."""
+    """Create a random id for a message or an artifact, faster than `uuid.uuid4`."""
     return os.urandom(16).hex()
 
 
 def new_uuid() -> str:
-    """Return a UUID (version 7, RFC 9562) for a task or a context.
+    """Create a UUID (version 7, RFC 9562) for a task or a context.
 
-    It begins with the time, so that rows inserted together are neighbours in a database's indexes.
-    74 bits are random, so that it cannot be guessed.
+    It starts with the time, so that rows inserted together are adjacent in a database's indexes.
+    Its 74 random bits cannot be guessed.
     """
     made = f"{time.time_ns() // 1_000_000:012x}"
     digits = os.urandom(10).hex()
@@ -47,7 +47,7 @@ def new_uuid() -> str:
 
 
 def agent_message(parts: Sequence[Part], context_id: str = "", task_id: str = "") -> Message:
-    """Return a message of the agent."""
+    """Create a message of the agent."""
     return Message(
         message_id=new_id(),
         role=Role.ROLE_AGENT,
@@ -58,7 +58,7 @@ def agent_message(parts: Sequence[Part], context_id: str = "", task_id: str = ""
 
 
 def status(state: TaskState, message: Message | None = None) -> TaskStatus:
-    """Return a status of now."""
+    """Create a status with the current time."""
     seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
     timestamp = {"seconds": seconds, "nanos": nanoseconds // 1000 * 1000}
     return TaskStatus(state=state, message=message, timestamp=timestamp)
@@ -67,7 +67,7 @@ def status(state: TaskState, message: Message | None = None) -> TaskStatus:
 def status_event(
     task_id: str, context_id: str, state: TaskState, text: str = ""
 ) -> TaskStatusUpdateEvent:
-    """Return a change of state of now, with `text` as the agent's message if there is any."""
+    """Create a change of state with the current time and an optional text."""
     message = agent_message([Text(text)], context_id, task_id) if text else None
     return TaskStatusUpdateEvent(
         task_id=task_id, context_id=context_id, status=status(state, message)
@@ -81,11 +81,10 @@ def user_message(
     metadata: Mapping[str, JSON] | None = None,
     message_id: str = "",
 ) -> Message:
-    """Return a message to an agent.
+    """Create a message to an agent.
 
     Raises:
-        ValueError: It cannot be expressed in the protocol; as `RecursionError` and
-            `google.protobuf.message.Error`, too.
+        ValueError, RecursionError, google.protobuf.message.Error: It cannot be encoded.
     """
     return Message(
         message_id=message_id or new_uuid(),
@@ -100,7 +99,7 @@ def user_message(
 def artifact_response(
     task_id: str, context_id: str, artifact: Artifact, *, append: bool = False
 ) -> StreamResponse:
-    """Return an artifact, or more of one, as an event of a stream."""
+    """Create a stream's event for an artifact, or for a chunk of one."""
     return StreamResponse(
         artifact_update=TaskArtifactUpdateEvent(
             task_id=task_id, context_id=context_id, artifact=artifact, append=append
@@ -111,7 +110,7 @@ def artifact_response(
 def status_response(
     task_id: str, context_id: str, status: TaskStatus, metadata: Struct | None = None
 ) -> StreamResponse:
-    """Return a status as an event of a stream."""
+    """Create a stream's event for a status."""
     return StreamResponse(
         status_update=TaskStatusUpdateEvent(
             task_id=task_id, context_id=context_id, status=status, metadata=metadata

@@ -1,6 +1,6 @@
-"""The states of a task (A2A 1.0, section 4.1.3), and which of them end it or leave it waiting.
+"""Task states and sets of them (A2A 1.0, section 4.1.3).
 
-Names of their own, because protobuf looks `TaskState.TASK_STATE_...` up by name every time.
+Constants, because protobuf looks `TaskState.TASK_STATE_...` up by name each time.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ INPUT_REQUIRED = TaskState.TASK_STATE_INPUT_REQUIRED
 AUTH_REQUIRED = TaskState.TASK_STATE_AUTH_REQUIRED
 
 ACTIVE = frozenset({SUBMITTED, WORKING})
-"""States in which the agent has to act next."""
+"""States in which the agent acts next."""
 TERMINAL = frozenset({COMPLETED, FAILED, CANCELED, REJECTED})
 INTERRUPTED = frozenset({INPUT_REQUIRED, AUTH_REQUIRED})
 SETTLED = TERMINAL | INTERRUPTED
-"""States in which a blocking send returns and a message's stream ends."""
+"""States in which a blocking send returns and a stream ends."""

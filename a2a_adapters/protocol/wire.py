@@ -1,7 +1,7 @@
-"""From messages to ProtoJSON, several times faster than by reflection.
+"""Serialises messages as ProtoJSON, several times faster than by reflection.
 
-`google.protobuf.json_format` looks every field up in the schema. Messages and tasks have few
-fields: they are written out here, and the tests hold both to the same result.
+`google.protobuf.json_format` looks each field up in the schema. The few fields of messages and
+tasks are listed here; tests ensure that both give the same result.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ROLE_NAMES = {value: name for name, value in Role.items()}
 
 
 def send_to_dict(request: SendMessageRequest) -> dict[str, Any]:
-    """Return a message to an agent as ProtoJSON, without a configuration that says nothing."""
+    """Return a message to an agent as ProtoJSON, without an empty configuration."""
     result: dict[str, Any] = {}
     if request.tenant:
         result["tenant"] = request.tenant
@@ -51,15 +51,15 @@ def send_to_dict(request: SendMessageRequest) -> dict[str, Any]:
 
 
 def to_dict(message: ProtocolMessage) -> dict[str, Any]:
-    """Return any message as ProtoJSON, with the whole numbers of its values as they came."""
+    """Return any message as ProtoJSON, with whole numbers as int."""
     plain: dict[str, Any] = whole_numbers(MessageToDict(message))
     return plain
 
 
 def model_to_json(model: BaseModel) -> bytes:
-    """Return the JSON of one of a2a-sdk's models of A2A 0.3, whole numbers as they came."""
+    """Return the JSON of an a2a-sdk model of A2A 0.3, with whole numbers as int."""
     json = model.model_dump_json(by_alias=True, exclude_none=True).encode()
-    # Whole numbers came through protobuf as floats, and end in ".0".
+    # Protobuf turns whole numbers into floats, which end in ".0".
     return to_json(whole_numbers(from_json(json))) if b".0" in json else json
 
 
@@ -96,7 +96,7 @@ def status_update_to_dict(event: TaskStatusUpdateEvent) -> dict[str, Any]:
 
 
 def artifact_update_to_dict(event: TaskArtifactUpdateEvent) -> dict[str, Any]:
-    """Return a new or growing artifact as ProtoJSON."""
+    """Return an artifact, or a chunk of one, as ProtoJSON."""
     result: dict[str, Any] = {}
     if event.task_id:
         result["taskId"] = event.task_id
@@ -148,7 +148,7 @@ def _status_to_dict(status: TaskStatus) -> dict[str, Any]:
 
 def _timestamp_to_json(timestamp: Timestamp) -> str:
     nanos = timestamp.nanos
-    if nanos % 1000 or not nanos % 1_000_000:  # of other lengths than the usual microseconds
+    if nanos % 1000 or not nanos % 1_000_000:  # not the usual precision of microseconds
         return timestamp.ToJsonString()
     return f"{_whole_second(timestamp.seconds)}.{nanos // 1000:06d}Z"
 
@@ -196,16 +196,16 @@ def _part_to_dict(part: Part) -> dict[str, Any]:
 
 
 def one_line(value: object) -> bytes:
-    """Return `value` as JSON that is one line for everyone.
+    """Return `value` as JSON on one line, without Unicode line separators.
 
-    Clients that read streams by lines often take Unicode's separators for line ends, as
-    Python's `str.splitlines` and so httpx do.
+    Clients that read streams line by line often split at these separators, as Python's
+    `str.splitlines` and so httpx do.
     """
     return escaped(to_json(value))
 
 
 def escaped(json: bytes) -> bytes:
-    """Return JSON with the separators escaped that some take for line ends."""
+    """Return JSON with escaped Unicode line separators."""
     return (
         json.replace(b"\xe2\x80\xa8", b"\\u2028")
         .replace(b"\xe2\x80\xa9", b"\\u2029")

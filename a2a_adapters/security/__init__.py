@@ -1,4 +1,4 @@
-"""Who may use an agent: authentication, and what a web page may not make a browser send."""
+"""Authentication, rate limits, body limits, and protection from web pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""API keys and bearer tokens that are known beforehand."""
+"""Static API keys and bearer tokens."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 __all__ = ["ApiKeys", "BearerTokens"]
 
-# What can be sent in a header and read back as it was: no spaces, no commas.
+# Characters that survive in a header: no spaces, no commas.
 _SECRET = re.compile(r"[!-+\--~]+")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 class _Users:
-    """Which user a secret belongs to.
+    """The users by secret.
 
-    Keeps digests under a random key: the time a look-up takes tells nothing about the
-    secrets, and neither does the memory of the process.
+    It keeps digests with a random key, so that neither the duration of a look-up nor the memory of
+    the process reveals the secrets.
     """
 
     def __init__(self, users: Mapping[str, str], kind: str) -> None:
         self._key = token_bytes(32)
         self._by_digest: dict[bytes, str] = {}
         if not users:
-            raise ConfigurationError(f"there is no {kind}: nobody could use the agent")
+            raise ConfigurationError(f"there is no {kind}, so the agent could not be used")
         for secret, user in users.items():
             if not user or not user.isprintable():
                 raise ConfigurationError(f"every {kind} needs the name of its user")
@@ -49,13 +49,13 @@ class _Users:
 
 
 class BearerTokens(Authenticator):
-    """Takes `Authorization: Bearer <token>` (RFC 6750).
+    """Accepts `Authorization: Bearer <token>` (RFC 6750).
 
     Args:
-        users: The name of the user by token.
+        users: User names by token.
 
     Raises:
-        ConfigurationError: There is no token, or one that cannot be sent in a header.
+        ConfigurationError: There is no token, or one cannot be sent in a header.
     """
 
     def __init__(self, users: Mapping[str, str]) -> None:
@@ -69,19 +69,19 @@ class BearerTokens(Authenticator):
     async def authenticate(self, headers: Mapping[str, str]) -> str:
         """Return the token's user."""
         if (user := self._users.of(bearer_token(headers))) is None:
-            raise InvalidTokenError("the bearer token is not known here")
+            raise InvalidTokenError("the bearer token is unknown")
         return user
 
 
 class ApiKeys(Authenticator):
-    """Takes API keys in a header.
+    """Accepts API keys in a header.
 
     Args:
-        users: The name of the user by key.
+        users: User names by key.
         header: The header's name.
 
     Raises:
-        ConfigurationError: There is no key, or one that cannot be sent in a header.
+        ConfigurationError: There is no key, or one cannot be sent in a header.
     """
 
     def __init__(self, users: Mapping[str, str], *, header: str = "X-API-Key") -> None:
@@ -103,23 +103,19 @@ class ApiKeys(Authenticator):
         if key is None:
             raise UnauthenticatedError(f"send an API key in the header {self._header}")
         if (user := self._users.of(key)) is None:
-            raise UnauthenticatedError("the API key is not known here")
+            raise UnauthenticatedError("the API key is unknown")
         return user
 
 
 class InvalidTokenError(UnauthenticatedError):
-    """A bearer token that is not valid (RFC 6750, section 3.1)."""
+    """The bearer token is invalid (RFC 6750, section 3.1)."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, challenge='Bearer error="invalid_token"')
 
 
 def bearer_token(headers: Mapping[str, str]) -> str:
-    """Return the bearer token that was sent.
-
-    Raises:
-        UnauthenticatedError: There is none.
-    """
+    """Return the bearer token of a request, or raise `UnauthenticatedError`."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer":
         raise UnauthenticatedError("send a bearer token in the header Authorization")

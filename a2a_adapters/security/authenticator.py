@@ -1,4 +1,4 @@
-"""The interface of everything that finds out who is calling."""
+"""The interface of authenticators."""
 
 from __future__ import annotations
 
@@ -16,41 +16,42 @@ __all__ = ["AnyOf", "Authenticator"]
 
 
 class Authenticator(ABC):
-    """Finds out who is calling, and says in the card how to tell it.
+    """Authenticates callers, and describes for the card how they authenticate.
 
-    Subclass it for whatever is not built in. One object serves all requests at once.
+    Subclass it for other methods than the built-in ones. One object serves all requests
+    concurrently.
     """
 
     challenge: str = "Bearer"
-    """What a 401 answer's `WWW-Authenticate` says if the error says nothing (RFC 9110, 11.6.1)."""
+    """The `WWW-Authenticate` header of 401 responses to errors without their own (RFC 9110)."""
 
     @abstractmethod
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
-        """Return the `a2a.types.SecurityScheme`s by name, any of which is enough."""
+        """Return alternative `a2a.types.SecurityScheme`s by name."""
 
     @abstractmethod
     async def authenticate(self, headers: Mapping[str, str]) -> str:
-        """Return the name of the user who sent these headers.
+        """Return the name of the user who sent a request.
 
-        The name owns the tasks and conversations: two people must never get the same one.
+        The name owns tasks and conversations, so it must be unique to the user.
 
         Args:
-            headers: The request's headers, their names in lower case. One that was sent more
-                than once has its values joined by commas.
+            headers: The request's headers by lower-case name. Values of repeated headers are joined
+                by commas.
 
         Raises:
-            UnauthenticatedError: There are no credentials, or wrong ones.
-            ForbiddenError: The user is known, but may not use the agent.
+            UnauthenticatedError: The credentials are missing or wrong.
+            ForbiddenError: The user may not use the agent.
         """
 
 
 class AnyOf(Authenticator):
-    """Takes the credentials of any of several authenticators, asked in their order.
+    """Accepts the credentials of any of several authenticators, tried in order.
 
-    Their users are one set: `ann` with a token and `ann` with an API key are the same owner.
+    A user name is the same owner for all of them: `ann` with a token or with an API key.
 
     Raises:
-        ConfigurationError: Two of them describe different schemes under one name.
+        ConfigurationError: Two authenticators have different schemes of the same name.
     """
 
     def __init__(self, *authenticators: Authenticator) -> None:
@@ -62,13 +63,13 @@ class AnyOf(Authenticator):
                     raise ConfigurationError(f"there are two security schemes named {name!r}")
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
-        """Return the schemes of all."""
+        """Return the schemes of all authenticators."""
         return self._schemes
 
     async def authenticate(self, headers: Mapping[str, str]) -> str:
-        """Return the user whom the first authenticator knows that knows anyone.
+        """Return the user of the first authenticator that accepts the request.
 
-        One that forbids, or cannot tell at the moment, has its say if no other one knows the user.
+        Otherwise a `ForbiddenError`, or else another failure, takes precedence.
         """
         errors = []
         refusal: Exception | None = None
@@ -77,7 +78,7 @@ class AnyOf(Authenticator):
                 return await authenticator.authenticate(headers)
             except UnauthenticatedError as error:
                 errors.append((str(error), error.challenge or authenticator.challenge))
-            except Exception as error:  # of an identity provider, or a ForbiddenError
+            except Exception as error:  # a ForbiddenError, or a failing identity provider
                 refusal = refusal if isinstance(refusal, ForbiddenError) else error
         if refusal:
             raise refusal

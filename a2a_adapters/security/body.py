@@ -1,4 +1,4 @@
-"""Bounds the size of requests, of one and of all that come in at a time."""
+"""Limits the size of request bodies, individually and in total."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from starlette.requests import ClientDisconnect
 from a2a_adapters.concurrency.threads import computed
 from a2a_adapters.concurrency.waiting import within
 from a2a_adapters.protocol.errors import RETRY_AFTER_SECONDS
-from a2a_adapters.protocol.values import has_more_values
 from a2a_adapters.security.refusals import Refusal, refuse
 
 if TYPE_CHECKING:
@@ -20,10 +19,10 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.limits import Limits
 
 BODY = "a2a_adapters.body"
-"""Where the scope of a request has its `Body`."""
+"""Scope key of a request's `Body`."""
 
 _SMALL_BYTES = 64 * 1024
-"""Bodies of that size are always taken, so that large ones keep nobody else out."""
+"""Bodies up to this size do not count, so that large ones cannot block them."""
 
 _DISCARDED_BODIES = 32
 _DISCARDED_BYTES = 64 * 1024 * 1024
@@ -31,11 +30,7 @@ _DISCARDING_SECONDS = 5.0
 
 
 class Bodies:
-    """What all bodies that are being received hold together.
-
-    Args:
-        limits: How much that may be, and what one of them may be.
-    """
+    """The total size of the bodies being received, and the refusals of those beyond a limit."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -45,17 +40,18 @@ class Bodies:
         self.too_large = Refusal(
             413,
             "INVALID_ARGUMENT",
-            f"the request is larger than {limits.body_bytes} bytes, which is the most this agent "
-            "takes",
+            f"the request is larger than {limits.body_bytes} bytes, the maximum of this agent",
             close,
         )
         self.too_many_values = Refusal(
-            413, "INVALID_ARGUMENT", f"a request to this agent holds {limits.values} values at most"
+            413,
+            "INVALID_ARGUMENT",
+            f"a request may have at most {limits.values} JSON values",
         )
         self.too_slow = Refusal(
             408,
             "DEADLINE_EXCEEDED",
-            f"the request did not come in within {limits.body_seconds:g} s",
+            f"the request did not arrive within {limits.body_seconds:g} s",
             close,
         )
         self.busy = Refusal(
@@ -66,9 +62,9 @@ class Bodies:
         )
 
     async def discard(self, receive: Receive) -> None:
-        """Read on for a while: most clients read no answer before they have sent everything.
+        """Read on for a while, because most clients only read the answer after sending everything.
 
-        Where too many do so at once, the rest find their connections closed.
+        If too many requests are being discarded, the connection is closed instead.
         """
         if self._discarding >= _DISCARDED_BODIES:
             return
@@ -84,12 +80,7 @@ class Bodies:
 
 
 class BodyLimit:
-    """ASGI middleware: reads bodies as far as they may go, and refuses the rest.
-
-    Args:
-        app: What is protected.
-        bodies: The limits, and what is received besides.
-    """
+    """ASGI middleware that reads bodies within the limits and refuses larger ones."""
 
     def __init__(self, app: ASGIApp, bodies: Bodies) -> None:
         self._app = app
@@ -97,7 +88,7 @@ class BodyLimit:
         self._limits = bodies.limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request (ASGI)."""
+        """Handle a request (ASGI)."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -114,7 +105,7 @@ class BodyLimit:
                 scope[BODY] = body
                 await self._app(scope, body.replayed, send)
         finally:
-            scope.pop(BODY, None)  # it holds the scope: without it both are freed at once
+            scope.pop(BODY, None)  # breaks a reference cycle, so that both are freed immediately
             if body.size:
                 body.release()
 
@@ -131,7 +122,7 @@ class BodyLimit:
             refusal = self._bodies.too_slow
         if refusal is not None:
             return refusal
-        # What is so short cannot hold more.
+        # A shorter body cannot contain more values.
         if body.has_left or body.size <= self._limits.values:
             return None
         has_too_many = await computed(has_more_values, body.content, self._limits.values)
@@ -139,12 +130,12 @@ class BodyLimit:
 
 
 class Body:
-    """What has come of one body.
+    """The received part of a body.
 
     Attributes:
-        size: How much that is.
-        is_whole: Whether there is no more of it.
-        has_left: Whether the client has left.
+        size: Its size in bytes.
+        is_whole: Whether the body is complete.
+        has_left: Whether the client has disconnected.
     """
 
     __slots__ = ("_bodies", "_chunks", "_counted", "_receive", "has_left", "is_whole", "size")
@@ -158,7 +149,7 @@ class Body:
         self.has_left = False
 
     def add(self, message: Message) -> Refusal | None:
-        """Take what has come; return why it is too much, if it is."""
+        """Add a received message, and return the reason to refuse the body, or None."""
         self.has_left = message["type"] == "http.disconnect"
         self.is_whole = not message.get("more_body", False)
         chunk = message.get("body", b"")
@@ -176,10 +167,10 @@ class Body:
 
     @property
     def content(self) -> bytes:
-        """All that came, in one piece.
+        """The received bytes.
 
         Raises:
-            ClientDisconnect: The client left before it had sent everything.
+            ClientDisconnect: The client disconnected before it had sent everything.
         """
         if self.has_left:
             raise ClientDisconnect
@@ -188,17 +179,13 @@ class Body:
         return self._chunks[0]
 
     def take(self) -> bytes:
-        """Return all that came, and count it no longer.
-
-        Raises:
-            ClientDisconnect: The client left before it had sent everything.
-        """
+        """Return the received bytes and release the body; raises as `content` does."""
         content = self.content
         self.release()
         return content
 
     async def replayed(self) -> Message:
-        """Return the whole body, and then what comes after it (ASGI)."""
+        """Return the complete body, and then further messages (ASGI)."""
         if not self._chunks:
             return await self._receive()
         content = b"".join(self._chunks)
@@ -208,28 +195,28 @@ class Body:
         return {"type": "http.request", "body": content, "more_body": False}
 
     async def client_has_left(self) -> bool:
-        """Tell whether the client, who has sent everything, does not wait for the answer."""
+        """Return whether the client has disconnected without waiting for the answer."""
         with suppress(TimeoutError):
             async with asyncio.timeout(0):
                 self.has_left = (await self._receive())["type"] == "http.disconnect"
         return self.has_left
 
     def release(self) -> None:
-        """Count it no longer."""
+        """Drop the received bytes and stop counting them."""
         self._chunks = []
         self._bodies.held_bytes -= self._counted
         self.size = self._counted = 0
 
 
 def _waits(scope: Scope) -> bool:
-    """Tell whether the client sends nothing before it is told to: reading would tell it."""
+    """Return whether the client waits for `100 Continue`, which reading would send."""
     return any(
         name == b"expect" and value.lower() == b"100-continue" for name, value in scope["headers"]
     )
 
 
 def _length(scope: Scope) -> int | None:
-    """Return the length of the body, None if it is not told."""
+    """Return the announced length of the body, or None."""
     length = b""
     for name, value in scope["headers"]:
         if name == b"content-length":
@@ -237,3 +224,24 @@ def _length(scope: Scope) -> int | None:
         elif name == b"transfer-encoding":
             return None
     return int(length) if length.isdigit() and len(length) < 20 else None
+
+
+def has_more_values(json: bytes, limit: int) -> bool:
+    """Return whether a JSON text contains more than `limit` values, at the speed of `bytes.count`.
+
+    It is counted before parsing, because a value of two bytes takes hundreds in memory. Each value
+    except the first follows one of `[`, `{` and `,` outside strings.
+    """
+    if len(json) <= limit or _count(json) <= limit:
+        return False
+    text = json.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if text.count(b'"') > 4 * (limit + 2):  # two per value and two per key
+        return True
+    bare = b"0".join(text.split(b'"')[::2])  # "0", so that a list of one string is not empty
+    return _count(bare.translate(None, b" \t\r\n")) > limit
+
+
+def _count(text: bytes) -> int:
+    """Count the values of a text without strings; with strings, this is an upper bound."""
+    openings = text.count(b",") + text.count(b"[") + text.count(b"{")
+    return 1 + openings - text.count(b"[]") - text.count(b"{}")

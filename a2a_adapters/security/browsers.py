@@ -1,4 +1,4 @@
-"""Keeps web pages from using an agent on one's own machine through one's browser."""
+"""Prevents web pages from using an agent on the same machine as the browser."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 
 _PORT = re.compile(r":\d*$")
 _LONGEST = 300
-"""More than the longest name of a host (RFC 1035, 2.3.4) with its scheme and port."""
+"""Exceeds the longest host name (RFC 1035, 2.3.4) with scheme and port."""
 
 logger = logging.getLogger(__name__)
 
 
 class BrowserGuard:
-    """Tells what to refuse for agents that ask nobody who they are.
+    """Refuses requests of web pages to agents without authentication.
 
-    A page that a browser shows can send requests to this machine (CSRF), and by DNS rebinding
-    even read the answers. Both are told by their `Origin` or `Host`. Requests that come in on
-    an address of the network are let through: whoever serves there has opened the agent.
+    A page can make its browser send requests to this machine (CSRF), and by DNS rebinding even read
+    the answers. `Origin` and `Host` reveal both. Requests to addresses of the network are allowed,
+    because serving there opens the agent anyway.
 
     Args:
-        allowed_hosts: Names besides this machine's that requests may carry; `*` is any.
-        allowed_origins: Origins that requests may carry, too.
+        allowed_hosts: Additional host names that requests may have; `*` is any.
+        allowed_origins: Additional origins that requests may have.
     """
 
     def __init__(self, allowed_hosts: Iterable[str], allowed_origins: Iterable[str] = ()) -> None:
         self._origins = frozenset(allowed_origins)
         self._allowed = frozenset(host.lower() for host in allowed_hosts)
-        # Bounded: the values are whatever a client sends.
+        # Bounded, because clients choose the values.
         self._refusal = functools.lru_cache(maxsize=64)(self._check)
 
     def refusal(self, scope: Scope, headers: Mapping[str, str]) -> Refusal | None:
-        """Return why a request is refused, None if it is not."""
+        """Return the reason to refuse a request, or None."""
         server = scope.get("server")
         if server is None or not is_loopback(server[0]):
             return None
@@ -51,7 +51,7 @@ class BrowserGuard:
             value = headers.get(name)
             if value is None:
                 continue
-            # What is longer names nobody, and is not kept in the cache.
+            # Longer values are invalid, and must not fill the cache.
             known = value if len(value) <= _LONGEST else ""
             if (refusal := self._refusal(name, known)) is not None:
                 method, path = scope["method"], clipped(scope["path"])
@@ -76,7 +76,7 @@ def _without_port(authority: str) -> str:
 
 
 def _host_of(origin: str) -> str:
-    """Return the host of an origin, or the origin if it has none, as `null`."""
+    """Return the host of an origin, or the origin itself if it has none (`null`)."""
     try:
         return urlsplit(origin).hostname or origin
     except ValueError:
@@ -86,7 +86,7 @@ def _host_of(origin: str) -> str:
 def _remedy(kind: str, host: str) -> str:
     host = clipped(host)
     return (
-        f"the {kind} {host!r} is not this machine; if it is right, the one who serves the agent "
-        f"allows it by ServerOptions(allowed_hosts=[{host!r}]) or --allow-host, "
-        "or asks callers for credentials"
+        f"the {kind} {host!r} is not this machine; if it is intended, the agent's operator can "
+        f"allow it by ServerOptions(allowed_hosts=[{host!r}]) or --allow-host, "
+        "or require credentials"
     )

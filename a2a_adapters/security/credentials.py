@@ -1,4 +1,4 @@
-"""Tokens and keys from files and the environment, for the command line."""
+"""Reads tokens and keys from files and the environment, for the command line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BEARER_TOKENS = "A2A_ADAPTERS_BEARER_TOKENS"
 API_KEYS = "A2A_ADAPTERS_API_KEYS"
-"""Variables that hold what a file would, so that no secret is ever on a command line."""
+"""Environment variables with the content of a file, so that no secret is on a command line."""
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -29,11 +29,10 @@ logger = logging.getLogger(__name__)
 def authenticator(
     bearer_token_file: Path | None, api_key_file: Path | None, environment: Mapping[str, str]
 ) -> Authenticator | None:
-    """Return what takes all credentials that are configured, None if there are none.
+    """Return an authenticator for all configured credentials, or None if there are none.
 
     Raises:
-        ConfigurationError: A file cannot be read, or holds something else. What it holds is
-            never part of the message.
+        ConfigurationError: A file cannot be read or parsed. The text never contains its content.
     """
     tokens = _users(bearer_token_file, BEARER_TOKENS, environment)
     keys = _users(api_key_file, API_KEYS, environment)
@@ -50,7 +49,7 @@ def _users(
 ) -> dict[str, str] | None:
     if file is not None:
         try:
-            _look_at(file)
+            _warn_if_exposed(file)
             return _parse(file.read_text(encoding="utf-8-sig"), str(file))
         except OSError as error:
             raise ConfigurationError(f"{file} cannot be read: {error.strerror}") from error
@@ -61,15 +60,14 @@ def _users(
     return None
 
 
-def _look_at(file: Path) -> None:
-    """Remark on a file that others can use, where files have such rights."""
+def _warn_if_exposed(file: Path) -> None:
     mode = file.stat().st_mode
     if os.name == "posix" and stat.S_ISREG(mode) and mode & _OTHERS:
-        logger.warning("others can read or change %s, which holds secrets: chmod 600 it", file)
+        logger.warning("other users can access %s, which contains secrets: chmod 600 it", file)
 
 
 def _parse(text: str, source: str) -> dict[str, str]:
-    """Return the users by secret; lines are `user: secret`, empty or begin with `#`."""
+    """Return the users by secret; a line is `user: secret`, empty or a comment (`#`)."""
     users: dict[str, str] = {}
     for number, raw_line in enumerate(text.splitlines(), start=1):
         line = raw_line.strip()

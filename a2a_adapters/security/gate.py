@@ -1,4 +1,4 @@
-"""Lets nobody in whom the authenticator does not know."""
+"""Middleware that admits authenticated callers only."""
 
 from __future__ import annotations
 
@@ -28,19 +28,14 @@ _user = functools.lru_cache(maxsize=1024)(SimpleUser)
 
 
 class AuthenticationGate:
-    """ASGI middleware: the user it finds owns what the request makes, and sees nothing else.
-
-    Args:
-        app: What is protected.
-        authenticator: Knows the users.
-    """
+    """ASGI middleware that refuses unauthenticated requests and stores the user in the scope."""
 
     def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
         self._app = app
         self._authenticator = authenticator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request (ASGI)."""
+        """Handle a request (ASGI)."""
         admitted = await admit(self._authenticator, scope[HEADERS], scope["path"])
         if isinstance(admitted, Refusal):
             await refuse(admitted, scope, receive, send)
@@ -53,12 +48,12 @@ class AuthenticationGate:
 async def admit(
     authenticator: Authenticator, headers: Mapping[str, str], asked: str
 ) -> str | Refusal:
-    """Return the name of the user who sent these headers, or why nobody is let in.
+    """Return the user who sent a request, or the reason to refuse it.
 
     Args:
-        authenticator: Knows the users.
-        headers: The request's headers, their names in lower case.
-        asked: What the log says that was asked for.
+        authenticator: Authenticates the user.
+        headers: The request's headers by lower-case name.
+        asked: The requested path or method, for the log.
     """
     try:
         return await authenticator.authenticate(headers)
@@ -70,14 +65,14 @@ async def admit(
         logger.warning("refused %r: %s", clipped(asked), clipped(str(error)))
         challenge = {"WWW-Authenticate": error.challenge or authenticator.challenge}
         return Refusal(401, "UNAUTHENTICATED", str(error), challenge)
-    except Exception as error:  # of the authenticator: nobody is let in, nothing is told
-        error_id = log_failure("nobody can be authenticated", error)
-        message = f"nobody can be authenticated at the moment; error id: {error_id}"
+    except Exception as error:  # the authenticator failed; its error may contain secrets
+        error_id = log_failure("authentication failed", error)
+        message = f"authentication is not available at the moment; error id: {error_id}"
         return Refusal(503, "UNAVAILABLE", message)
 
 
 def _uncached(send: Send) -> Send:
-    """Keep answers out of caches, which may not know that they are one user's own."""
+    """Keep responses out of caches, because they belong to one user."""
 
     async def uncached(message: Message) -> None:
         if message["type"] == "http.response.start":

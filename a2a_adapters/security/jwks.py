@@ -1,4 +1,4 @@
-"""The public keys of an identity provider."""
+"""Fetches and caches the public keys of an identity provider."""
 
 from __future__ import annotations
 
@@ -17,43 +17,42 @@ from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.net.addresses import is_loopback
 
 _FRESH_SECONDS = 600.0
-"""How long keys are used without asking again."""
+"""Age at which keys are refreshed."""
 _PAUSE_SECONDS = 30.0
-"""How long a key that is not known, or a failure, does not make us ask again."""
+"""Minimum time between refreshes because of unknown keys or failures."""
 _FIRST_PAUSE_SECONDS = 1.0
-"""The same as long as no keys are known at all."""
+"""The same while no keys are known."""
 _STALE_SECONDS = 24 * 3600.0
-"""How long keys are used of an issuer that does not answer."""
+"""Maximum age of the keys of an issuer that does not answer."""
 _TIMEOUT_SECONDS = 5.0
-"""How long fetching them may take in all."""
+"""Total time for fetching the keys."""
 _MOST_BYTES = 256 * 1024
 
 logger = logging.getLogger(__name__)
 
 
 class KeySet:
-    """Fetches a JWKS when it is needed, without holding up the event loop, and keeps it.
+    """The keys of a JWKS URL, fetched on demand without blocking the event loop.
 
-    While the issuer is asked, or does not answer, the keys that are known stay in use for a day.
-
-    Args:
-        url: Where the issuer publishes its keys.
+    While a refresh is running or failing, the known keys remain in use for a day.
 
     Raises:
-        ConfigurationError: The address is neither https nor on this machine.
+        ConfigurationError: The URL is neither https nor on this machine.
     """
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
-            raise ConfigurationError("keys are fetched by https: who changes them is let in")
+            raise ConfigurationError(
+                "keys are fetched by https only: whoever could change them would be admitted"
+            )
         self._url = url
         self._keys: dict[str | None, PyJWK] = {}
         self._fetched_at = self._asked_at = float("-inf")
         self._fetching: asyncio.Task[None] | None = None
 
     async def find(self, key_id: str | None) -> PyJWK | None:
-        """Return the key with this id; a token without one is signed with the only key.
+        """Return the key with this id, or the only key for None.
 
         Raises:
             ConnectionError: No keys are known, and the issuer does not send any.
@@ -72,7 +71,7 @@ class KeySet:
         return self._keys.get(key_id)
 
     def _refresh(self) -> asyncio.Task[None] | None:
-        """Return what fetches the keys, begun now if need be; None if they were just asked for."""
+        """Return the running or a new refresh, or None if the last one was too recent."""
         if self._fetching and not self._fetching.done():
             return self._fetching
         pause = _PAUSE_SECONDS if self._keys else _FIRST_PAUSE_SECONDS
@@ -94,7 +93,7 @@ class KeySet:
             AttributeError,
             TypeError,
         ) as error:
-            logger.warning("no keys from %s", self._url, exc_info=error)
+            logger.warning("cannot fetch the keys of %s", self._url, exc_info=error)
             return
         self._keys = {key.key_id: key for key in keys if key.public_key_use in {None, "sig"}}
         if len(keys) == 1:

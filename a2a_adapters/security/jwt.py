@@ -1,4 +1,4 @@
-"""JSON Web Tokens that an identity provider has signed."""
+"""Authentication by JSON Web Tokens of an identity provider."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 __all__ = ["JwtTokens"]
 
 _LEEWAY_SECONDS = 10
-"""How far clocks may differ."""
+"""Tolerated difference between clocks."""
 _KNOWN_TOKENS = 1000
-"""How many tokens are not verified again while they and their keys are good."""
+"""Number of verified tokens in the cache."""
 
 Claims: TypeAlias = "dict[str, Any]"
 
 
 class JwtTokens(Authenticator):
-    """Takes `Authorization: Bearer <JWT>`, signed with a key of a JWKS (RFC 7519, RFC 7517).
+    """Accepts `Authorization: Bearer <JWT>`, signed with a key of a JWKS (RFC 7519, RFC 7517).
 
-    Signature, algorithm, issuer, audience and expiry are checked. The keys are fetched when
-    the first token comes, kept, and fetched again when they are old or a token names a new one.
+    Signature, algorithm, issuer, audience and expiry are verified. The keys are fetched with the
+    first token, and again when they are old or a token names an unknown one.
 
     Args:
-        jwks_url: Where the issuer publishes its keys; https, unless on this machine.
-        issuer: What the token's `iss` must be.
-        audience: What the token's `aud` must hold, usually the address of the agent.
-        algorithms: The algorithms accepted, none with a shared secret.
-        scopes: What the token's `scope` (or `scp`) must hold; missing ones are a 403.
-        user_claim: The claim that names the user.
+        jwks_url: The URL of the issuer's keys; https, unless on this machine.
+        issuer: The required `iss` of tokens.
+        audience: The required `aud` of tokens, usually the agent's address.
+        algorithms: The accepted algorithms, which must be asymmetric.
+        scopes: Scopes required in `scope` (or `scp`); without them the response is 403.
+        user_claim: The claim with the user's name.
 
     Raises:
         MissingExtraError: The extra `jwt` is not installed.
-        ConfigurationError: An argument is empty or not safe.
+        ConfigurationError: An argument is empty or unsafe.
     """
 
     def __init__(
@@ -66,14 +66,16 @@ class JwtTokens(Authenticator):
             raise ConfigurationError("JwtTokens needs the issuer and the audience of the tokens")
         unsafe = [name for name in algorithms if name == "none" or name.startswith("HS")]
         if unsafe or not algorithms or isinstance(algorithms, str):
-            raise ConfigurationError("algorithms is a list of asymmetric ones, such as RS256")
+            raise ConfigurationError(
+                "algorithms must be a list of asymmetric algorithms such as RS256"
+            )
         self._keys: KeySet = KeySet(jwks_url)
         self._issuer = issuer
         self._audience = audience
         self._algorithms = list(algorithms)
         self._scopes = frozenset(scopes)
         self._user_claim = user_claim
-        # To verify a signature takes as long as half a request.
+        # Verifying a signature takes as long as half a request.
         self._known: dict[str, _Verified] = {}
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
@@ -82,7 +84,7 @@ class JwtTokens(Authenticator):
         return {"jwt": SecurityScheme(http_auth_security_scheme=scheme)}
 
     async def authenticate(self, headers: Mapping[str, str]) -> str:
-        """Return the user whom the token names."""
+        """Return the user that the token names."""
         claims = await self._verified(bearer_token(headers))
         user = claims[self._user_claim]
         if not isinstance(user, str) or not user:
@@ -112,11 +114,11 @@ class JwtTokens(Authenticator):
             issuer = jwt.decode(token, options={"verify_signature": False}).get("iss")
         except jwt.PyJWTError as error:
             raise InvalidTokenError("the bearer token is not a JWT") from error
-        if issuer != self._issuer:  # somebody else's token: our provider need not be asked
+        if issuer != self._issuer:  # do not fetch keys for another issuer's token
             raise InvalidTokenError("the token is not valid here")
         key = await self._keys.find(key_id) if isinstance(key_id, str | None) else None
         if key is None:
-            raise InvalidTokenError("the token is signed with a key that is not known here")
+            raise InvalidTokenError("the token is signed with an unknown key")
         try:
             claims: Claims = jwt.decode(
                 token,
@@ -136,7 +138,7 @@ class JwtTokens(Authenticator):
 
 @dataclass(frozen=True, slots=True)
 class _Verified:
-    """A token that was valid, as long as its key and its time are."""
+    """A verified token, valid until it expires or its key changes."""
 
     claims: Claims
     expires_at: float
@@ -145,7 +147,7 @@ class _Verified:
 
 
 def _granted(claims: Mapping[str, object]) -> frozenset[str]:
-    """Return the scopes of a token: RFC 8693's string, or the list that some issuers send."""
+    """Return the scopes of a token, from RFC 8693's string or a list."""
     scopes = claims.get("scope", claims.get("scp", ""))
     if isinstance(scopes, str):
         return frozenset(scopes.split())

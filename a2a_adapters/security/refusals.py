@@ -1,4 +1,4 @@
-"""Answers to requests that never reach an agent, in the form of the binding they came by."""
+"""Responses to requests that are refused before they reach an agent."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _A2A_JSON = "application/a2a+json"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is refused.
+    """The reason to refuse a request.
 
     Attributes:
         status: The HTTP status.
-        reason: The name of google.rpc.Code that fits best.
-        message: What the caller can do.
-        headers: Further headers of the answer.
+        reason: The name of the corresponding google.rpc.Code.
+        message: A text for the caller.
+        headers: Additional response headers.
     """
 
     status: int
@@ -39,11 +39,11 @@ class Refusal:
 
 
 OWN_FORM = "a2a_adapters.refusal"
-"""Where a route's scope has what makes the HTTP status and the body of a refusal, if not A2A."""
+"""Scope key of a dialect's function that returns the HTTP status and body of a refusal."""
 
 
 async def refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer with a refusal (ASGI), in the form of sections 9.5 and 11.6 of A2A 1.0."""
+    """Send a refusal (ASGI), in the format of the request's binding (A2A 1.0, 9.5 and 11.6)."""
     if own := scope.get(OWN_FORM):
         status, body = own(refusal.status, refusal.message)
         response = Response(to_json(body), status, refusal.headers, media_type=_JSON)
@@ -57,12 +57,12 @@ async def refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -
 
 
 def _is_rpc(scope: Scope) -> bool:
-    """Tell whether the request is JSON-RPC's, which comes to an agent's own address."""
+    """Return whether the request is for an agent's own address, and so for JSON-RPC."""
     return bool(scope["path"].endswith("/"))
 
 
 def _is_of_v1(scope: Scope) -> bool:
-    """Tell whether it is A2A 1.0, also where the headers are too many to be read."""
+    """Return whether the request is of A2A 1.0, even if its headers were too large to parse."""
     name, value = VERSION_HEADER.encode(), V1.encode()
     return any(found == name and told.startswith(value) for found, told in scope["headers"])
 
@@ -73,14 +73,8 @@ def _rpc_error(refusal: Refusal) -> object:
 
 
 def _http_error(refusal: Refusal) -> object:
-    return {
-        "error": {
-            "code": refusal.status,
-            "status": refusal.reason,
-            "message": refusal.message,
-            "details": [_info(refusal)],
-        }
-    }
+    status = {"code": refusal.status, "status": refusal.reason, "message": refusal.message}
+    return {"error": {**status, "details": [_info(refusal)]}}
 
 
 def _info(refusal: Refusal) -> object:

@@ -1,4 +1,4 @@
-"""What callers get a share of: a user's name or, where nobody has one, a client's address."""
+"""Rate limits per caller: per user or, without authentication, per address."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-_TOLD = 100
-"""Processes tell each other of callers who have sent one in so many of the requests they may."""
+_REPORTED_SHARE = 100
+"""Processes report callers that have used one in so many of their requests."""
 
 
 def share_of_caller(scope: Scope) -> str:
-    """Return by what the caller of a request is known; "" is a client on this machine."""
+    """Return the key under which a request is counted; "" for a client on this machine."""
     user = scope.get("user")
     if user is not None and user.display_name:
         name: str = user.display_name
@@ -29,11 +29,11 @@ def share_of_caller(scope: Scope) -> str:
 
 
 class RequestRates:
-    """Counts the requests of each caller, from one full minute of the clock to the next.
+    """Counts the requests of each caller in each minute of the clock.
 
     Args:
-        most: How many a caller may send in a minute; 0 is any number.
-        behind_proxy: Whether connections are a proxy's, so that their addresses say nothing.
+        most: Maximum number of requests per caller and minute; 0 means unlimited.
+        behind_proxy: Whether connections come from a proxy, so that addresses do not matter.
     """
 
     def __init__(self, most: int, *, behind_proxy: bool = False) -> None:
@@ -44,7 +44,7 @@ class RequestRates:
         self._others: Mapping[str, int] = {}
 
     def refusal(self, caller: str) -> Refusal | None:
-        """Count a request; return why it is refused, if it is. Who is "" may send any number."""
+        """Count a request and return the reason to refuse it, or None. "" is not limited."""
         if not caller:
             return None
         now = time.time()
@@ -59,18 +59,18 @@ class RequestRates:
         return Refusal(
             429,
             "RESOURCE_EXHAUSTED",
-            f"a caller may send {self._most} requests a minute; try again in {seconds} s",
+            f"a caller may send {self._most} requests per minute; try again in {seconds} s",
             {"Retry-After": str(seconds)},
         )
 
     def shares(self) -> Mapping[str, int]:
-        """Return what other processes are told: the counts of those who send much, by minute."""
-        least = self._most / _TOLD
+        """Return the counts of frequent callers to report to other processes, by minute."""
+        least = self._most / _REPORTED_SHARE
         return {f"{self._minute} {who}": n for who, n in self._counts.items() if n > least}
 
     @property
     def others(self) -> Mapping[str, int]:
-        """What callers have sent to other processes in this minute, as far as these have told."""
+        """The counts of this minute that other processes have reported."""
         return self._others
 
     @others.setter
@@ -80,19 +80,14 @@ class RequestRates:
 
 
 class RateLimit:
-    """ASGI middleware: refuses the requests of callers who send too many.
-
-    Args:
-        app: What is protected.
-        rates: Counts them.
-    """
+    """ASGI middleware that refuses the requests of callers who exceed their rate."""
 
     def __init__(self, app: ASGIApp, rates: RequestRates) -> None:
         self._app = app
         self._rates = rates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request (ASGI)."""
+        """Handle a request (ASGI)."""
         if self._rates.behind_proxy:
             scope = _without_proxy(scope)
         share = scope[SHARE] = share_of_caller(scope)
@@ -104,10 +99,10 @@ class RateLimit:
 
 
 def _without_proxy(scope: Scope) -> Scope:
-    """Return a scope whose client is one that `X-Forwarded-For` names, or unknown.
+    """Return a scope whose client comes from `X-Forwarded-For`, or is unknown.
 
-    The server takes the client from that header if it trusts the proxy. Otherwise the client is
-    the proxy itself, and all who use it would share what one caller may have.
+    The server sets the client from that header if it trusts the proxy. Otherwise the client is the
+    proxy itself, whose callers would share one caller's rate.
     """
     client = scope.get("client")
     forwarded = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]

@@ -18,7 +18,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_adapters.protocol.reading import parse_event, parse_send
+from a2a_adapters.protocol.parsing import parse_event, parse_send
 from a2a_adapters.protocol.wire import (
     artifact_update_to_dict,
     message_to_dict,

@@ -333,7 +333,7 @@ async def test_an_authenticator_of_ones_own(caplog):
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda: BearerTokens({}), "nobody could use"),
+        (lambda: BearerTokens({}), "could not be used"),
         (lambda: BearerTokens({"": "ann"}), "cannot be sent"),
         (lambda: BearerTokens({"a b": "ann"}), "cannot be sent"),
         (lambda: BearerTokens({"tökén": "ann"}), "cannot be sent"),

@@ -38,7 +38,7 @@ async def test_a_file_of_windows_is_read_as_any_other(tmp_path):
         (b"ann: one\nhunter2\n", "line 2 of .* is not of the form"),
         (b": hunter2", "line 1 of .* is not of the form"),
         (b"ann: hunter2\nbob: hunter2\n", "line 2 of .* repeats"),
-        (b"# nobody\n\n", "nobody could use"),
+        (b"# nobody\n\n", "could not be used"),
         (b"ann: hunter2 hunter2", "cannot be sent"),
         (b"ann: \xffhunter2", "not UTF-8"),
     ],

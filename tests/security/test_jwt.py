@@ -134,7 +134,7 @@ WRONG = [
     ({"key": rsa.generate_private_key(public_exponent=65537, key_size=2048)}, "not valid"),
     ({"key": EC_KEY, "algorithm": "ES256"}, "not valid"),
     ({"algorithm": "RS512"}, "not valid"),
-    ({"key_id": "unknown"}, "not known here"),
+    ({"key_id": "unknown"}, "unknown key"),
     ({"key": "x" * 32, "algorithm": "HS256"}, "not valid"),
     ({"key": None, "algorithm": "none"}, "not valid"),
 ]

@@ -65,7 +65,7 @@ async def test_a_caller_sends_so_many_requests_a_minute(path, body, one_minute):
             assert (await http.get("/tasks", headers=ANN)).status_code == 200
         refused = await http.post(path, json=body, headers=ANN)
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "10")
-        assert "a caller may send 3 requests a minute" in refused.text
+        assert "a caller may send 3 requests per minute" in refused.text
         assert refused.json().keys() & {"error", "detail"}
         assert (await http.post(path, json=body, headers=BOB)).status_code != 429
         one_minute.now += 10

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pydantic_core import from_json
 
 from a2a_adapters import InputRequired, Limits, ServerOptions, build_app
-from a2a_adapters.protocol.values import has_more_values
+from a2a_adapters.security.body import has_more_values
 from a2a_adapters.testing import running, user_message
 from tests.support.requests import V1, call, grpc_port, old_say, proto_say, rpc, say, serving
 
@@ -82,7 +82,7 @@ async def test_too_many_values_are_refused(name):
     async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
         response = await http.post(path, json=body, headers=headers)
         assert response.status_code == 413
-        assert "holds 100 values at most" in response.text
+        assert "at most 100 JSON values" in response.text
         listed = await call(http, "ListTasks", {})
     assert listed["result"]["tasks"] == []
 
@@ -123,7 +123,7 @@ async def test_too_many_values_over_grpc_are_refused(method, request_, metadata)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await channel.unary_unary(method)(request_.SerializeToString(), metadata=metadata)
     assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
-    assert "holds 100 values at most" in caught.value.details()
+    assert "at most 100 JSON values" in caught.value.details()
 
 
 def worst(kind):

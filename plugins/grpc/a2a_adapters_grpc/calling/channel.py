@@ -16,7 +16,7 @@ from a2a_adapters.calling.errors import RemoteAnswerError, RemoteConnectionError
 from a2a_adapters.calling.failures import NotBegunError
 from a2a_adapters.concurrency.threads import computed_if_large
 from a2a_adapters.contract.errors import ForbiddenUrlError
-from a2a_adapters.protocol.values import has_more_fields
+from a2a_adapters_grpc.fields import has_more_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

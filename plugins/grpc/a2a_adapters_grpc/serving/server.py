@@ -40,11 +40,11 @@ from a2a_adapters.protocol.headers import (
     supported,
     unsupported,
 )
-from a2a_adapters.protocol.values import has_more_fields
 from a2a_adapters.runtime.guard import UnexpectedErrorsHidden
 from a2a_adapters.security.gate import admit
 from a2a_adapters.security.refusals import Refusal
 from a2a_adapters_grpc import PROTOCOL
+from a2a_adapters_grpc.fields import has_more_fields
 from a2a_adapters_grpc.serving.services import OLD_SERVICE, SERVICE, Rpc, Service
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ class _Method:
         # A JSON value takes at most four fields: its key, its entry, itself, its kind.
         if has_more_fields(request, self._rpc.request, 4 * self._server.values):
             raise InvalidParamsError(
-                f"a request to this agent holds {self._server.values} values at most"
+                f"a request may have at most {self._server.values} JSON values"
             )
         return parsed(self._rpc.read, request)
 

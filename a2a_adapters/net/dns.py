@@ -1,4 +1,4 @@
-"""Look-ups of names that strangers choose, apart from the process's own."""
+"""Resolves untrusted host names in separate threads, so that they cannot block other work."""
 
 from __future__ import annotations
 
@@ -22,26 +22,25 @@ _Name: TypeAlias = tuple[str, int]
 
 _THREADS = 8
 _WAITING = 256
-"""How many names may be looked up or wait for that."""
+"""Maximum number of pending look-ups."""
 _SLOW_SECONDS = 5.0
-"""How long a look-up may go on until those who come later are not kept waiting by it."""
+"""Age at which a pending look-up is slow, and later callers do not wait for it."""
 _FAILURE_SECONDS = 10.0
 _FAILURES = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class _Lookup:
-    """One look-up, for all who want that name now."""
+    """A pending look-up, shared by all callers."""
 
     found: Future[Any]
     began_at: float
 
 
 class Lookups:
-    """Asks the system for addresses, in threads of its own: slow names hold up each other only.
+    """Looks up names in its own threads.
 
-    A name takes one thread, however many ask for it; one that failed is not looked up again for
-    ten seconds.
+    Concurrent requests for a name share a thread, and failures are cached for ten seconds.
     """
 
     def __init__(self) -> None:
@@ -51,20 +50,20 @@ class Lookups:
         self._failed: BoundedMap[_Name, OSError] = BoundedMap(_FAILURES, _FAILURE_SECONDS)
 
     def begin(self, host: str, port: int) -> Future[Any]:
-        """Return the look-up of a name, which may be under way.
+        """Return the pending or a new look-up of a name.
 
         Raises:
-            OSError: It has failed a moment ago, is slow, or too many are under way.
+            OSError: It failed recently, is slow, or too many are pending.
         """
         name = host, port
         with self._lock:
             if failure := self._failed.get(name):
-                raise OSError(f"{host} could not be resolved a moment ago: {failure}")
+                raise OSError(f"{host} could not be resolved recently: {failure}")
             lookup = self._going.get(name)
             if lookup is None:
                 if len(self._going) >= _WAITING:
                     raise OSError("too many names are being resolved")
-                # Not in the caller's context: no task's end waits for this, or tells of it.
+                # In an empty context, because the look-up does not belong to the caller's task.
                 found = Context().run(
                     self._pool.submit, socket.getaddrinfo, host, port, type=socket.SOCK_STREAM
                 )
@@ -86,20 +85,20 @@ class Lookups:
 _lookups = Lookups()
 
 
-def _begin_anew() -> None:
-    global _lookups  # noqa: PLW0603 - a forked process has none of the threads
+def _reset() -> None:
+    global _lookups  # noqa: PLW0603 - a forked process does not have the threads
     _lookups = Lookups()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
+    os.register_at_fork(after_in_child=_reset)
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
-    """Return the addresses of a host as the system has them, without blocking the event loop.
+    """Resolve a host by the system's resolver, without blocking the event loop.
 
     Raises:
-        OSError: There are none, or they could not be found a moment ago.
+        OSError: It has no address, or could not be resolved recently.
     """
     found = await asyncio.shield(asyncio.wrap_future(_lookups.begin(host, port)))
     return [str(address[0]) for *_, address in found]

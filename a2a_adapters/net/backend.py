@@ -1,4 +1,4 @@
-"""TCP and TLS for httpcore straight from asyncio; its own way leads through AnyIO."""
+"""A network backend of httpcore on asyncio; httpcore's own uses AnyIO, which is slower."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     import ssl
 
 Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
-"""From a host and a port to its IP addresses. Raises `OSError` if there are none."""
+"""Returns the IP addresses of a host and port. Raises `OSError` if there are none."""
 
 _NEXT_SECONDS = 0.25
-"""How long an address may take to answer until the next one is tried, too (RFC 8305, section 5)."""
+"""Delay before the next address is also tried (RFC 8305, section 5)."""
 _MOST_BYTES = 1 << 18
-"""How much is received ahead of who reads it."""
+"""Maximum size of the receive buffer."""
 
 
 async def system_addresses(host: str, port: int) -> Sequence[str]:
-    """Return the addresses of a host as the system has them.
+    """Resolve a host by the system's resolver.
 
     Raises:
-        OSError: There are none.
+        OSError: It has no address.
     """
     if _is_address(host):
         return [host]
@@ -47,10 +47,10 @@ def _is_address(host: str) -> bool:
 
 
 class AsyncioNetwork(httpcore.AsyncNetworkBackend):
-    """Connects to the one of a host's addresses that answers first.
+    """Connects to the address of a host that answers first.
 
     Args:
-        addresses: What knows the addresses of a host, in the order in which they are tried.
+        addresses: Returns the addresses of a host in the order in which to try them.
     """
 
     def __init__(self, addresses: Resolver) -> None:
@@ -67,8 +67,8 @@ class AsyncioNetwork(httpcore.AsyncNetworkBackend):
         """Connect to a host.
 
         Raises:
-            httpcore.ConnectError: It has no address, or none that answers.
-            httpcore.ConnectTimeout: None has answered in time.
+            httpcore.ConnectError: The host has no address, or none that answers.
+            httpcore.ConnectTimeout: No address answered in time.
         """
         connect = partial(_connect, port=port, local_address=local_address)
         try:
@@ -76,7 +76,7 @@ class AsyncioNetwork(httpcore.AsyncNetworkBackend):
                 stream = await _first(connect, await self._resolved(host, port))
         except TimeoutError as error:
             raise httpcore.ConnectTimeout(f"{host} did not answer in time") from error
-        except (OSError, OverflowError) as error:  # there are ports that no socket has
+        except (OSError, OverflowError) as error:  # OverflowError: invalid port
             raise httpcore.ConnectError(str(error)) from error
         for option in socket_options or ():
             stream.get_extra_info("socket").setsockopt(*option)
@@ -85,16 +85,16 @@ class AsyncioNetwork(httpcore.AsyncNetworkBackend):
     async def _resolved(self, host: str, port: int) -> Sequence[str]:
         try:
             return await self._addresses(host, port)
-        except (OSError, UnicodeError) as error:  # there are names that no host can have
+        except (OSError, UnicodeError) as error:  # UnicodeError: invalid name
             raise httpcore.ConnectError(f"{host} cannot be resolved") from error
 
     async def sleep(self, seconds: float) -> None:
-        """Wait for so many seconds."""
+        """Wait for `seconds`."""
         await asyncio.sleep(seconds)
 
 
 async def _first(connect: Callable[[str], Awaitable[_Stream]], addresses: Sequence[str]) -> _Stream:
-    """Connect to the address that answers first; the next is tried when one fails or is slow."""
+    """Connect to the address that answers first, trying the next if one fails or is slow."""
     if len(addresses) == 1:
         return await connect(addresses[0])
     connected: list[_Stream] = []
@@ -106,7 +106,7 @@ async def _first(connect: Callable[[str], Awaitable[_Stream]], addresses: Sequen
     try:
         _, _, errors = await staggered_race(attempts, _NEXT_SECONDS)
     except BaseException:
-        for stream in connected:  # who wanted it went at this very moment
+        for stream in connected:  # cancelled just after it was connected
             stream.abort()
         raise
     if not connected:
@@ -123,10 +123,7 @@ async def _connect(address: str, port: int, local_address: str | None) -> _Strea
 
 
 class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
-    """A connection, as a protocol of asyncio and a stream of httpcore.
-
-    One may read and one may write at a time, as httpcore does.
-    """
+    """A connection: an asyncio protocol and an httpcore stream, with one reader and one writer."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport
@@ -140,7 +137,7 @@ class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         self._lost = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's is none by inheritance
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is not a subclass
 
     def data_received(self, data: bytes) -> None:
         self._received += data
@@ -208,7 +205,7 @@ class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
                 self._transport = await self._secured(ssl_context, server_hostname)
         except TimeoutError as error:
             raise httpcore.ConnectTimeout("the server did not answer in time") from error
-        except OSError as error:  # those of TLS included
+        except OSError as error:  # including TLS errors
             raise httpcore.ConnectError(str(error)) from error
         return self
 
@@ -244,7 +241,7 @@ def _wake(waiting: asyncio.Future[None] | None) -> None:
 async def _within(
     seconds: float | None, awaited: asyncio.Future[None], error: type[Exception]
 ) -> None:
-    """Wait for a future; raise the error after so many seconds."""
+    """Wait for a future, and raise the error after a timeout."""
     if seconds is None:
         return await awaited
     timer = awaited.get_loop().call_later(seconds, _expire, awaited, error)
@@ -260,7 +257,7 @@ def _expire(awaited: asyncio.Future[None], error: type[Exception]) -> None:
 
 
 def _is_readable(connected: socket.socket) -> bool:
-    """Return whether a server has sent what the event loop has not read yet, or closed it."""
+    """Return whether there is unread data, or the server has closed the connection."""
     if not hasattr(select, "poll"):
         return bool(select.select([connected], [], [], 0)[0])
     poll = select.poll()

@@ -1,16 +1,16 @@
-"""From ProtoJSON to messages; what is frequent several times faster than by reflection.
+"""Parses ProtoJSON, the frequent messages several times faster than by reflection.
 
-Messages to an agent and events of a stream mostly have few fields, which are written out here.
-Anything else, wrong fields as well, is left to `google.protobuf.json_format`, and the tests hold
-both to the same result. Bytes in JSON are base64 (RFC 4648), in the standard or the URL-safe
-alphabet, padded or not.
+Messages to an agent and events of a stream mostly have few fields, which are listed here. Anything
+else, including invalid fields, is left to `google.protobuf.json_format`; tests ensure that both
+give the same result. Bytes in JSON are base64 (RFC 4648), in the standard or the URL-safe alphabet,
+with or without padding.
 """
 
 from __future__ import annotations
 
 import binascii
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -18,14 +18,12 @@ from a2a.types import Role, SendMessageRequest, StreamResponse, TaskState
 from google.protobuf.json_format import ParseDict, ParseError
 
 _NOT_PROTOCOL = frozenset({"data", "metadata"})
-"""Fields that hold values of an agent's own."""
+"""Fields whose values belong to the agent."""
 
 _Read: TypeAlias = Callable[[Any], Any]
-_Fields: TypeAlias = Mapping[str, tuple[str, _Read]]
-"""By the name of each field in JSON, that in protobuf and what reads it."""
 
 _UNKNOWN = (LookupError, TypeError, ValueError)
-"""What reading raises at anything that is not expected here."""
+"""Raised by readers for anything unexpected."""
 
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3])(:[0-9]{2}){2}(\.[0-9]{6})?Z")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -33,10 +31,10 @@ _SECONDS_PER_DAY = 24 * 60 * 60
 
 
 def parse_send(params: dict[str, Any]) -> SendMessageRequest:
-    """Return the params of `SendMessage` as a message.
+    """Parse the params of `SendMessage`.
 
     Raises:
-        google.protobuf.json_format.ParseError: A known field has a wrong value.
+        google.protobuf.json_format.ParseError: A known field has an invalid value.
     """
     try:
         return SendMessageRequest(**_request(params))
@@ -46,14 +44,14 @@ def parse_send(params: dict[str, Any]) -> SendMessageRequest:
 
 
 def parse_event(result: dict[str, Any]) -> StreamResponse | None:
-    """Return an event of a stream; None if it is not one of the frequent ones."""
+    """Parse an event of a stream; return None if it is not a frequent one."""
     if len(result) != 1:
         return None
     return _text_chunk(result) or _frequent(result)
 
 
 def _text_chunk(result: dict[str, Any]) -> StreamResponse | None:
-    """Return an event that appends text, as most of a stream does; None if it is another."""
+    """Parse an event that appends text, the most frequent one; return None for others."""
     try:
         update = result["artifactUpdate"]
         artifact = update["artifact"]
@@ -61,7 +59,7 @@ def _text_chunk(result: dict[str, Any]) -> StreamResponse | None:
         is_more = (len(update), len(artifact), len(part)) != (4, 2, 1)
         if is_more or update["append"] is not True:
             return None
-        event = StreamResponse()  # filled in place: its constructor would copy each level
+        event = StreamResponse()  # filled in place, because its constructor would copy each level
         chunk = event.artifact_update
         chunk.task_id = update["taskId"]
         chunk.context_id = update["contextId"]
@@ -80,8 +78,12 @@ def _frequent(result: dict[str, Any]) -> StreamResponse | None:
         return None
 
 
-def _of(fields: _Fields) -> _Read:
-    """Return what reads a message of these fields."""
+def _of(**readers: _Read) -> _Read:
+    """Return a reader of messages, from the readers of their fields by JSON name."""
+    fields = {
+        key: (re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", key), read_item)
+        for key, read_item in readers.items()
+    }
 
     def read(value: object) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -96,7 +98,7 @@ def _of(fields: _Fields) -> _Read:
 
 
 def _each(read: _Read) -> _Read:
-    """Return what reads a list."""
+    """Return a reader of lists, from the reader of their items."""
 
     def read_all(value: object) -> list[Any]:
         if not isinstance(value, list):
@@ -126,82 +128,38 @@ def _time(value: str) -> dict[str, int]:
     return {"seconds": seconds, "nanos": since.microseconds * 1000}
 
 
-_ids: _Fields = {"taskId": ("task_id", _string), "contextId": ("context_id", _string)}
-_parts = _each(_of({"text": ("text", _string)}))
-_said: _Fields = {**_ids, "messageId": ("message_id", _string), "parts": ("parts", _parts)}
-_message = _of({**_said, "role": ("role", dict(Role.items()).__getitem__)})
-_status = _of(
-    {
-        "state": ("state", dict(TaskState.items()).__getitem__),
-        "message": ("message", _message),
-        "timestamp": ("timestamp", _time),
-    }
-)
-_artifact = _of(
-    {
-        "artifactId": ("artifact_id", _string),
-        "name": ("name", _string),
-        "parts": ("parts", _parts),
-    }
-)
-_task = _of(
-    {
-        "id": ("id", _string),
-        "contextId": ("context_id", _string),
-        "status": ("status", _status),
-        "artifacts": ("artifacts", _each(_artifact)),
-        "history": ("history", _each(_message)),
-    }
-)
-_artifact_update = _of(
-    {
-        **_ids,
-        "artifact": ("artifact", _artifact),
-        "append": ("append", _flag),
-        "lastChunk": ("last_chunk", _flag),
-    }
-)
-_event = _of(
-    {
-        "task": ("task", _task),
-        "artifactUpdate": ("artifact_update", _artifact_update),
-        "statusUpdate": ("status_update", _of({**_ids, "status": ("status", _status)})),
-    }
-)
+_ids = {"taskId": _string, "contextId": _string}
+_parts = _each(_of(text=_string))
+_content = {**_ids, "messageId": _string, "parts": _parts}
+_message = _of(**_content, role=dict(Role.items()).__getitem__)
+_state = dict(TaskState.items()).__getitem__
+_status = _of(state=_state, message=_message, timestamp=_time)
+_artifact = _of(artifactId=_string, name=_string, parts=_parts)
+_artifacts, _history = _each(_artifact), _each(_message)
+_task = _of(id=_string, contextId=_string, status=_status, artifacts=_artifacts, history=_history)
+_artifact_update = _of(**_ids, artifact=_artifact, append=_flag, lastChunk=_flag)
+_status_update = _of(**_ids, status=_status)
+_event = _of(task=_task, artifactUpdate=_artifact_update, statusUpdate=_status_update)
 _push = _of(
-    {
-        "tenant": ("tenant", _string),
-        "id": ("id", _string),
-        "taskId": ("task_id", _string),
-        "url": ("url", _string),
-        "token": ("token", _string),
-        "authentication": (
-            "authentication",
-            _of({"scheme": ("scheme", _string), "credentials": ("credentials", _string)}),
-        ),
-    }
+    tenant=_string,
+    id=_string,
+    taskId=_string,
+    url=_string,
+    token=_string,
+    authentication=_of(scheme=_string, credentials=_string),
 )
 _configuration = _of(
-    {
-        "acceptedOutputModes": ("accepted_output_modes", _each(_string)),
-        "returnImmediately": ("return_immediately", _flag),
-        "taskPushNotificationConfig": ("task_push_notification_config", _push),
-    }
+    acceptedOutputModes=_each(_string), returnImmediately=_flag, taskPushNotificationConfig=_push
 )
-_user_message = _of({**_said, "role": ("role", {"ROLE_USER": Role.ROLE_USER}.__getitem__)})
-_request = _of(
-    {
-        "message": ("message", _user_message),
-        "configuration": ("configuration", _configuration),
-    }
-)
+_user_message = _of(**_content, role={"ROLE_USER": Role.ROLE_USER}.__getitem__)
+_request = _of(message=_user_message, configuration=_configuration)
 
 
 def standard_base64(text: str) -> str:
-    """Return base64 in the standard alphabet and padded.
+    """Convert base64 to the standard alphabet with padding.
 
     Raises:
-        ValueError: It is no base64.
+        ValueError: It is not base64.
     """
     standard = text.replace("-", "+").replace("_", "/")
     if not standard.endswith("="):
@@ -211,13 +169,12 @@ def standard_base64(text: str) -> str:
 
 
 def check_bytes(message: object, field: str = "raw") -> None:
-    """Refuse bytes that are no base64, anywhere in a message of ProtoJSON.
+    """Check that all bytes in a ProtoJSON message are base64.
 
-    protobuf skips over characters that do not belong to it: of anything comes a file, mostly
-    an empty one.
+    protobuf ignores invalid characters, so that any text becomes a file, usually an empty one.
 
     Raises:
-        google.protobuf.json_format.ParseError: What `field` holds is no base64.
+        google.protobuf.json_format.ParseError: A value of `field` is not base64.
     """
     if isinstance(message, list):
         for item in message:
