@@ -27,7 +27,7 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     name="a2a-adapters",
     cls=CommandGroup,
-    help="Serve what you have as an A2A agent, and call any other.",
+    help="Serve agents of any framework over A2A, and call remote A2A agents.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -58,17 +58,17 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; errors are one line with the remedy."""
+    """Run the command line; errors are printed as one line that says what to do."""
     settings = Settings()
     guard()
-    if sys.stdin is None:  # it was closed by whoever started this
+    if sys.stdin is None:  # closed by the parent process
         sys.stdin = io.StringIO()
-    if COMPLETE in os.environ:  # a shell asks what a line may go on with
+    if COMPLETE in os.environ:  # a shell requests completions
         completion_init()
     try:
         app(obj=settings, color=False if os.environ.get("NO_COLOR") else None)
     except (A2AAdaptersError, CommandError) as error:
         end(error, verbose=settings.verbose)
     except OSError as error:
-        sys.stdout = io.StringIO()  # Python writes to it once more at the end
+        sys.stdout = io.StringIO()  # Python flushes it at exit, which would fail again
         end(error, verbose=settings.verbose)

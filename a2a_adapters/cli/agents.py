@@ -1,4 +1,4 @@
-"""Agents as people name them on the command line: by a host, an address or `HOST#NAME`."""
+"""Resolves the agents named on the command line: a host, an address or `HOST#NAME`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SECONDS = 10.0
 
 
 def as_url(text: str) -> str:
-    """Return an address of this machine with the scheme it lacks; any other text as it is."""
+    """Add the missing scheme to an address of this machine; return other texts unchanged."""
     if "://" in text:
         return text
     from a2a_adapters.net.addresses import is_loopback  # noqa: PLC0415 - it comes with httpx
@@ -40,13 +40,13 @@ def as_url(text: str) -> str:
 
 
 def as_web_url(text: str) -> str:
-    """Return an address with the scheme it lacks: http on this machine, and https elsewhere."""
+    """Add the missing scheme to an address: http for this machine, otherwise https."""
     url = as_url(text)
     return url if "://" in url else f"https://{url}"
 
 
 def is_address(text: str) -> bool:
-    """Tell whether a text is an agent's address, and neither a file nor `module:attribute`."""
+    """Return whether a text is an agent's address, not a file or `module:attribute`."""
     if "://" in as_url(text):
         return True
     host, _, port = text.partition("#")[0].partition("/")[0].partition(":")
@@ -55,10 +55,10 @@ def is_address(text: str) -> bool:
 
 
 class Host:
-    """What was typed in place of an agent's address: that one, or `HOST#NAME` for a listed one.
+    """An agent's address, or `HOST#NAME` for an agent in a host's catalog.
 
     Args:
-        typed: The address; without a scheme it is http on this machine, and https elsewhere.
+        typed: The address as the user typed it, see `as_web_url`.
         auth: Credentials for the host.
         options: Limits.
     """
@@ -71,23 +71,19 @@ class Host:
         self._options = options
 
     async def agent(self) -> httpx.URL:
-        """Return where the agent is, which may be at another host if this one lists it.
+        """Return the agent's address, which may be on another host that the catalog names.
 
         Raises:
-            ConfigurationError: The address is none.
+            ConfigurationError: The address is invalid.
             NoCardError: The host lists no such agent.
-            RemoteAgentError: It does not answer.
+            RemoteAgentError: The host does not answer.
         """
         if not self._name:
             return agent_url(self.address)
         return await named_agent(self.address, self._name, self._auth, self._options)
 
     async def no_card(self, reason: str) -> NoCardError:
-        """Return what to tell whoever called the host as if it were an agent.
-
-        Args:
-            reason: What to tell if it lists no agents.
-        """
+        """Return the error for a host without a card: it lists the host's agents, or `reason`."""
         try:
             async with asyncio.timeout(_SECONDS):
                 agents = await read_catalog(self.address, self._auth, self._options)
@@ -106,6 +102,6 @@ def _lines(host: str, agents: Sequence[Listed]) -> Iterator[str]:
         is_name = each.name and names.count(each.name) == 1
         name = each.name.replace("%", "%25")
         reference = f"{host}#{name}" if is_name else address
-        plain = reference.replace("#", "")  # within a word it begins no comment
+        plain = reference.replace("#", "")  # within a word it does not start a comment
         is_word = shlex.quote(plain) == plain
         yield f"  {reference if is_word else shlex.quote(reference)}  {each.description}"

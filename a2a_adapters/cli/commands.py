@@ -1,4 +1,4 @@
-"""The commands of the command line: the core's own and those of plugins, imported on use."""
+"""The commands of the core and of plugins, which are imported on use."""
 
 from __future__ import annotations
 
@@ -25,19 +25,16 @@ _ORDER = (
     "serve", "chat", "check", "console", "demo-server", "init", "plugins", "completion", "send",
     "discover", "help", "auth", "card", "task", "config", "db", "tasks",
 )  # fmt: skip
-"""The commands that `--help` lists first; those of other plugins follow."""
+"""The order of commands in `--help`; those of other plugins follow."""
 
 COMPLETE = "_A2A_ADAPTERS_COMPLETE"
-"""The variable by which a shell asks what a line may go on with."""
+"""Environment variable with which a shell requests completions."""
 
 _NAME = "a2a-adapters"
 
 
 class CommandGroup(TyperGroup):
-    """The top level of the command line.
-
-    A command of a plugin is imported when it is run or listed.
-    """
+    """The top level of the command line; imports plugins' commands when they are run or listed."""
 
     def __init__(self, **settings: Any) -> None:
         own = settings.pop("commands")
@@ -45,16 +42,16 @@ class CommandGroup(TyperGroup):
         self.commands = _Commands(own)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line; `-v` alone is `--version`, as in a2a-cli 0.2."""
+        """Parse the command line; `-v` alone means `--version`, as in a2a-cli 0.2."""
         return super().parse_args(ctx, ["--version"] if args == ["-v"] else args)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - as typer calls it
-        """Return the names of the commands to show; typer 0.26 would list hidden ones as well."""
+        """Return the names of the visible commands; typer 0.26 would also list hidden ones."""
         return [name for name, command in self.commands.items() if not command.hidden]
 
 
 class _Commands(MutableMapping[str, Any]):
-    """Commands by name: the core's own, which win, and those of plugins."""
+    """Commands by name; the core's own take precedence over those of plugins."""
 
     def __init__(self, own: dict[str, Any]) -> None:
         self._loaded = own
@@ -83,7 +80,7 @@ class _Commands(MutableMapping[str, Any]):
 
 
 def _command(name: str, source: CommandSource) -> Any:
-    """Return the command that a plugin gives under a name."""
+    """Return a plugin's command."""
     if isinstance(source, str):
         module, _, attribute = source.partition(":")
         return _command(name, getattr(import_module(module), attribute))
@@ -93,7 +90,7 @@ def _command(name: str, source: CommandSource) -> Any:
         app.command(name)(source)
     elif source.registered_callback or source.registered_groups or source.registered_commands[1:]:
         app.add_typer(source, name=name)
-    else:  # the options of a single command, such as its class
+    else:  # a single command keeps its options, such as its class
         source.registered_commands[0].name = name
         app.add_typer(source)
     return get_group(app).commands[name]
@@ -102,10 +99,10 @@ def _command(name: str, source: CommandSource) -> Any:
 def help_(
     context: typer.Context,
     command: Annotated[
-        list[str] | None, typer.Argument(help="As in `task get`; by default all are shown.")
+        list[str] | None, typer.Argument(help="Such as `task get`; by default all are listed.")
     ] = None,
 ) -> None:
-    """Show how a command is used."""
+    """Show the usage of a command."""
     here: Any = context.find_root()
     for word in command or []:
         if not hasattr(here.command, "commands"):
@@ -116,5 +113,5 @@ def help_(
 
 
 def completion(shell: Literal["bash", "zsh", "fish", "powershell"]) -> None:
-    """Print what has a shell complete commands: put it where yours looks for it."""
+    """Print the completion script for a shell, to be installed where the shell looks for it."""
     echo(get_completion_script(prog_name=_NAME, complete_var=COMPLETE, shell=shell))

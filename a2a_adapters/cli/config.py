@@ -1,4 +1,4 @@
-"""`a2a-adapters config`: what holds here, and who says so."""
+"""`a2a-adapters config`: shows the effective settings and their origins."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from a2a_adapters.cli.sources import Sources
 
-config = typer.Typer(help="The settings that are found here.", no_args_is_help=True)
+config = typer.Typer(help="Show the effective settings.", no_args_is_help=True)
 
 
 @config.callback()
@@ -29,9 +29,9 @@ def _options() -> None: ...
 
 @config.command()
 def show(config: ConfigFile = None, output: OutputForm = "text", _verbose: Verbose = False) -> None:
-    """Print what `serve` would do here, as a file it reads, and where each line comes from.
+    """Print the settings of `serve` in this folder as a TOML file, with the origin of each line.
 
-    The comments at the end are what `send` and the other commands for agents take.
+    The comments at the end are the settings of `send` and the other client commands.
     """
     from a2a_adapters.cli.sources import gather  # noqa: PLC0415 - as in `serve`
 
@@ -44,7 +44,7 @@ def show(config: ConfigFile = None, output: OutputForm = "text", _verbose: Verbo
 
 
 def _print_json(content: dict[str, Any], sources: Sources) -> None:
-    """Print each setting by its name, with its value and who says so; passwords are left out."""
+    """Print the name, value (without passwords) and origin of each setting."""
     settings = [
         {"name": ".".join(path), "value": _safe(value), "origin": sources.origin(".".join(path))}
         for path, value in _leaves(content)
@@ -76,7 +76,7 @@ def _print(content: dict[str, Any], sources: Sources) -> None:
 def _lines(
     table: dict[str, Any], sources: Sources, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a table, its own keys before its tables; what is not set is left out."""
+    """Yield the lines of a table, keys before nested tables, without unset keys."""
     tables = {key: value for key, value in table.items() if isinstance(value, dict)}
     for key, value in table.items():
         if value is not None and key not in tables:
@@ -89,17 +89,17 @@ def _lines(
 
 
 def _quoted(key: str) -> str:
-    """Return a key as TOML writes it."""
+    """Return a key in TOML syntax."""
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)
 
 
 def _shown(value: object) -> str:
-    """Return a value as TOML writes it; strings, numbers and lists are as in JSON."""
+    """Return a value in TOML syntax, which for strings, numbers and lists equals JSON."""
     return "inf" if value == math.inf else json.dumps(_safe(value), ensure_ascii=False)
 
 
 def _safe(value: object) -> object:
-    """Return a value as JSON has it, without passwords."""
+    """Return a value for JSON, without passwords."""
     if isinstance(value, PurePath):
         value = str(value)
     if isinstance(value, float) and math.isinf(value):

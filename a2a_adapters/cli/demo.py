@@ -1,4 +1,4 @@
-"""`a2a-adapters demo-server`: an agent to practise on (a2a-cli 0.2, section 7.1)."""
+"""`a2a-adapters demo-server`: an agent for practice (a2a-cli 0.2, section 7.1)."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ if TYPE_CHECKING:
 
 def demo_server(
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes a free port.")
+        int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")
     ] = 8000,
     _verbose: Verbose = False,
 ) -> None:
-    """Serve an agent to practise on, for this machine alone, until interrupted.
+    """Serve an agent for practice on this machine until interrupted.
 
-    It says what it is told. The word "ask" has it ask, "refuse" refuse, "draw" make a file and
-    data, and "wait" work until it is cancelled. Nothing is kept.
+    It repeats messages. The word "ask" makes it ask a question, "refuse" reject the task, "draw"
+    return a file and data, and "wait" work until it is cancelled. Nothing is stored.
     """
-    # It costs a second that --help need not wait.
-    from a2a_adapters.serving import server  # noqa: PLC0415
+    from a2a_adapters.serving import server  # noqa: PLC0415 - takes a second
 
     server.serve(practice, port=port, storage="memory:")
 
@@ -36,7 +35,7 @@ def demo_server(
 async def practice(
     request: AgentRequest,
 ) -> AsyncGenerator[str | InputRequired | Rejected | Output, AgentRequest]:
-    """Say what it is told; ask, refuse, draw and wait do what they say."""
+    """Repeat the message, and react to the words ask, refuse, draw and wait."""
     words = request.text.split()
     if "refuse" in words:
         yield Rejected("You told me to refuse.")

@@ -1,15 +1,10 @@
-"""How a command ends: its exit code, and the error that it prints.
-
-Codes and shapes are those of the a2a-cli specification 0.2, section 11 and appendices B and D.
-"""
+"""Exit codes and error output of commands (a2a-cli specification 0.2, section 11)."""
 
 from __future__ import annotations
 
-import json
 import sys
 import sysconfig
 import traceback
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -26,61 +21,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FAILED = 1
-"""The command could not do what it was asked, and no other code says why."""
+"""The command failed for a reason without its own code."""
 
 USAGE = 2
-"""The command line, a file or the target is wrong."""
+"""The command line, a file or the target is invalid."""
 
 UNREACHABLE = 3
-"""An agent or its card cannot be reached, or there is none."""
+"""An agent or its card cannot be reached."""
 
 UNAUTHENTICATED = 4
-"""An agent wants credentials, or other ones."""
+"""An agent requires credentials, or other ones."""
 
 TIMED_OUT = 5
-"""The time was over before the task ended."""
+"""The task did not end in time."""
 
 _INSTALLED = [
     Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib")
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What went wrong, as programs read it.
-
-    Attributes:
-        code: The name of A2A's error, or an `A2ACLI_ERR_*` of what never reached an agent.
-        message: What went wrong.
-        exit_code: What the command ends with.
-        hint: What to do next.
-        protocol_code: The code of the binding, if the agent sent one.
-    """
-
-    code: str
-    message: str
-    exit_code: int
-    hint: str | None = None
-    protocol_code: int | None = None
-
-    def to_json(self) -> str:
-        """Return the error envelope, on one line."""
-        about = {
-            "code": self.code,
-            "message": self.message,
-            "hint": self.hint,
-            "a2aCode": self.protocol_code,
-        }
-        return json.dumps({"error": about})
-
-
 class CommandError(Exception):
-    """A command cannot go on.
-
-    Args:
-        message: What to do, on one line.
-        code: The exit code.
-    """
+    """A command fails with a one-line message and an exit code."""
 
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)
@@ -88,12 +49,12 @@ class CommandError(Exception):
 
 
 def fail(message: str, code: int) -> NoReturn:
-    """End the command with one line that says what to do."""
+    """End the command with a one-line message and an exit code."""
     raise CommandError(message, code)
 
 
 def end(error: Exception, *, verbose: bool) -> NoReturn:
-    """Tell of an error and leave the process; `verbose` shows where it came from as well."""
+    """Print an error, with its traceback if `verbose`, and exit the process."""
     if verbose:
         echo("".join(traceback.format_exception(error)), err=True, nl=False)
     text, hint = located(error), ""
@@ -106,13 +67,13 @@ def end(error: Exception, *, verbose: bool) -> NoReturn:
 
 
 def located(error: Exception) -> str:
-    """Return what an error says, behind the line of the user's file that it comes from, if any."""
+    """Return an error's text, preceded by the line of the user's file that caused it, if any."""
     place = origin(error)
     return f"{place}: {error}" if place else str(error)
 
 
 def exit_code(error: Exception) -> int:
-    """Return what a command ends with because of an error."""
+    """Return the exit code for an error."""
     match error:
         case CommandError(code=code):
             return code
@@ -129,7 +90,7 @@ def exit_code(error: Exception) -> int:
 
 
 def origin(error: BaseException) -> str:
-    """Return the user's file and line that an error's cause came from, "" if there is none."""
+    """Return the line of the user's file in which an error's cause was raised, or ""."""
     for cause in reversed(list(_causes(error))):
         if places := _places(cause):
             path, line = places[-1]
@@ -138,7 +99,7 @@ def origin(error: BaseException) -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield what caused an error, the first cause last; an error may be its own cause."""
+    """Yield an error's causes, the original one last; an error may be its own cause."""
     seen = {error}
     while (cause := error.__cause__) is not None and cause not in seen:
         seen.add(cause)
@@ -147,7 +108,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _places(error: BaseException) -> list[tuple[Path, int]]:
-    """Return the lines of the user's files that an error passed, the innermost last."""
+    """Return the lines of the user's files in an error's traceback, the innermost last."""
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         return [(Path(error.filename), error.lineno)]
     return [

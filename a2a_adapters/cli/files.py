@@ -1,4 +1,4 @@
-"""Files that say what is served, and how."""
+"""Reads configuration files: a2a-adapters.toml, pyproject.toml and langgraph.json."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Content = dict[str, Any]
-"""Keys and tables, as TOML has them."""
+"""Keys and tables of TOML."""
 
 _PATHS = ("bearer_token_file", "api_key_file", "card_key")
 
 
 def read_file(file: Path | None, *, needs_target: bool) -> tuple[Path, Content] | None:
-    """Return what a file says; by default that of the current folder, None if there is none.
+    """Read a configuration file, by default one of the current folder; None if there is none.
 
     Args:
-        file: Which to read.
-        needs_target: Whether nobody else says what is served, which is all a `langgraph.json` does.
+        file: The file.
+        needs_target: Whether the target is not given otherwise; if it is, langgraph.json is not
+            read, because it contains nothing else.
 
     Raises:
-        ConfigurationError: It cannot be read, or is not what its name says.
+        ConfigurationError: The file cannot be read or parsed.
     """
     if file is not None:
         return file.resolve(), _read(file)
@@ -48,10 +49,10 @@ def _read(file: Path) -> Content:
         return read(file)
     except OSError as error:
         raise ConfigurationError(f"{file} cannot be read: {error.strerror}") from error
-    except ValueError as error:  # of both formats, and of text that is not UTF-8
-        if isinstance(error, ConfigurationError):
-            raise
-        raise ConfigurationError(f"{file} is wrong: {error}") from error
+    except ConfigurationError:
+        raise
+    except ValueError as error:  # invalid TOML, JSON or UTF-8
+        raise ConfigurationError(f"{file} is invalid: {error}") from error
 
 
 def _read_toml(file: Path) -> Content:
@@ -63,12 +64,12 @@ def _read_pyproject(file: Path) -> Content:
     tools = content.get("tool", {})
     said = tools.get("a2a-adapters", {}) if isinstance(tools, dict) else {}
     if not isinstance(said, dict):
-        raise ConfigurationError(f"{file}: tool.a2a-adapters is no table")
+        raise ConfigurationError(f"{file}: tool.a2a-adapters is not a table")
     return _beside(file, said)
 
 
 def _beside(file: Path, content: Content) -> Content:
-    """Find the files that a file names where it is itself."""
+    """Resolve the paths in a file relative to its folder."""
     paths = {key: content[key] for key in _PATHS if isinstance(content.get(key), str)}
     found = content | {key: str(file.parent / path) for key, path in paths.items()}
     if "target" in found:
@@ -85,7 +86,7 @@ def _placed_agent(agent: object, file: Path) -> object:
 
 
 def _placed(target: object, file: Path) -> object:
-    """Return `FILE.py:ATTRIBUTE` as seen from here; modules are looked for there anyway."""
+    """Resolve `FILE.py:ATTRIBUTE` relative to a file; modules are searched in its folder anyway."""
     if not isinstance(target, str):
         return target
     source, _, attribute = target.rpartition(":")
@@ -93,7 +94,7 @@ def _placed(target: object, file: Path) -> object:
 
 
 def _read_langgraph(file: Path) -> Content:
-    """Return the graphs of a project of LangGraph, as its own server names them.
+    """Read the graphs of a LangGraph project.
 
     See https://docs.langchain.com/langsmith/cli#configuration-file
     """
@@ -109,13 +110,13 @@ def _agent(graph: object, file: Path) -> Content:
     about = graph if isinstance(graph, dict) else {"path": graph}
     path = about.get("path")
     if not isinstance(path, str):
-        raise ConfigurationError(f"{file}: a graph is a path, as in ./agent.py:graph")
+        raise ConfigurationError(f"{file}: a graph must be a path such as ./agent.py:graph")
     said = {"target": _placed(path, file), "description": about.get("description")}
     return {key: value for key, value in said.items() if value is not None}
 
 
 def _set_environment(env: object, file: Path) -> None:
-    """Set the variables that are named, or in the file that is named, unless they are set."""
+    """Set the given variables, or those of the given file, unless they are already set."""
     if isinstance(env, str):
         env = dotenv_values(file.parent / env)
     for name, value in env.items() if isinstance(env, dict) else ():

@@ -1,4 +1,4 @@
-"""`a2a-adapters init`: a small project that runs."""
+"""`a2a-adapters init`: creates a small working project."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from a2a_adapters.cli.options import Verbose, nearest
+from a2a_adapters.cli.options import Verbose, suggestion
 from a2a_adapters.cli.terminal import echo
 from a2a_adapters.contract.errors import ConfigurationError
 
@@ -25,34 +25,34 @@ _PACKAGES = {
     "autogen": ["a2a-adapters[autogen]", "autogen-ext>=0.7,<0.8"],
     "openai-agents": ["a2a-adapters[openai-agents]"],
 }
-"""What a project of a framework needs."""
+"""The dependencies of a project, by framework."""
 
 _NAME_LENGTH = 60
 
 
 def init(
     folder: Annotated[
-        Path | None, typer.Argument(help="Where to; by default a folder called as the agent is.")
+        Path | None, typer.Argument(help="The new folder; by default named after the agent.")
     ] = None,
-    framework: Annotated[
-        str, typer.Option(help=f"What it is made of: {', '.join(_PACKAGES)}.")
-    ] = "",
-    name: Annotated[str, typer.Option(help="What the agent is called.")] = "",
+    framework: Annotated[str, typer.Option(help=f"One of {', '.join(_PACKAGES)}.")] = "",
+    name: Annotated[str, typer.Option(help="The agent's name.")] = "",
     _verbose: Verbose = False,
 ) -> None:
-    """Write a small project that runs: an agent, its settings and its test.
+    """Create a small working project: an agent, its settings and its test.
 
-    What the options do not say is asked for in a terminal. Nothing is ever overwritten.
+    At a terminal it asks for missing options. It never overwrites files.
     """
     framework = framework or _ask("Framework", "functions", ", ".join(_PACKAGES))
     if framework not in _PACKAGES:
         raise ConfigurationError(
-            f"there is no framework {framework!r}; {nearest(framework, _PACKAGES)}"
+            f"there is no framework {framework!r}; {suggestion(framework, _PACKAGES)}"
         )
     name = name or _ask("Name", "Greeter")
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     if not slug or len(name) > _NAME_LENGTH or not name.isprintable():
-        raise ConfigurationError(f"a name has letters or digits, and {_NAME_LENGTH} at most")
+        raise ConfigurationError(
+            f"a name must contain letters or digits, and have at most {_NAME_LENGTH} characters"
+        )
     folder = folder or Path(slug)
     _write(folder, _project(framework, name, slug))
     echo(f"{folder} has an agent. Next:\n")
@@ -66,9 +66,9 @@ def init(
 
 def _ask(question: str, default: str, choices: str = "") -> str:
     if not sys.stdin.isatty():
-        raise ConfigurationError(f"say it by --{question.lower()}: there is no terminal to ask in")
-    told = f"{question} ({choices})" if choices else question
-    return str(typer.prompt(told, default=default))
+        raise ConfigurationError(f"--{question.lower()} is required without a terminal")
+    prompt = f"{question} ({choices})" if choices else question
+    return str(typer.prompt(prompt, default=default))
 
 
 def _installed(framework: str) -> str:
@@ -79,7 +79,7 @@ def _installed(framework: str) -> str:
 
 def _project(framework: str, name: str, slug: str) -> dict[str, str]:
     """Return the files of a project."""
-    quoted = json.dumps(name, ensure_ascii=False)[1:-1]  # as in TOML and Python
+    quoted = json.dumps(name, ensure_ascii=False)[1:-1]  # valid in TOML and Python
     values = {
         "name": quoted,
         "slug": slug,
@@ -101,9 +101,10 @@ def _filled(template: str, values: dict[str, str]) -> str:
 
 
 def _write(folder: Path, project: dict[str, str]) -> None:
-    there = [name for name in project if (folder / name).exists()]
-    if there:
-        raise ConfigurationError(f"{folder} has {', '.join(there)} already: nothing is overwritten")
+    if existing := [name for name in project if (folder / name).exists()]:
+        raise ConfigurationError(
+            f"{folder} already has {', '.join(existing)}; choose another folder"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in project.items():

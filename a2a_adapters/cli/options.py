@@ -1,4 +1,4 @@
-"""Options that several commands have, and how their values are read."""
+"""Options shared by several commands, and parsers of their values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ONE = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|)")
 
 @dataclass
 class Settings:
-    """What holds for the whole command line; the context's `obj`."""
+    """Settings of the whole command line; the context's `obj`."""
 
     verbose: bool = False
 
@@ -40,10 +40,10 @@ Verbose = Annotated[
         callback=_set_verbose,
         expose_value=False,
         is_eager=True,
-        help="Show the traceback of what goes wrong.",
+        help="Show the traceback of errors.",
     ),
 ]
-"""It is an option of every command, so that it can stand anywhere on the command line."""
+"""An option of every command, so that its position does not matter."""
 
 
 ConfigFile = Annotated[
@@ -51,50 +51,50 @@ ConfigFile = Annotated[
     typer.Option(
         "--config",
         envvar="A2A_ADAPTERS_CONFIG",
-        help="Settings; by default a2a-adapters.toml, pyproject.toml or langgraph.json.",
+        help="The settings; by default a2a-adapters.toml, pyproject.toml or langgraph.json.",
     ),
 ]
-"""The file with what is served, and how."""
+"""The configuration file."""
 
 
 OutputForm: TypeAlias = Annotated[
     Literal["text", "json"],
-    typer.Option("--output", "-o", help="For people, or one document of JSON."),
+    typer.Option("--output", "-o", help="Text, or one JSON document."),
 ]
-"""How data is printed."""
+"""The output format of commands that print data."""
 
 
 def seconds(text: str | float) -> float:
-    """Return the seconds of `90`, `1m30s`, `1.5h` or `200ms`.
+    """Parse a duration such as `90`, `1m30s`, `1.5h` or `200ms`.
 
     Raises:
-        typer.BadParameter: It is no time, or none at all.
+        typer.BadParameter: It is not a positive duration.
     """
     found = _ONE.findall(str(text))
     if "".join(number + unit for number, unit in found) != str(text) or not found:
-        raise typer.BadParameter(f"{text!r} is no time, as in 90, 30s, 5m or 1h30m")
+        raise typer.BadParameter(f"{text!r} is not a duration such as 90, 30s, 5m or 1h30m")
     total = sum(float(number) * _SECONDS[unit] for number, unit in found)
     if total <= 0:
-        raise typer.BadParameter("it has to be longer than nothing")
+        raise typer.BadParameter("the duration must be positive")
     return float(total)
 
 
 def read_parameters(lines: Sequence[str]) -> Mapping[str, str]:
-    """Return service parameters from lines as in HTTP.
+    """Parse service parameters of the form `Name: value`.
 
     Raises:
-        ConfigurationError: A line is none.
+        ConfigurationError: A line has another form.
     """
     parameters = {}
     for line in lines:
         name, separator, value = line.partition(":")
         if not separator or not name.strip():
-            raise ConfigurationError("--svc-param is of the form 'Name: value'")
+            raise ConfigurationError("--svc-param must have the form 'Name: value'")
         parameters[name.strip()] = value.strip()
     return parameters
 
 
-def nearest(word: str, known: Collection[str]) -> str:
-    """Say which of the words that there are may have been meant; all of them if none is near."""
+def suggestion(word: str, known: Collection[str]) -> str:
+    """Return a suggestion for a mistyped word: a similar known word, or else all of them."""
     found = difflib.get_close_matches(word.lower(), known, 1, 0.5)
     return f"did you mean {found[0]}?" if found else f"there are {', '.join(known)}"

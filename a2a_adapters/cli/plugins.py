@@ -1,4 +1,4 @@
-"""`a2a-adapters plugins`: what is installed here."""
+"""`a2a-adapters plugins`: lists the installed plugins."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def plugins(output: OutputForm = "text", _verbose: Verbose = False) -> None:
-    """List the plugins found here, their frameworks, and why one is not loaded."""
+    """List the installed plugins with their frameworks and problems."""
     statuses = installed_plugins().statuses()
     if output == "json":
         echo(json.dumps([asdict(status) for status in statuses], indent=2))

@@ -1,4 +1,4 @@
-"""`a2a-adapters serve`: serve a target of the user's until interrupted."""
+"""`a2a-adapters serve`: serves targets until interrupted."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ TargetsArgument = Annotated[
 def serve(
     targets: TargetsArgument = None,
     config: ConfigFile = None,
-    host: Annotated[str | None, typer.Option(help="Where to listen.")] = None,
+    host: Annotated[str | None, typer.Option(help="The address to listen on.")] = None,
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="Where to listen; 0 takes a free port."),
+        typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one."),
     ] = None,
     name: Annotated[str | None, typer.Option(help="The agent's name in its card.")] = None,
-    description: Annotated[str | None, typer.Option(help="What the card says it does.")] = None,
+    description: Annotated[str | None, typer.Option(help="The description in the card.")] = None,
     url: Annotated[str | None, typer.Option(help="The public address in the card.")] = None,
     bearer_token_file: Annotated[
-        Path | None, typer.Option(help="Ask for bearer tokens: lines of `user: token`.")
+        Path | None, typer.Option(help="Require bearer tokens; lines of `user: token`.")
     ] = None,
     api_key_file: Annotated[
-        Path | None, typer.Option(help="Ask for API keys in X-API-Key: lines of `user: key`.")
+        Path | None, typer.Option(help="Require API keys in X-API-Key; lines of `user: key`.")
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="Without authentication, a name requests may use besides localhost."),
+        typer.Option(help="Without authentication, a host name to accept besides localhost."),
     ] = None,
     cors: Annotated[
         list[str] | None,
@@ -55,77 +55,77 @@ def serve(
     ] = None,
     trust_forwarded: Annotated[
         bool | None,
-        typer.Option(help="Believe X-Forwarded-* headers, behind a proxy that sets them."),
+        typer.Option(help="Trust X-Forwarded-* headers, behind a proxy that sets them."),
     ] = None,
     grpc_port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="Listen for gRPC as well; 0 takes a free port."),
+        typer.Option(min=0, max=65535, help="Also listen for gRPC; 0 takes a free port."),
     ] = None,
     grpc_url: Annotated[str | None, typer.Option(help="Its public address in the card.")] = None,
     push: Annotated[
-        bool | None, typer.Option(help="Offer push notifications to public web servers.")
+        bool | None, typer.Option(help="Send push notifications to public web servers.")
     ] = None,
     push_private: Annotated[
         bool,
-        typer.Option("--push-private", help="Offer them to private networks too; implies --push."),
+        typer.Option("--push-private", help="Also send them to private networks; implies --push."),
     ] = False,
     storage: Annotated[
         str | None,
-        typer.Option(help="Where all is kept: memory:, sqlite:///file.db or postgresql://..."),
+        typer.Option(help="The storage: memory:, sqlite:///file.db or postgresql://..."),
     ] = None,
     bus: Annotated[
         str | None,
-        typer.Option(help="By what processes with one storage talk, if not that: redis://..."),
+        typer.Option(help="The message bus between processes with one storage: redis://..."),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="So many processes at one port, with a storage in PostgreSQL."),
+        typer.Option(min=1, help="Number of processes, which need a storage in PostgreSQL."),
     ] = None,
     worker: Annotated[str | None, typer.Option(hidden=True)] = None,
     console: Annotated[
         bool | None,
-        typer.Option(help="Show a page at /console; by default at a terminal, for this machine."),
+        typer.Option(help="Serve a chat page at /console; by default at a terminal, on localhost."),
     ] = None,
-    metrics: Annotated[bool | None, typer.Option(help="Show figures at /metrics.")] = None,
+    metrics: Annotated[bool | None, typer.Option(help="Serve metrics at /metrics.")] = None,
     card_key: Annotated[
-        Path | None, typer.Option(help="A PEM file: the private key that signs the card.")
+        Path | None, typer.Option(help="A PEM file with the private key that signs the card.")
     ] = None,
     log_format: Annotated[
         Literal["text", "json"] | None,
-        typer.Option(help="Write the log for people, or as JSON."),
+        typer.Option(help="The format of the log."),
     ] = None,
     dialect: Annotated[
-        list[str] | None, typer.Option(help="A dialect of A2A to speak as well, by its name.")
+        list[str] | None, typer.Option(help="The name of an additional dialect to speak.")
     ] = None,
     allow_unauthenticated: Annotated[
-        bool | None, typer.Option(help="Serve other machines too, without asking who they are.")
+        bool | None, typer.Option(help="Serve other machines without authentication.")
     ] = None,
     keep_going: Annotated[
         bool | None,
-        typer.Option("--keep-going", help="Serve the other agents when one cannot be opened."),
+        typer.Option("--keep-going", help="Serve the other agents if one cannot be opened."),
     ] = None,
     reload: Annotated[
-        bool, typer.Option("--reload", help="Start again whenever a file in this folder changes.")
+        bool, typer.Option("--reload", help="Restart when a file in this folder changes.")
     ] = False,
     _verbose: Verbose = False,
 ) -> None:
     """Serve MODULE:ATTRIBUTE or FILE.py:ATTRIBUTE as an A2A agent until interrupted.
 
-    Several are served under /agents/NAME/ each. Without any, those of a2a-adapters.toml are.
+    Several targets are served under /agents/NAME/. The default is those of a2a-adapters.toml.
     """
     if push_private and push is False:
         raise ConfigurationError("--no-push and --push-private contradict each other")
     if reload:
         restart_on_change()
         return
-    # These cost a second that --help need not wait.
+    # Imported late: they take a second, which --help does not need.
     from a2a_adapters.cli.sources import gather  # noqa: PLC0415
     from a2a_adapters.cli.workers import Workers, check, inherited  # noqa: PLC0415
     from a2a_adapters.observability.logs import log_process  # noqa: PLC0415
     from a2a_adapters.serving import server  # noqa: PLC0415
 
-    said = {
-        **_what(targets),
+    given = {
+        **_targets(targets),
         "host": host,
         "port": port,
         "name": name,
@@ -150,7 +150,7 @@ def serve(
         "allow_unauthenticated": allow_unauthenticated,
         "keep_going": keep_going,
     }
-    sources = gather({key: value for key, value in said.items() if value is not None}, config)
+    sources = gather({key: value for key, value in given.items() if value is not None}, config)
     settings = sources.settings()
     log_process(settings.log_format, is_loading=True)
     if settings.workers > 1 and worker is None:
@@ -179,10 +179,10 @@ def serve(
         logger.critical(located(error))
         raise typer.Exit(exit_code(error)) from error
     if busy_threads():
-        os._exit(FAILED)  # Python itself would wait for threads that they have begun
+        os._exit(FAILED)  # Python would wait for threads that these calls have started
 
 
-def _what(targets: list[str] | None) -> Mapping[str, Any]:
+def _targets(targets: list[str] | None) -> Mapping[str, Any]:
     if not targets:
         return {}
     paths = parse_targets(targets)
@@ -192,7 +192,7 @@ def _what(targets: list[str] | None) -> Mapping[str, Any]:
 
 
 def restart_on_change() -> None:
-    """Run this command without `--reload`, again after each change to a file of this folder.
+    """Run this command without `--reload`, and restart it when a file of this folder changes.
 
     Raises:
         MissingExtraError: watchfiles is not installed.
@@ -203,13 +203,13 @@ def restart_on_change() -> None:
         raise MissingExtraError("--reload", "reload") from error
 
     class Sources(DefaultFilter):
-        """What an agent is written in; not what it writes."""
+        """Watches source and configuration files, but not the files that an agent writes."""
 
         def __call__(self, change: Change, path: str) -> bool:
             suffixes = (".py", ".toml", ".yaml", ".yml", ".json", ".env")
             return path.endswith(suffixes) and super().__call__(change, path)
 
-    logging.getLogger("watchfiles").setLevel(logging.ERROR)  # it warns of Ctrl-C
+    logging.getLogger("watchfiles").setLevel(logging.ERROR)  # it warns about Ctrl-C
     arguments = [each for each in sys.argv[1:] if each != "--reload"]
     command = shlex.join([sys.executable, "-m", "a2a_adapters", *arguments])
     run_process(Path.cwd(), target=command, target_type="command", watch_filter=Sources())

@@ -1,4 +1,4 @@
-"""What a server can be told by a file, the environment or the command line."""
+"""The settings of a server in files, the environment and the command line."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 
 
 class Table(BaseModel):
-    """A table of a file: no other keys than these."""
+    """A table of settings, without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def _numbers_of(options: type) -> type[Table]:
-    """Return a table with the numbers of a dataclass of options; they count from 0 up."""
+    """Return a table with the numeric fields of a dataclass of options; they must be at least 0."""
     kinds = {"int": int, "float": float}
     numbers: dict[str, Any] = {
         each.name: (Annotated[kinds[str(each.type)], Field(ge=0)], each.default)
@@ -45,22 +45,22 @@ def _numbers_of(options: type) -> type[Table]:
 
 
 class LimitsTable(_numbers_of(Limits)):  # type: ignore[misc]
-    """`[limits]`: what an agent may use."""
+    """`[limits]`: the fields of `Limits`."""
 
 
 class PushTable(_numbers_of(PushOptions)):  # type: ignore[misc]
-    """`[push]`: how notifications are sent, and where they may go."""
+    """`[push]`: the fields of `PushOptions` and of its outbound policy."""
 
     https_only: bool = False
     allow_private: bool = False
 
     def options(self) -> PushOptions:
-        """Return what the table says."""
-        said = self.model_dump()
+        """Convert the table into options."""
+        table = self.model_dump()
         outbound = OutboundPolicy(
-            https_only=said.pop("https_only"), allow_private=said.pop("allow_private")
+            https_only=table.pop("https_only"), allow_private=table.pop("allow_private")
         )
-        return PushOptions(outbound=outbound, **said)
+        return PushOptions(outbound=outbound, **table)
 
 
 class AgentSettings(Table):
@@ -72,7 +72,7 @@ class AgentSettings(Table):
 
 
 class ServerSettings(Table):
-    """Everything: what is served, where, and how. The defaults are those of `serve`."""
+    """All settings of `serve`, with its defaults."""
 
     target: str | None = None
     agents: dict[str, AgentSettings] = Field(default_factory=dict)
@@ -105,7 +105,7 @@ class ServerSettings(Table):
     @field_validator("agents", mode="before")
     @classmethod
     def _with_targets(cls, agents: object) -> object:
-        """Let an agent be its target alone: `poet = "app:chain"`."""
+        """Accept a target in place of an agent's table: `poet = "app:chain"`."""
         if not isinstance(agents, dict):
             return agents
         return {
@@ -116,28 +116,28 @@ class ServerSettings(Table):
     @field_validator("push", mode="before")
     @classmethod
     def _with_defaults(cls, push: object) -> object:
-        """Let `push = true` offer notifications as they are by default."""
+        """Accept `push = true` for the default options."""
         return {True: {}, False: None}[push] if isinstance(push, bool) else push
 
     @field_validator("dialects", "allowed_hosts", "cors_origins", "extensions", mode="before")
     @classmethod
     def _split(cls, names: object) -> object:
-        """Let the environment name several, with commas between."""
+        """Accept a comma-separated list, for the environment."""
         return names.replace(",", " ").split() if isinstance(names, str) else names
 
     def load(self, folder: Path | None) -> object:
-        """Import what is served: the only target, or several by name.
+        """Import the single target, or several by name.
 
         Args:
-            folder: Where modules are looked for after the current one.
+            folder: A folder to search for modules after the current one.
 
         Raises:
-            ConfigurationError: There is nothing to serve, or it cannot be imported.
+            ConfigurationError: There is no target, or it cannot be imported.
         """
         if folder is not None:
             sys.path.insert(0, str(folder))
         if self.target is not None and self.agents:
-            raise ConfigurationError("there is a target or agents, not both")
+            raise ConfigurationError("set either target or agents, not both")
         if self.target is not None:
             return load_target(self.target)
         if not self.agents:
@@ -150,10 +150,10 @@ class ServerSettings(Table):
         }
 
     def options(self) -> ServerOptions:
-        """Return how the server is run.
+        """Convert the settings into options.
 
         Raises:
-            ConfigurationError: A file cannot be read, or something in it or here is wrong.
+            ConfigurationError: A file cannot be read, or a setting is invalid.
         """
         return ServerOptions(
             authentication=authenticator(self.bearer_token_file, self.api_key_file, os.environ),

@@ -1,4 +1,4 @@
-"""Where a server's settings come from: the command line, the environment, a file, in this order."""
+"""Merges a server's settings from the command line, the environment and a file, in this order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from a2a_adapters.cli.files import Content, read_file
-from a2a_adapters.cli.options import nearest
+from a2a_adapters.cli.options import suggestion
 from a2a_adapters.cli.settings import LimitsTable, PushTable, ServerSettings
 from a2a_adapters.contract.errors import ConfigurationError
 
@@ -24,35 +24,35 @@ DEFAULT = "default"
 
 _PREFIX = "A2A_ADAPTERS_"
 _TABLES: dict[str, Any] = {"limits": LimitsTable, "push": PushTable}
-_WHAT = {"target", "agents"}
-_WORDS = {"name", "description"}
-"""What a file says of its only target."""
+_TARGETS = {"target", "agents"}
+_ABOUT = {"name", "description"}
+"""Keys that describe a file's single target."""
 
 
 @dataclass
 class Sources:
-    """What has been said so far, and by whom.
+    """Merged settings and their origins.
 
     Attributes:
         content: The keys and tables.
-        origins: Who said each key, as in `{"limits.runs": "a2a-adapters.toml"}`.
-        folder: The one with the file, where its targets are looked for.
+        origins: The origin of each key, as in `{"limits.runs": "a2a-adapters.toml"}`.
+        folder: The folder of the file, in which its targets are searched.
     """
 
     content: Content = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
     folder: Path | None = None
 
-    def add(self, said: Content, origin: str | None = None) -> None:
-        """Let somebody say what holds from now on; without `origin` it says who each key is by."""
-        self.content = _merged(self.content, said)
-        self.origins |= {key: origin or _variable(key) for key in _keys(said)}
+    def add(self, content: Content, origin: str | None = None) -> None:
+        """Override settings; without `origin` they come from environment variables."""
+        self.content = _merged(self.content, content)
+        self.origins |= {key: origin or _variable(key) for key in _keys(content)}
 
     def settings(self) -> ServerSettings:
-        """Return what holds.
+        """Validate the settings.
 
         Raises:
-            ConfigurationError: Something is no setting, or has a wrong value; a line for each.
+            ConfigurationError: Lists unknown settings and invalid values, one per line.
         """
         try:
             return ServerSettings.model_validate(self.content)
@@ -61,46 +61,47 @@ class Sources:
             raise ConfigurationError("\n".join(map(self._explained, wrong))) from None
 
     def origin(self, key: str) -> str:
-        """Say who said a key, or all of its table in one word."""
+        """Return the origin of a key, or of its whole table."""
         return self.origins.get(key) or self.origins.get(key.rpartition(".")[0], DEFAULT)
 
     def _explained(self, wrong: ErrorDetails) -> str:
         key = ".".join(map(str, wrong["loc"]))
         reason = wrong["msg"].removeprefix("Value error, ")
         if wrong["type"] == "extra_forbidden":
-            reason = f"there is no such setting; {_nearest(wrong['loc'])}"
-        return f"{self._speaker(key)}: {key}: {reason}"
+            known = sorted(_fields(ServerSettings, wrong["loc"][:-1]))
+            reason = f"there is no such setting; {suggestion(str(wrong['loc'][-1]), known)}"
+        return f"{self._source(key)}: {key}: {reason}"
 
-    def _speaker(self, key: str) -> str:
-        """Say who said a key, or anything else in the table that lacks it."""
+    def _source(self, key: str) -> str:
+        """Return the origin of a key, or of another key in its table."""
         table = key.rpartition(".")[0]
-        near = (who for said, who in self.origins.items() if said.startswith((f"{table}.", key)))
+        near = (origin for k, origin in self.origins.items() if k.startswith((f"{table}.", key)))
         return self.origins.get(key) or next(near, DEFAULT)
 
 
 def gather(
     given: Content, file: Path | None = None, environment: Mapping[str, str] = os.environ
 ) -> Sources:
-    """Return what is said by a file, the environment, and `given` on the command line.
+    """Merge the settings of a file, the environment and the command line.
 
     Args:
-        given: The keys and tables of `ServerSettings`.
-        file: The file to read in place of the folder's.
-        environment: Holds `A2A_ADAPTERS_PORT`, `A2A_ADAPTERS_LIMITS_RUNS` and the like.
+        given: The settings of the command line, as keys and tables of `ServerSettings`.
+        file: The file to read instead of one in the current folder.
+        environment: Variables such as `A2A_ADAPTERS_PORT` and `A2A_ADAPTERS_LIMITS_RUNS`.
 
     Raises:
-        ConfigurationError: The file cannot be read, or a variable names no limit.
+        ConfigurationError: The file cannot be read, or a variable is invalid.
     """
     sources = Sources()
     variables = _from(environment)
-    if given.keys() & _WHAT:
-        variables = _without(variables, _WHAT)
-    is_said = (given | variables).keys() & _WHAT
-    found = read_file(file, needs_target=not is_said)
+    if given.keys() & _TARGETS:
+        variables = _without(variables, _TARGETS)
+    has_target = (given | variables).keys() & _TARGETS
+    found = read_file(file, needs_target=not has_target)
     if found is not None:
         path, content = found
         sources.folder = path.parent
-        content = _without(content, _WHAT | _WORDS) if is_said else content
+        content = _without(content, _TARGETS | _ABOUT) if has_target else content
         sources.add(content, path.name if path.parent == Path.cwd() else str(path))
     sources.add(variables)
     sources.add(given, COMMAND_LINE)
@@ -112,7 +113,7 @@ def _without(content: Content, keys: set[str]) -> Content:
 
 
 def _from(environment: Mapping[str, str]) -> Content:
-    said: Content = {
+    settings: Content = {
         key: environment[_variable(key)]
         for key in ServerSettings.model_fields
         if key not in {"agents", *_TABLES} and environment.get(_variable(key))
@@ -125,17 +126,17 @@ def _from(environment: Mapping[str, str]) -> Content:
             if variable.startswith(prefix)
         }
         if content:
-            said[table] = content
+            settings[table] = content
     if push := environment.get(_variable("push")):
-        said["push"] = _is_on(push) and said.get("push", True)
-    return said
+        settings["push"] = _as_bool(push) and settings.get("push", True)
+    return settings
 
 
-def _is_on(value: str) -> bool:
+def _as_bool(value: str) -> bool:
     try:
         return TypeAdapter(bool).validate_python(value)
     except ValidationError:
-        raise ConfigurationError(f"{_variable('push')} is true or false") from None
+        raise ConfigurationError(f"{_variable('push')} must be true or false") from None
 
 
 def _variable(key: str) -> str:
@@ -143,15 +144,15 @@ def _variable(key: str) -> str:
 
 
 def _merged(below: Content, above: Content) -> Content:
-    """Return what holds where both speak; saying yes to a table leaves it as it is."""
-    both = dict(below)
+    """Override settings; `True` for a table leaves it unchanged."""
+    merged = dict(below)
     for key, value in above.items():
-        under = both.get(key)
+        under = merged.get(key)
         if isinstance(under, dict) and isinstance(value, dict):
-            both[key] = _merged(under, value)
+            merged[key] = _merged(under, value)
         elif not (isinstance(under, dict) and value is True):
-            both[key] = value
-    return both
+            merged[key] = value
+    return merged
 
 
 def _keys(content: Content, prefix: str = "") -> Iterator[str]:
@@ -162,14 +163,8 @@ def _keys(content: Content, prefix: str = "") -> Iterator[str]:
             yield f"{prefix}{key}"
 
 
-def _nearest(loc: tuple[int | str, ...]) -> str:
-    """Say which setting may have been meant."""
-    known = _fields(ServerSettings, loc[:-1])
-    return nearest(str(loc[-1]), sorted(known))
-
-
 def _fields(table: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
-    """Return the keys of a table; that of one agent is the same whatever its name."""
+    """Return the keys of a nested table; all agents have the same keys."""
     for step in path:
         kind = table.model_fields.get(str(step))
         inner = [kind.annotation, *get_args(kind.annotation)] if kind else [table]

@@ -1,4 +1,4 @@
-"""From words of the command line to the user's objects."""
+"""Imports the targets named on the command line."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 def load_targets(arguments: Sequence[str]) -> object:
     """Import `module:attribute`, or several `name=module:attribute` as a mapping.
 
-    Formats the process's log from then on, for commands of plugins that serve targets.
+    It also sets up the process's log, for commands of plugins that serve targets.
 
     Raises:
-        ConfigurationError: Several have no names, or the same one; or one cannot be imported.
+        ConfigurationError: One of several has no name or a duplicate one, or an import fails.
     """
-    from a2a_adapters.observability.logs import log_process  # noqa: PLC0415 - it takes a while
+    from a2a_adapters.observability.logs import log_process  # noqa: PLC0415 - a slow import
 
     log_process("text", is_loading=True)
     paths = parse_targets(arguments)
@@ -37,10 +37,10 @@ def load_targets(arguments: Sequence[str]) -> object:
 
 
 def parse_targets(arguments: Sequence[str]) -> str | dict[str, str]:
-    """Return the only target's path, or those of several by name.
+    """Return the path of a single target, or those of several by name.
 
     Raises:
-        ConfigurationError: Several have no names, or the same one.
+        ConfigurationError: One of several has no name or a duplicate one.
     """
     if len(arguments) == 1 and not _is_named(arguments[0]):
         return arguments[0]
@@ -56,17 +56,17 @@ def parse_targets(arguments: Sequence[str]) -> str | dict[str, str]:
 
 
 def _is_named(argument: str) -> bool:
-    """Tell whether a target is given a name; what follows a colon is part of the target."""
+    """Return whether an argument names its target; text after a colon belongs to the target."""
     return "=" in argument.partition(":")[0]
 
 
 def load_target(path: str) -> object:
-    """Import `module:attribute` or `folder/file.py:attribute`, or make what a plugin's word names.
+    """Import `module:attribute` or `folder/file.py:attribute`, or create a plugin's target.
 
-    Modules are looked for in the current folder first.
+    Modules are searched in the current folder first.
 
     Raises:
-        ConfigurationError: There is no such module or attribute, or importing it fails.
+        ConfigurationError: There is no such module or attribute, or its import fails.
     """
     if (target := installed_plugins().target(path)) is not None:
         return target
@@ -91,16 +91,13 @@ def _import_file(file: Path) -> ModuleType:
     if not imported or not file.samefile(imported):
         raise ConfigurationError(
             f"{file} has the name of another module, {imported or 'of Python itself'}: "
-            "give it another, or make its folder a package with an __init__.py"
+            "rename it, or make its folder a package with an __init__.py"
         )
     return module
 
 
 def _module_of(file: Path) -> str:
-    """Return the name by which a file can be imported, from a folder that is looked in then.
-
-    That is the folder it is in; of a file of a package, the one that the package is in.
-    """
+    """Return a file's module name, and add its folder, or its package's, to the import path."""
     if not file.is_file():
         raise ConfigurationError(f"there is no file {file}")
     folder = file.resolve().parent
@@ -117,7 +114,7 @@ def _import(name: str) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name == name.partition(".")[0]:
-            hint = "run this in the folder that holds it, or name the file"
+            hint = "run this in its folder, or name the file"
         else:
             extra = extra_of(error.name or "")
             hint = f"pip install 'a2a-adapters[{extra}]'" if extra else "install it"

@@ -1,4 +1,4 @@
-"""Prints text. All of it goes through here: agents must not steer the terminal."""
+"""Prints all output, with escapes for characters with which agents could control the terminal."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-_STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Unicode categories: control and format characters, surrogates, separators of lines."""
+_CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Unicode categories: control and format characters, surrogates, line separators."""
 
 _JOINERS = "\u200c\u200d"
 """Format characters that Persian words and emoji need."""
 
 _UNBOUNDED = 10_000
-"""Columns of a terminal that no table fills."""
+"""Terminal width that exceeds any table."""
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True, **style: Any) -> None:
-    """Print text, with escapes for what could steer the terminal; ends of lines and tabs stay.
+    """Print text with escapes for control characters other than line ends and tabs.
 
     Args:
         text: The text.
-        err: Whether it goes to standard error.
-        nl: Whether a line ends after it.
+        err: Whether to print to standard error.
+        nl: Whether to print a newline at the end.
         **style: As for `typer.style`.
     """
     typer.secho(visible(text), err=err, nl=nl, **style)
@@ -45,38 +45,36 @@ def note(text: str) -> None:
 
 
 def visible(text: str) -> str:
-    """Return text with escapes for what could steer the terminal or hide something."""
+    """Return text with escapes for characters that control the terminal or are invisible."""
     if text.isprintable():
         return text
-    return "".join(_escaped(c) if _steers(c) else c for c in text.replace("\r\n", "\n"))
+    return "".join(map(_visible, text.replace("\r\n", "\n")))
+
+
+def _visible(character: str) -> str:
+    if category(character) in _CONTROLS and character not in f"\n\t{_JOINERS}":
+        return character.encode("unicode_escape").decode()
+    return character
 
 
 def one_line(text: str) -> str:
-    """Return text as one visible line, its own ends of lines as escapes."""
+    """Return text as one visible line, with escaped line ends."""
     return visible(text).replace("\n", "\\n").replace("\t", " ")
 
 
 def escaped(text: str) -> str:
-    """Return JSON with escapes of JSON for what could steer the terminal."""
+    """Return JSON text with JSON escapes for control characters."""
     return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
 
 
 def guard() -> None:
-    """Print what libraries log and uncaught exceptions in the same way."""
+    """Escape log records of libraries and uncaught exceptions, too."""
     logging.lastResort = _Notes(logging.WARNING)
     sys.excepthook = _print_exception
 
 
-def _steers(character: str) -> bool:
-    return category(character) in _STEERING and character not in f"\n\t{_JOINERS}"
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode()
-
-
 class _Notes(logging.Handler):
-    """Prints records as notes."""
+    """Prints log records as notes."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a record."""
@@ -90,13 +88,13 @@ def _print_exception(
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows of names: on a terminal each of a cell on its own line, and none of them cut."""
+    """Print rows of comma-separated names; on a terminal each name is on its own line, uncut."""
     rows = [[one_line(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         for row in rows:
             echo("\t".join(row))
         return
-    from rich.console import Console  # noqa: PLC0415 - costs what programs need not wait for
+    from rich.console import Console  # noqa: PLC0415 - a slow import
 
     table = make_table(header, [[cell.replace(", ", "\n") for cell in row] for row in rows])
     width = Console(width=_UNBOUNDED, height=1).measure(table).maximum
@@ -104,7 +102,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def make_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """Return a table without lines; what does not fit goes on below."""
+    """Return a table without borders that wraps long cells."""
     from rich.markup import escape  # noqa: PLC0415 - as above
     from rich.table import Table  # noqa: PLC0415
 

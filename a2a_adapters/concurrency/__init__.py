@@ -1,4 +1,4 @@
-"""Blocking code off the event loop, coroutines from blocking code, and what is shared by runs."""
+"""Blocking code off the event loop, coroutines in blocking code, timeouts and background tasks."""
 
 from __future__ import annotations
 

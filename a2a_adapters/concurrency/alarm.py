@@ -1,4 +1,4 @@
-"""Alarms for what should have come by now, had the event loop had time to take it."""
+"""Timeouts that do not count time during which the event loop was blocked."""
 
 from __future__ import annotations
 
@@ -13,14 +13,9 @@ _PUNCTUAL_SECONDS = 0.1
 
 
 class Alarm:
-    """Calls a function after some seconds, and later by as much as it was itself held up.
+    """Calls a function after some seconds, later if the event loop was blocked in the meantime.
 
-    An event loop that stood still has not taken what came meanwhile: it gets the time for that,
-    up to as many seconds in all.
-
-    Args:
-        seconds: After how long it calls.
-        ring: What it calls.
+    A blocked loop has not processed what arrived, so it gets additional time, at most `seconds`.
     """
 
     def __init__(self, seconds: float, ring: Callable[[], object]) -> None:
@@ -28,9 +23,9 @@ class Alarm:
         self._ring = ring
         self._grace = seconds
         self._due = self._loop.time() + seconds
-        self._timer = self._loop.call_at(self._due, self._look)
+        self._timer = self._loop.call_at(self._due, self._check)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         now = self._loop.time()
         late = min(now - self._due, self._grace)
         if late <= _PUNCTUAL_SECONDS:
@@ -38,20 +33,16 @@ class Alarm:
             return
         self._grace -= late
         self._due = now + late
-        self._timer = self._loop.call_at(self._due, self._look)
+        self._timer = self._loop.call_at(self._due, self._check)
 
     def cancel(self) -> None:
-        """Do not call."""
+        """Cancel the call."""
         self._timer.cancel()
 
 
 @asynccontextmanager
 async def fair_timeout(seconds: float) -> AsyncGenerator[None]:
-    """Cancel what is awaited inside when an alarm of so many seconds goes off.
-
-    Raises:
-        TimeoutError: It went off.
-    """
+    """Limit the time of a block by an `Alarm`; raises `TimeoutError`."""
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(None) as limit:
         alarm = Alarm(seconds, lambda: limit.reschedule(loop.time()))

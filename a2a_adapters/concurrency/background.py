@@ -1,4 +1,4 @@
-"""Tasks of an event loop: of work that nobody waits for, and which of them runs."""
+"""Background tasks and helpers for cancellation."""
 
 from __future__ import annotations
 
@@ -10,51 +10,48 @@ T = TypeVar("T")
 
 
 class Background:
-    """Work that is held until it is done: event loops keep weak references only."""
+    """Holds tasks until they are done, because event loops only keep weak references."""
 
     def __init__(self) -> None:
         self._running: set[asyncio.Task[Any]] = set()
 
     def begin(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
-        """Begin something."""
+        """Start a task."""
         task = asyncio.ensure_future(work)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return task
 
     def cancel(self) -> None:
-        """Cancel what is not done."""
+        """Cancel all tasks."""
         for task in self._running:
             task.cancel()
 
     async def wait(self, seconds: float | None = None) -> int:
-        """Wait for what was begun, at most so long; return how much of it goes on."""
+        """Wait for all tasks, at most `seconds`, and return the number of unfinished ones."""
         if self._running:
             await asyncio.wait(self._running, timeout=seconds)
         return len(self._running)
 
 
 async def shielded(work: Awaitable[T]) -> T:
-    """Wait for work that goes on if its caller is cancelled, who then hears no more of it."""
+    """Wait for work that continues silently if the caller is cancelled."""
     going_on = asyncio.ensure_future(work)
     going_on.add_done_callback(let_fail)
     return await asyncio.shield(going_on)
 
 
 def let_fail(done: asyncio.Future[T]) -> None:
-    """Let asyncio not complain of an error that nobody was there to hear: a done callback."""
+    """Keep asyncio from logging an unretrieved error; a done callback."""
     if not done.cancelled():
         done.exception()
 
 
 def end_if_cancelled() -> None:
-    """End the running task if it was cancelled, and what it has awaited kept that to itself.
+    """Raise `asyncio.CancelledError` if the running task was cancelled, but the error was lost.
 
-    Drivers do so that fail with an error of their own instead, and so does `asyncio.wait_for`
-    before Python 3.12, if what it waits for comes at that moment.
-
-    Raises:
-        asyncio.CancelledError: It was.
+    Drivers replace it by an error of their own, and `asyncio.wait_for` before Python 3.12 drops it
+    if the awaited result arrives at the same time.
     """
     task = asyncio.current_task()
     if task is not None and task.cancelling():
@@ -62,12 +59,12 @@ def end_if_cancelled() -> None:
 
 
 in_background = Background().begin
-"""Begin something that is held for as long as the process lives."""
+"""Start a task that is held until it is done."""
 
 
 def runs_now(task: asyncio.Task[object] | None) -> bool:
-    """Tell whether it is this task that runs: a coroutine is closed by somebody else."""
+    """Return whether `task` is the running task; a coroutine may also be closed by another one."""
     try:
         return task is not None and asyncio.current_task() is task
-    except RuntimeError:  # the loop is gone
+    except RuntimeError:  # no event loop is running
         return False

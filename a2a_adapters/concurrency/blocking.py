@@ -1,7 +1,7 @@
-"""Coroutines from blocking code: one event loop on a thread of its own.
+"""Runs coroutines from blocking code, in an event loop on a separate thread.
 
-Frameworks call their models and tools from any thread, inside a running event loop too. All
-such calls share the loop here, and so share connections.
+Frameworks call models and tools from any thread, also inside a running event loop. All these calls
+share one loop, and thus connections.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class _Background:
-    """The event loop, started on first use; a forked process starts its own."""
+    """An event loop in a thread, started on first use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -43,7 +43,7 @@ _background = _Background()
 
 
 def _forget() -> None:
-    global _background  # noqa: PLW0603 - a forked process has the loop, but not its thread
+    global _background  # noqa: PLW0603 - a forked process does not have the thread
     _background = _Background()
 
 
@@ -52,7 +52,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def run(coroutine: Coroutine[object, object, T]) -> T:
-    """Run a coroutine to its end and return its result; block meanwhile.
+    """Run a coroutine, block until it ends, and return its result.
 
     It sees the caller's context variables. An interrupt (Ctrl-C) cancels it.
     """
@@ -68,7 +68,7 @@ def _result(future: Future[T]) -> T:
 
 
 class _Pump(Generic[T]):
-    """Moves the items of an async generator to a thread as they come."""
+    """Passes the items of an async generator to a thread."""
 
     def __init__(self, source: AsyncGenerator[T]) -> None:
         self._source = source
@@ -89,7 +89,7 @@ class _Pump(Generic[T]):
                 self._news.notify()
 
     def take(self) -> list[T]:
-        """Return what has come, having waited for it; nothing at the end."""
+        """Wait for items and return them; an empty list means the end."""
         with self._news:
             self._news.wait_for(lambda: self._items or self._is_over)
             items = list(self._items)
@@ -98,7 +98,7 @@ class _Pump(Generic[T]):
 
 
 def iterate(source: AsyncGenerator[T]) -> Generator[T]:
-    """Yield what an async generator yields; closing this one closes it too."""
+    """Yield the items of an async generator. Closing this generator also closes that one."""
     pump = _Pump(source)
     future = asyncio.run_coroutine_threadsafe(pump.move(), _background.loop())
     try:

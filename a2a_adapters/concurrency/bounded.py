@@ -1,4 +1,4 @@
-"""A map that forgets what was not used for longest."""
+"""A mapping with limits on number, age and weight of its values."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ V = TypeVar("V")
 
 
 class BoundedMap(Generic[K, V]):
-    """Keeps so many values, and each for so long; setting one makes it the newest.
-
-    Not for several threads at once.
+    """A mapping that drops the values set least recently. It is not thread-safe.
 
     Args:
-        limit: How many values are kept.
-        seconds: How long one is kept after it was set.
-        weight: How much all values may weigh.
-        weigh: Returns what one weighs when it is set.
+        limit: Maximum number of values.
+        seconds: Maximum age of a value.
+        weight: Maximum total weight.
+        weigh: Returns the weight of a value when it is set.
     """
 
     __slots__ = ("_entries", "_limit", "_seconds", "_weigh", "_weight", "_weight_limit")
@@ -50,22 +48,22 @@ class BoundedMap(Generic[K, V]):
         self._forget_old()
 
     def get(self, key: K) -> V | None:
-        """Return a value without making it newer; None if there is none."""
+        """Return a value or None, without making it newer."""
         self._forget_old()
         found = self._entries.get(key)
         return None if found is None else found[1]
 
     def pop(self, key: K) -> V | None:
-        """Take a value out; None if there is none."""
+        """Remove and return a value, or None."""
         self._forget_old()
         return self._remove(key)
 
     def values(self) -> Iterator[V]:
-        """Iterate over what is kept, the oldest first."""
+        """Iterate over the values, oldest first."""
         return (value for _, value, _ in self._entries.values())
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all values."""
         self._entries.clear()
         self._weight = 0
 

@@ -1,4 +1,4 @@
-"""Blocking calls that outlive their task: nobody can stop a thread, but it can be told of."""
+"""Counts and logs blocking calls that outlive their task, because threads cannot be stopped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _outliving = 0
 
 
 class TaskCalls:
-    """The blocking calls of one task, made in threads from wherever its code runs."""
+    """The blocking calls of one task, in any thread."""
 
     def __init__(self, task_id: str) -> None:
         self._task_id = task_id
@@ -30,14 +30,14 @@ class TaskCalls:
         self._is_over = False
 
     def watched(self, function: Callable[P, T]) -> Callable[P, T]:
-        """Return the function as one of these calls, once."""
+        """Wrap a function so that its calls are counted, unless it is already wrapped."""
         if isinstance(function, _Watched):
             return function
         return _Watched(self, function)
 
     def end(self) -> None:
-        """Note that the task was stopped; log which of its calls go on."""
-        global _outliving  # noqa: PLW0603 - a figure of the process
+        """Note that the task was stopped, and log the number of calls that continue."""
+        global _outliving  # noqa: PLW0603 - a metric of the process
         with _lock:
             if self._is_over:
                 return
@@ -46,14 +46,14 @@ class TaskCalls:
             _outliving += left
         if left:
             logger.warning(
-                "%d blocking call(s) of task %s go on although it was stopped: nobody can stop a "
-                "thread, and what comes of them is dropped",
+                "%d blocking call(s) of task %s continue although it was stopped, because threads "
+                "cannot be stopped; their results are dropped",
                 left,
                 self._task_id,
             )
 
     def count(self, change: int) -> None:
-        """Note that so many calls have begun, or ended."""
+        """Count started calls, or ended ones if negative."""
         global _outliving  # noqa: PLW0603
         with _lock:
             self._running += change
@@ -62,7 +62,7 @@ class TaskCalls:
 
 
 class _Watched(Generic[P, T]):
-    """A function whose calls are counted while they run."""
+    """A function whose running calls are counted."""
 
     def __init__(self, calls: TaskCalls, function: Callable[P, T]) -> None:
         self._calls = calls
@@ -77,9 +77,9 @@ class _Watched(Generic[P, T]):
 
 
 CURRENT: ContextVar[TaskCalls | None] = ContextVar("a2a_adapters_task_calls", default=None)
-"""The calls of the task that the code now running works for; None where none is."""
+"""The calls of the current task, if any."""
 
 
 def outliving_calls() -> int:
-    """Return how many blocking calls of this process work for tasks that were stopped."""
+    """Return the number of blocking calls of this process that outlive their tasks."""
     return _outliving

@@ -1,4 +1,4 @@
-"""Blocking code and long computations off the event loop."""
+"""Runs blocking code and long computations off the event loop."""
 
 from __future__ import annotations
 
@@ -24,18 +24,21 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 LARGE_BYTES = 8 * 1024
-"""What is larger may take longer to convert than others should wait."""
+"""Size beyond which a conversion may block the event loop noticeably."""
 
 
 class ThreadPool(ThreadPoolExecutor):
-    """Threads for blocking calls. Neither its shutdown nor Python's end waits for one.
+    """Threads for blocking calls, for which neither its shutdown nor Python's exit waits.
 
-    Event loops take no other executors than `ThreadPoolExecutor`, which therefore is the base; the
-    threads are this class's own.
+    It has its own threads and derives from `ThreadPoolExecutor` only because event loops accept no
+    other executors.
 
     Args:
-        max_workers: How many calls run at once.
-        name: What the threads are called.
+        max_workers: Maximum number of concurrent calls.
+        name: Prefix of the threads' names.
+
+    Attributes:
+        busy: The threads that are running calls.
     """
 
     def __init__(self, max_workers: int, name: str = "a2a-adapters") -> None:
@@ -47,11 +50,10 @@ class ThreadPool(ThreadPoolExecutor):
         self._is_over = False
         self._unoccupied = self._started = 0
         self.busy: set[threading.Thread] = set()
-        """The threads that are at work."""
         _pools.add(self)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Run a call as soon as a thread is free; the task that it is made for knows of it.
+        """Queue a call, and count it for the current task.
 
         Raises:
             RuntimeError: The pool was shut down.
@@ -76,18 +78,18 @@ class ThreadPool(ThreadPoolExecutor):
         while (call := self._calls.get()) is not None:
             self.busy.add(thread)
             call.run()
-            del call  # what it returned is somebody else's
+            del call  # do not keep the result alive
             self.busy.discard(thread)
             with self._guard:
                 self._unoccupied += 1
 
     def allow(self, max_workers: int) -> None:
-        """Run so many calls at once from now on, unless it may run more already."""
+        """Raise the maximum number of concurrent calls to at least `max_workers`."""
         with self._guard:
             self._limit = max(self._limit, max_workers)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
-        """Take no more calls, and forget those that have not begun."""
+        """Refuse new calls and cancel the queued ones."""
         with self._guard:
             self._is_over = True
             while not self._calls.empty():
@@ -98,7 +100,7 @@ class ThreadPool(ThreadPoolExecutor):
 
 
 class _Queued:
-    """A call that waits for a thread."""
+    """A queued call."""
 
     def __init__(self, future: Future[Any], function: Callable[[], Any]) -> None:
         self.future = future
@@ -120,11 +122,10 @@ _of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, ThreadPool] = WeakKeyDic
 
 
 def use_threads(limit: int) -> None:
-    """Have the running event loop make at least so many blocking calls at once.
+    """Let the running event loop run at least `limit` blocking calls concurrently.
 
-    Its own pool, which frameworks run blocking code in, has a few threads only. It has one of ours
-    from now on, however often this is called, which ends with it: an event loop tells nobody which
-    pool it had before, so that it could not be given back.
+    The loop's default executor, in which frameworks run blocking code, has few threads. It is
+    replaced by one pool for the loop's lifetime, because the previous executor cannot be read.
     """
     loop = asyncio.get_running_loop()
     pool = _of_loops[loop] = _of_loops.get(loop) or ThreadPool(limit)
@@ -133,7 +134,7 @@ def use_threads(limit: int) -> None:
 
 
 def busy_threads() -> int:
-    """Return how many calls go on in threads; those of pools that were shut down get 0.1 s."""
+    """Return the number of threads that are still busy after waiting 0.1 s for each."""
     threads = [thread for pool in _pools for thread in tuple(pool.busy)]
     for thread in threads:
         thread.join(timeout=0.1)
@@ -141,10 +142,10 @@ def busy_threads() -> int:
 
 
 def _safe(function: Callable[[], T]) -> T:
-    """Call a function and raise nothing that asyncio chokes on."""
+    """Call a function, and replace exceptions that asyncio cannot handle."""
     try:
         return function()
-    except StopIteration as error:  # a future cannot hold one
+    except StopIteration as error:  # not allowed in a future
         raise RuntimeError("a blocking call raised StopIteration") from error
     except Exception:
         raise
@@ -155,10 +156,9 @@ def _safe(function: Callable[[], T]) -> T:
 async def run_in_thread(function: Callable[[], T], task_id: str) -> T:
     """Run blocking code in the event loop's thread pool and return its result.
 
-    A thread cannot be stopped from outside. When the task `task_id` is cancelled, this ends
-    at once: a call that had to wait for a thread is not made, and of one that runs the result
-    is dropped and the log says that it goes on. Code that should end sooner looks at
-    `AgentRequest.cancelled`.
+    When the task `task_id` is cancelled, this returns immediately: a queued call is dropped; a
+    running one continues, because a thread cannot be stopped, but its result is dropped and a
+    warning is logged. Code that should end earlier checks `AgentRequest.cancelled`.
     """
     calls = CURRENT.get() or TaskCalls(task_id)
     call = partial(contextvars.copy_context().run, _safe, function)
@@ -170,10 +170,10 @@ async def run_in_thread(function: Callable[[], T], task_id: str) -> T:
 
 
 class _Computing:
-    """The thread for computations: one, so that the event loop gets its share of the time.
+    """The thread for computations: only one, so that it does not starve the event loop.
 
-    It is not one of those that blocking agents use: they may all be busy for long. A forked
-    process has none of the threads.
+    It is separate from the threads of blocking agents, which may all be busy. A forked process
+    gets a new one.
     """
 
     def __init__(self) -> None:
@@ -189,25 +189,15 @@ _computing = _Computing()
 
 
 async def computed(function: Callable[[*Ts], T], *arguments: *Ts) -> T:
-    """Return `function(*arguments)`, called beside the event loop.
+    """Return `function(*arguments)`, called off the event loop.
 
-    What works on `LARGE_BYTES` at most is called as it is: that takes less time than the way here.
-
-    Args:
-        function: What is called. The loop must not change what it reads meanwhile.
-        arguments: What it is called with.
+    It is worth the overhead for data beyond `LARGE_BYTES`, which must not change in the meantime.
     """
     return await asyncio.get_running_loop().run_in_executor(_computing.pool, function, *arguments)
 
 
 async def computed_if_large(size: int, function: Callable[[*Ts], T], *arguments: *Ts) -> T:
-    """Return `function(*arguments)`, called beside the event loop if it works on over 64 KiB.
-
-    Args:
-        size: On how many bytes it works.
-        function: What is called.
-        arguments: What it is called with.
-    """
+    """Return `function(*arguments)`, called off the event loop if `size` exceeds 64 KiB."""
     if size <= 8 * LARGE_BYTES:
         return function(*arguments)
     return await computed(function, *arguments)

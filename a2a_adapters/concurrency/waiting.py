@@ -1,4 +1,4 @@
-"""Time limits for what mostly need not wait."""
+"""A timeout for awaitables that are usually ready."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ T = TypeVar("T")
 
 
 async def within(deadline: float, awaitable: Awaitable[T]) -> T:
-    """Return what an awaitable returns, with a timer only if it has to wait.
+    """Await until a deadline, with a timer only if the result is not ready.
 
-    The next token of a stream has often come already, and a timer takes longer than reading it.
+    The next token of a stream often is, and a timer takes longer than reading it.
 
     Args:
-        deadline: Until when it may wait, in the time of the running event loop.
-        awaitable: What is awaited.
+        deadline: The deadline in the time of the running event loop.
+        awaitable: The awaitable, which is cancelled at the deadline.
 
     Raises:
-        TimeoutError: It waits for too long; it is cancelled.
+        TimeoutError: The deadline has passed.
     """
     begun = _Begun(awaitable)
     if begun.is_done:
@@ -31,7 +31,7 @@ async def within(deadline: float, awaitable: Awaitable[T]) -> T:
 
 
 class _Begun(Generic[T]):
-    """An awaitable that has run until it is done or waits; awaiting this goes on with it."""
+    """An awaitable that has been run until it is done or has to wait; await this to continue it."""
 
     result: T
 

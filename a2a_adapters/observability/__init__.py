@@ -1,1 +1,1 @@
-"""What one can see of a running server: logs, figures, traces."""
+"""Logs, metrics and traces of a running server."""

@@ -1,4 +1,4 @@
-"""What went wrong, for the log; and the id by which a caller can ask about it."""
+"""Logs failures under an id that callers can quote."""
 
 from __future__ import annotations
 
@@ -13,11 +13,7 @@ logger = logging.getLogger(__name__)
 
 
 class LimitReachedError(AgentFailedError):
-    """A limit of this server has ended something: no code has failed. The text is for the caller.
-
-    Attributes:
-        detail: What the log says of it.
-    """
+    """A run exceeded a limit of this server. The text is for the caller, `detail` for the log."""
 
     def __init__(self, text: str, detail: str) -> None:
         super().__init__("limit", text)
@@ -25,9 +21,9 @@ class LimitReachedError(AgentFailedError):
 
 
 def log_failure(what: str, error: BaseException) -> str:
-    """Log an error with its type and message in one line, and return the id that callers are told.
+    """Log an error in one line with its type and message, and return an id for the caller.
 
-    The traceback follows, except for a limit of this server.
+    The traceback follows, except for a `LimitReachedError`.
     """
     error_id = new_id()
     if isinstance(error, LimitReachedError):
@@ -39,16 +35,13 @@ def log_failure(what: str, error: BaseException) -> str:
 
 
 def _summary(error: BaseException) -> str:
-    """Return an error's type and the beginning of its message, in one line."""
+    """Return an error's type and the start of its message in one line."""
     kind = type(error)
-    name = (
-        kind.__qualname__
-        if kind.__module__ == "builtins"
-        else f"{kind.__module__}.{kind.__qualname__}"
-    )
+    module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    name = f"{module}{kind.__qualname__}"
     try:
         message = " ".join(str(error).split())
-    except Exception:  # of the error's own code
+    except Exception:  # __str__ failed
         message = ""
     if len(message) > _SUMMARY_LENGTH:
         message = f"{message[:_SUMMARY_LENGTH]}..."
@@ -56,7 +49,7 @@ def _summary(error: BaseException) -> str:
 
 
 def hide_parameters(error: BaseException | None) -> None:
-    """Keep errors of SQLAlchemy from telling what a statement was given: tokens, what was said."""
+    """Hide the parameters of statements in SQLAlchemy's errors, which may contain secrets."""
     seen: set[int] = set()
     todo = [error]
     while todo:

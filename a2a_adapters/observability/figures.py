@@ -1,4 +1,4 @@
-"""What a runtime counts, in plain numbers: whether anyone reads them costs it nothing."""
+"""Metrics of a runtime as plain numbers, which cost nothing if nobody reads them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,7 @@ BOUNDS = (0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 9
 
 
 class Histogram:
-    """How many durations there were of which length.
-
-    Args:
-        bounds: Upper bounds of its buckets, in seconds.
-    """
+    """A histogram of durations; `bounds` are the upper bounds of its buckets in seconds."""
 
     __slots__ = ("bounds", "counts", "total")
 
@@ -41,45 +37,45 @@ class Histogram:
         self.total += seconds
 
     def buckets(self) -> list[tuple[str, float]]:
-        """Return the buckets as Prometheus has them, each with those below it."""
+        """Return the cumulative buckets of Prometheus."""
         bounds = (*map(str, self.bounds), "+Inf")
         return list(zip(bounds, map(float, accumulate(self.counts)), strict=True))
 
 
 def process_name() -> str:
-    """Return what logs of all processes call this one: its host, and its number there."""
+    """Return the name of this process in logs: its host and process id."""
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
 class Message(Protocol):
-    """A message that is being answered, or waits for that."""
+    """A queued or running message."""
 
     began_at: float
 
     @property
     def is_waiting(self) -> bool:
-        """Whether others have to be answered first."""
+        """Whether the message is queued."""
 
     @property
     def error(self) -> Exception | None:
-        """Why it was refused, if it was."""
+        """The error with which the message was refused, if any."""
 
 
 class Figures:
-    """The figures of one agent.
+    """The metrics of one agent.
 
     Args:
-        count_owned: Tells how many tasks run here, or wait here for their callers.
+        count_owned: Returns the value of `owned_tasks`.
 
     Attributes:
-        tasks: Tasks that have ended, by their last state.
-        run_seconds: How long the agent took for a message, until its task ended or asked.
-        refusals: Messages that were refused, by the kind of error.
-        pushes: Push notifications, by what became of them.
-        messages: Those that are being answered or wait for that; whoever answers keeps them.
-        open_streams: How many streams are being read.
-        takeovers: Tasks of processes that are gone, by what became of them here.
-        lost_tasks: How many tasks other processes took from this one.
+        tasks: Number of ended tasks by terminal state.
+        run_seconds: Durations of runs.
+        refusals: Number of refused messages by type of error.
+        pushes: Number of push notifications by outcome.
+        messages: The queued and running messages, a set maintained by the runtime.
+        open_streams: Number of open streams.
+        takeovers: Number of tasks taken over from dead processes, by outcome.
+        lost_tasks: Number of tasks that other processes took over from this one.
     """
 
     __slots__ = (
@@ -114,17 +110,17 @@ class Figures:
 
     @property
     def owned_tasks(self) -> int:
-        """How many tasks run here, or wait here for their callers."""
+        """Number of tasks that run in this process, or wait in it for their callers."""
         return self._count_owned()
 
     @property
     def queued(self) -> int:
-        """How many messages wait for their turn."""
+        """Number of queued messages."""
         return sum(message.is_waiting for message in self.messages)
 
     @property
     def running(self) -> int:
-        """How many messages are being answered."""
+        """Number of running messages."""
         return len(self.messages) - self.queued
 
 
@@ -144,7 +140,7 @@ class Ended(Protocol):
 
 
 def report_end(figures: Figures, live: Ended) -> None:
-    """Count and log that a task has ended, and how long this process has known it."""
+    """Count and log the end of a task, with the time for which this process has known it."""
     state = _NAMES[live.state]
     figures.tasks[state] += 1
     if not logger.isEnabledFor(logging.INFO):

@@ -1,4 +1,4 @@
-"""How `serve` writes its log: a record is one line for every reader, whoever had a say in it."""
+"""The log of `serve`: one line per record, whatever text it contains."""
 
 from __future__ import annotations
 
@@ -36,18 +36,14 @@ _UNPRINTABLE = re.compile("[^ -~]")
 
 
 def one_line(text: str) -> str:
-    """Return a text with escapes for what ends a line, moves a cursor or cannot be seen."""
+    """Return text with escapes for line ends, control and invisible characters."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else _escaped(c) for c in text)
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode()
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _message(record: logging.LogRecord) -> str:
-    """Return a record's message, also if its arguments do not fit."""
+    """Return a record's message, even if its arguments do not match."""
     try:
         return record.getMessage()
     except Exception:
@@ -55,7 +51,7 @@ def _message(record: logging.LogRecord) -> str:
 
 
 def _text(value: object) -> str:
-    """Return a value as text, also one that cannot be shown."""
+    """Return a value as text, even if its `repr` fails."""
     try:
         return value if isinstance(value, str) else repr(value)
     except Exception:
@@ -63,7 +59,7 @@ def _text(value: object) -> str:
 
 
 class TextFormatter(DefaultFormatter):
-    """Makes one line for people of a record; those of a traceback are indented."""
+    """Formats a record as one line of text, followed by an indented traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as text."""
@@ -75,17 +71,17 @@ class TextFormatter(DefaultFormatter):
         return super().format(safe)
 
     def formatException(self, ei: ExcInfo) -> str:  # noqa: N802 - the interface has it
-        """Return a traceback, each line of it as one line."""
+        """Return an indented traceback."""
         hide_parameters(ei[1])
         return self.formatStack(super().formatException(ei))
 
     def formatStack(self, stack_info: str) -> str:  # noqa: N802 - the interface has it
-        """Return a stack, each line of it as one line."""
+        """Return an indented stack."""
         return "\n".join(f"  {one_line(line)}" for line in stack_info.split("\n"))
 
 
 class JsonFormatter(logging.Formatter):
-    """Makes one line of JSON of a record: when, how bad, who, what, and the `extra` fields."""
+    """Formats a record as one line of JSON, including its `extra` fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as JSON."""
@@ -101,7 +97,7 @@ class JsonFormatter(logging.Formatter):
             line["exception"] = self.formatException(record.exc_info)
         try:
             text = to_json(line, fallback=str, inf_nan_mode="null").decode()
-        except Exception:  # unpaired surrogates, bytes, circles: logging would write what it likes
+        except Exception:  # unpaired surrogates, bytes, cycles
             text = json.dumps({name: _text(value) for name, value in line.items()})
         return text if text.isprintable() else _UNPRINTABLE.sub(_json_escaped, text)
 
@@ -112,10 +108,9 @@ def _json_escaped(found: re.Match[str]) -> str:
 
 
 def log_server(form: LogFormat) -> None:
-    """Let the loggers of the server write to standard error; uvicorn's access log is off.
+    """Let the server's loggers (uvicorn's, ours and those of plugins) write to standard error.
 
-    These are uvicorn's, ours, and those of the plugins' packages. Other loggers are left to the
-    process that the server is embedded in.
+    Other loggers belong to the process in which the server is embedded.
     """
     handler = _handler(form)
     for name in ("uvicorn", logger.name, *installed_plugins().packages()):
@@ -125,15 +120,15 @@ def log_server(form: LogFormat) -> None:
 
 
 def log_process(form: LogFormat, *, is_loading: bool = False) -> None:
-    """Format every line of this process's log, for a process that does nothing but serve.
+    """Format the whole log of a process that only serves.
 
-    Covers libraries, warnings and uncaught exceptions. Handlers that write to standard output or
-    error are replaced; their levels and filters stay, and so do all other handlers.
+    It includes libraries, warnings and uncaught exceptions. Handlers that write to standard output
+    or error are replaced, with their levels and filters; other handlers are kept.
 
     Args:
         form: The format.
-        is_loading: Whether the target is still to be imported. Its own `logging.basicConfig()`
-            needs a root logger without handlers; call again after the import.
+        is_loading: Whether the target has not been imported yet. Its own `logging.basicConfig()`
+            needs a root logger without handlers; call this again after the import.
     """
     for each in (logging.root, *logging.root.manager.loggerDict.values()):
         if isinstance(each, logging.Logger):
@@ -141,7 +136,7 @@ def log_process(form: LogFormat, *, is_loading: bool = False) -> None:
     log_server(form)
     logging.lastResort = _handler(form)
     logging.lastResort.setLevel(logging.WARNING)
-    # Without a handler, the first `logging.warning()` installs one with a format of its own.
+    # Otherwise the first `logging.warning()` would install a handler with another format.
     if not is_loading and not logging.root.handlers:
         logging.root.addHandler(_handler(form))
     warnings.showwarning = _log_warning
@@ -157,8 +152,8 @@ def _handler(form: LogFormat) -> logging.Handler:
 
 
 def _formatted(handler: logging.Handler, form: LogFormat) -> logging.Handler:
-    """Return a handler in place of one that writes to standard output or error, or that one."""
-    console = getattr(handler, "console", None)  # of rich's handler
+    """Return a replacement for a handler of standard output or error, or the handler itself."""
+    console = getattr(handler, "console", None)  # rich
     stream = getattr(console or handler, "file" if console else "stream", None)
     if stream not in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
         return handler
@@ -183,7 +178,7 @@ def _log_warning(
 def _log_uncaught(
     kind: type[BaseException], error: BaseException | None, trace: TracebackType | None
 ) -> None:
-    if not issubclass(kind, SystemExit):  # with it a thread may end
+    if not issubclass(kind, SystemExit):  # a normal end of a thread
         logger.critical("uncaught exception", exc_info=(kind, error or kind(), trace))
 
 

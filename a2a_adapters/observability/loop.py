@@ -1,4 +1,4 @@
-"""Warnings about functions that block the event loop, and with it all other callers."""
+"""Warns about functions that block the event loop and so all callers."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _LOOP_MODULES = frozenset({"asyncio.base_events", "asyncio.runners"})
 
 @contextmanager
 def watched_loop() -> Generator[None]:
-    """Log what blocks the running event loop for longer than a second, and for how long.
+    """Log functions that block the running event loop for more than a second.
 
-    A thread asks the loop for a sign of life twice a second, so events and requests cost nothing.
+    A thread checks the loop's responsiveness twice a second, so requests are not slowed down.
     """
     over = threading.Event()
     watch = (asyncio.get_running_loop(), threading.get_ident(), over)
@@ -51,7 +51,7 @@ def _watch(loop: asyncio.AbstractEventLoop, thread: int, over: threading.Event) 
         if culprit:
             logger.warning(
                 "%s blocks the event loop, and with it all callers, for more than %g s: await in "
-                "it, or make it a function without async, which gets a thread",
+                "it, or remove async, so that it runs in a thread",
                 culprit,
                 _LONG,
             )
@@ -64,15 +64,15 @@ def _watch(loop: asyncio.AbstractEventLoop, thread: int, over: threading.Event) 
 
 
 def _culprit(frame: FrameType | None) -> str:
-    """Return the name and place of the innermost function that is the user's.
+    """Return the name and place of the innermost function of the user, or else of a library.
 
-    Without one it is a library's; "" stands for the loop itself and for this package.
+    It is "" for the loop itself and for this package.
     """
     library = ""
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
         if module in _LOOP_MODULES:
-            break  # what is further out has started the loop
+            break  # outer frames started the loop
         code = frame.f_code
         package = module.partition(".")[0]
         if package not in sys.stdlib_module_names and not package.startswith("a2a_adapters"):

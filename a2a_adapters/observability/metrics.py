@@ -1,4 +1,4 @@
-"""The figures of all agents for Prometheus, at `/metrics`."""
+"""Prometheus metrics of all agents, at `/metrics`."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ if TYPE_CHECKING:
 
 _AGENT = "agent"
 _COUNTERS = (
-    ("tasks", "Tasks that have ended.", "state"),
-    ("refusals", "Messages that were refused.", "error"),
-    ("pushes", "Push notifications sent or not.", "outcome"),
-    ("takeovers", "Tasks taken over from others.", "outcome"),
+    ("tasks", "Ended tasks.", "state"),
+    ("refusals", "Refused messages.", "error"),
+    ("pushes", "Push notifications.", "outcome"),
+    ("takeovers", "Tasks taken over from dead processes.", "outcome"),
 )
 _GAUGES = (
-    ("running", "Messages being answered."),
-    ("queued", "Messages waiting for their turn."),
-    ("open_streams", "Streams being read."),
-    ("owned_tasks", "Tasks that run or wait here."),
+    ("running", "Running messages."),
+    ("queued", "Queued messages."),
+    ("open_streams", "Open streams."),
+    ("owned_tasks", "Tasks that run or wait in this process."),
 )
-"""Attributes of `Figures`, which give the metrics their names."""
+"""Attributes of `Figures` and names of metrics."""
 
 
 class MetricsEndpoint:
-    """Shows the figures of agents, by their names, and those of Prometheus' default registry.
+    """Serves the metrics of agents and of Prometheus' default registry.
 
     Args:
-        agents: The figures.
-        outliving: Tells how many blocking calls work for tasks that were stopped.
-        storage: The figures of the storage, if it has any.
-        workers: Those that share the port; their figures are shown as well.
+        agents: The metrics by agent.
+        outliving: Returns the number of blocking calls that outlive their tasks.
+        storage: The metrics of the storage, if any.
+        workers: The workers on the same port, whose metrics are included.
     """
 
     def __init__(
@@ -64,12 +64,12 @@ class MetricsEndpoint:
         self._registry.register(_Agents(agents, outliving))
         if storage is not None:
             self._registry.register(storage)
-        self._registry.register(REGISTRY)  # of the process, of plugins, of the user's code
+        self._registry.register(REGISTRY)  # metrics of the process, of plugins and of user code
         if workers is not None:
             workers.read = partial(generate_latest, self._registry)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request (ASGI)."""
+        """Handle a request (ASGI)."""
         encode, content_type = choose_encoder(Headers(scope=scope).get("accept", ""))
         registry = self._registry
         if self._workers is not None:
@@ -80,14 +80,14 @@ class MetricsEndpoint:
 
 
 class _Agents(Collector):
-    """Reads the figures when they are asked for."""
+    """Collects the metrics of agents on request."""
 
     def __init__(self, agents: Mapping[str, Figures], outliving: Callable[[], int]) -> None:
         self._agents = agents
         self._outliving = outliving
 
     def collect(self) -> Iterable[Metric]:
-        """Return every figure of every agent."""
+        """Yield all metrics of all agents."""
         for name, text, label in _COUNTERS:
             family = CounterMetricFamily(f"a2a_{name}", text, labels=[_AGENT, label])
             for agent, figures in self._agents.items():
@@ -100,11 +100,9 @@ class _Agents(Collector):
                 gauge.add_metric([agent], getattr(figures, name))
             yield gauge
         lost = CounterMetricFamily(
-            "a2a_lost_tasks", "Tasks that others took from here.", labels=[_AGENT]
+            "a2a_lost_tasks", "Tasks that other processes took over.", labels=[_AGENT]
         )
-        runs = HistogramMetricFamily(
-            "a2a_run_seconds", "How long the agent took for a message.", labels=[_AGENT]
-        )
+        runs = HistogramMetricFamily("a2a_run_seconds", "Durations of runs.", labels=[_AGENT])
         for agent, figures in self._agents.items():
             lost.add_metric([agent], figures.lost_tasks)
             runs.add_metric([agent], figures.run_seconds.buckets(), figures.run_seconds.total)
@@ -112,19 +110,19 @@ class _Agents(Collector):
         yield runs
         yield GaugeMetricFamily(
             "a2a_outliving_calls",
-            "Blocking calls and agents that work for tasks that were stopped.",
+            "Blocking calls and agents that outlive their tasks.",
             value=self._outliving(),
         )
 
 
 class _Merged(Collector):
-    """Shows each figure once, with the samples of all workers and the label `worker`."""
+    """Merges the metrics of all workers, with the label `worker`."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._texts = texts
 
     def collect(self) -> Iterable[Metric]:
-        """Return every figure."""
+        """Return the merged metrics."""
         merged: dict[str, Metric] = {}
         for worker, text in self._texts.items():
             for family in text_string_to_metric_families(text):

@@ -1,6 +1,6 @@
-"""One log line and one span per request, over whatever binding.
+"""One log line and one span per request, over any binding.
 
-What a request brings of W3C's trace context is there in the framework's run (OpenTelemetry).
+A request's W3C trace context is propagated to the framework's run (OpenTelemetry).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ logger = logging.getLogger("a2a_adapters.requests")
 class Observer:
     """Observes requests if they are logged or traced.
 
-    Whether the application has set a tracer provider is looked up once, at the first request.
+    The application's tracer provider is looked up once, at the first request.
     """
 
     @cached_property
@@ -41,7 +41,7 @@ class Observer:
         return _find_tracer()
 
     def is_needed(self, headers: Mapping[str, str]) -> bool:
-        """Tell whether requests are logged or traced here, or one of these headers traces it."""
+        """Return whether requests are logged or traced, or this one has a trace context."""
         return (
             self._tracer is not None
             or logger.isEnabledFor(logging.INFO)
@@ -52,13 +52,13 @@ class Observer:
     def request(
         self, verb: str, path: str, headers: Mapping[str, str], status: int | str = 0
     ) -> Iterator[RequestRecord]:
-        """Work in a request's trace; log it at the end.
+        """Process a request in its trace, and log it at the end.
 
         Args:
-            verb: The verb of HTTP, or `gRPC`.
-            path: What is called.
-            headers: The request's headers, their names in lower case.
-            status: What is noted as its status if nothing else is.
+            verb: The HTTP method, or `gRPC`.
+            path: The requested path or method.
+            headers: The request's headers by lower-case name.
+            status: The status if none is recorded.
         """
         record = RequestRecord(status=status)
         path = clipped(path)
@@ -91,7 +91,7 @@ def _log(verb: str, path: str, record: RequestRecord, seconds: float) -> None:
     logger.info(
         "%s %s %s in %s ms%s",
         verb,
-        # A path is whatever a client sends: the message must stay one line.
+        # Clients choose the path: keep the message on one line.
         record.operation or ascii(path),
         record.status,
         milliseconds,
@@ -101,7 +101,7 @@ def _log(verb: str, path: str, record: RequestRecord, seconds: float) -> None:
 
 
 def _describe(span: Span, verb: str, path: str, record: RequestRecord) -> None:
-    """Fill in what is known at the end (OpenTelemetry's semantic conventions)."""
+    """Set the attributes of a span at its end (OpenTelemetry's semantic conventions)."""
     span.update_name(record.operation or verb)
     if isinstance(record.status, int):
         span.set_attribute("http.request.method", verb)
@@ -119,15 +119,15 @@ def _describe(span: Span, verb: str, path: str, record: RequestRecord) -> None:
 
 @dataclass(slots=True)
 class RequestRecord:
-    """Filled while a request is answered, logged when it has been.
+    """The data of a request's log line, recorded while it is processed.
 
     Attributes:
-        operation: The operation's name in the specification; empty if it is none of A2A.
-        task_id: The task it is about.
+        operation: The A2A operation, if any.
+        task_id: The task.
         context_id: The task's conversation.
-        owner: The authenticated user's name.
-        error: The kind of error it was refused with.
-        status: The status of the HTTP answer, the name of gRPC's; 0 if there was no answer.
+        owner: The authenticated user.
+        error: The type of the error with which it was refused.
+        status: The HTTP status, or the name of the gRPC status; 0 without a response.
     """
 
     operation: str = ""
@@ -138,26 +138,26 @@ class RequestRecord:
     status: int | str = 0
 
     def note_task(self, task_id: str, context_id: str, owner: str) -> None:
-        """Note which task the request is about."""
+        """Record the task of the request."""
         self.task_id, self.context_id, self.owner = task_id, context_id, owner
 
     def fields(self) -> dict[str, str]:
-        """Return what is known, without the status."""
+        """Return the recorded fields without the status."""
         return {name: value for name, value in asdict(self).items() if value and name != "status"}
 
 
 CURRENT: ContextVar[RequestRecord | None] = ContextVar("a2a_request", default=None)
-"""The record of this request; None if nobody wants to know."""
+"""The record of the current request; None if it is not observed."""
 
 
 def note_error(error: BaseException) -> None:
-    """Note why the request is refused."""
+    """Record the error with which the current request is refused."""
     if (record := CURRENT.get()) is not None:
         record.error = type(error).__name__
 
 
 def _find_tracer() -> Tracer | None:
-    """Return what makes spans; None if the application has set no tracer provider."""
+    """Return a tracer, or None if the application has not set a tracer provider."""
     if not IS_INSTALLED:
         return None
     provider = trace.get_tracer_provider()
@@ -168,9 +168,9 @@ def _find_tracer() -> Tracer | None:
 
 @contextmanager
 def _request_span(tracer: Tracer | None, headers: Mapping[str, str]) -> Iterator[Span | None]:
-    """Work in the trace that the headers name, and in a span of its own if spans are made.
+    """Enter the trace that the headers name, and a new span if there is a tracer.
 
-    Tasks and threads started meanwhile inherit it, the framework's run among them.
+    Tasks and threads started in the meantime inherit it, including the framework's run.
     """
     if not IS_INSTALLED:
         yield None
@@ -180,7 +180,7 @@ def _request_span(tracer: Tracer | None, headers: Mapping[str, str]) -> Iterator
         if tracer is None:
             yield None
         else:
-            # An error of the caller's is none of the server's.
+            # Refusals are errors of the caller, not of the server.
             with tracer.start_as_current_span(
                 "A2A",
                 kind=trace.SpanKind.SERVER,
@@ -193,7 +193,7 @@ def _request_span(tracer: Tracer | None, headers: Mapping[str, str]) -> Iterator
 
 
 def trace_id() -> str:
-    """Return the id of the current trace as in `traceparent`, empty if there is none."""
+    """Return the id of the current trace as in `traceparent`, or ""."""
     if not IS_INSTALLED:
         return ""
     current = trace.get_current_span().get_span_context()

@@ -1,4 +1,4 @@
-"""The figures of all workers at one port: whichever is asked collects them from the others."""
+"""Exchanges metrics between workers on one port, any of which may be scraped."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SECONDS = 2.0
-"""How long a worker may take to answer. One that does not is left out."""
+"""Maximum time for a worker's answer; slower ones are omitted."""
 
 
 class WorkerFigures:
-    """Exchanges figures between the workers of one command.
+    """Exchanges metrics between the workers of one command.
 
-    Each worker answers at a Unix socket, named after its number, with its figures as text.
+    Each worker sends its metrics as text over a Unix socket named after its number.
 
     Args:
-        folder: Where the sockets are; only the user of the workers may enter it.
-        number: This worker's number. One that is started in place of another has the same.
+        folder: The folder of the sockets, accessible only to the workers' user.
+        number: This worker's number, which a replacement inherits.
 
     Attributes:
-        read: Returns this worker's figures as text.
+        read: Returns this worker's metrics as text.
     """
 
     read: Callable[[], bytes]
@@ -35,19 +35,19 @@ class WorkerFigures:
 
     @asynccontextmanager
     async def shared(self) -> AsyncGenerator[None]:
-        """Let the other workers have this one's figures until the block ends."""
+        """Send this worker's metrics to others until the block ends."""
 
         async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             writer.write(self.read())
             writer.close()
 
         path = self._folder / str(self._number)
-        path.unlink(missing_ok=True)  # of a worker that was killed
+        path.unlink(missing_ok=True)  # left by a killed worker
         async with await asyncio.start_unix_server(answer, path):
             yield
 
     async def collect(self) -> Mapping[str, str]:
-        """Return the figures of all workers that answer, by their numbers."""
+        """Return the metrics of all workers that answer, by number."""
         paths = sorted(self._folder.iterdir())
         texts = await asyncio.gather(*map(_read, paths))
         return {path.name: text for path, text in zip(paths, texts, strict=True)}
@@ -61,5 +61,5 @@ async def _read(path: Path) -> str:
                 return (await reader.read()).decode()
             finally:
                 writer.close()
-    except OSError:  # TimeoutError is one, too
+    except OSError:  # including TimeoutError
         return ""

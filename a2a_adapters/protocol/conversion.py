@@ -117,14 +117,16 @@ def from_protocol(part: ProtocolPart) -> Part:
     if part.HasField("text") and not part.HasField("metadata"):
         return Text(part.text, part.media_type)
     metadata = struct_to_dict(part.metadata) if part.HasField("metadata") else {}
+    content: bytes | None = None
+    url: str | None = None
     match part.WhichOneof("content"):
         case "data":
             media_type = "" if part.media_type == _JSON_MEDIA_TYPE else part.media_type
             return Data(from_value(part.data), metadata=metadata, media_type=media_type)
         case "raw":
-            content, url = part.raw, None
+            content = part.raw
         case "url":
-            content, url = None, part.url
+            url = part.url
         case _:
             return Text(part.text, part.media_type, metadata=metadata)
     return File(

@@ -1,6 +1,6 @@
-"""For plugin authors: run an app in the test's own process, and the contract of every adapter.
+"""Helpers for plugin authors: the adapter contract as tests, and an in-process server.
 
-Subclass the contracts, say which targets show which behaviour, and run them with
+Subclass the contracts, return targets with the described behaviour, and run the tests with
 pytest-asyncio in auto mode:
 
     class TestMyFramework(AdapterContract):

@@ -1,4 +1,4 @@
-"""The contract of every adapter, as classes of pytest tests."""
+"""The contract of adapters as pytest classes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _LIMITED = ServerOptions(limits=Limits(run_seconds=0.3))
 
 
 class _Served:
-    """What both contracts share: how a target is served."""
+    """Serves targets for the contracts."""
 
     def storage(self) -> str:
         """Return the URL of the server's storage; override to test with another one."""
@@ -54,7 +54,7 @@ class _Served:
     def app(self, target: object, options: ServerOptions | None = None) -> ASGIApp:
         """Return the app that serves `target`; override to test it on another server."""
         options = replace(options or ServerOptions(), storage=self.storage())
-        # A name of its own keeps each app apart from earlier ones in the same storage.
+        # A unique name isolates each app from earlier ones in the same storage.
         return build_app(target, name=f"contract-{uuid4().hex}", options=options)
 
     @asynccontextmanager
@@ -67,30 +67,30 @@ class _Served:
 
 
 class AdapterContract(_Served, ABC):
-    """What every adapter must do, whatever it wraps. Subclass it and return your targets."""
+    """The contract of all adapters. Subclass it and return your targets."""
 
     secret = "hunter2"
-    """The text the failing targets put into their exceptions."""
+    """The text in the exceptions of failing targets."""
 
     @abstractmethod
     def echo(self) -> object:
-        """Return a target that answers with the text it gets."""
+        """Return a target that answers with the text it receives."""
 
     @abstractmethod
     def silent(self) -> object:
-        """Return a target that answers with nothing at all."""
+        """Return a target whose answer is empty."""
 
     @abstractmethod
     def failing(self) -> object:
-        """Return a target that raises an exception holding `secret` at once."""
+        """Return a target that immediately raises an exception with `secret`."""
 
     @abstractmethod
     def failing_midway(self) -> object:
-        """Return a target that streams the text `begun` and then raises the same."""
+        """Return a target that streams the text `begun` and then raises the same exception."""
 
     @abstractmethod
     def endless(self) -> object:
-        """Return a target that never ends by itself."""
+        """Return a target that never ends."""
 
     async def test_answers(self) -> None:
         async with self.client(self.echo()) as client:
@@ -208,11 +208,11 @@ class AdapterContract(_Served, ABC):
 
 
 class InputRequiredContract(_Served, ABC):
-    """What adapters must do whose targets can ask their caller."""
+    """The contract of adapters whose targets can ask their caller questions."""
 
     @abstractmethod
     def asking(self) -> object:
-        """Return a target that asks `which city?` and then answers with the reply's text."""
+        """Return a target that asks `which city?` and answers with the text of the reply."""
 
     async def test_an_answer_resumes_the_same_task(self) -> None:
         async with self.client(self.asking()) as client:
@@ -251,22 +251,22 @@ class InputRequiredContract(_Served, ABC):
 
 
 class ToolContract(_Served, ABC):
-    """What adapters must do whose targets call tools."""
+    """The contract of adapters whose targets call tools."""
 
     secret = "hunter2"
-    """The text that the failing tool puts into its exception."""
+    """The text in the exception of the failing tool."""
 
     @abstractmethod
     def using_tools(self) -> object:
         """Return a target that calls the tools `look` and `breaks`, and then answers.
 
-        `breaks` raises an exception holding `secret`, after which the target goes on.
+        `breaks` raises an exception with `secret`, after which the target continues.
         """
 
     def ended_by_a_tool(self) -> object | None:
-        """Return a target that calls the tools `look` and `breaks`, and fails as `breaks` does.
+        """Return a target that calls the tools `look` and `breaks`, and fails like `breaks`.
 
-        None, as by default, if no exception of a tool ends a run of its framework.
+        None, the default, means that exceptions of tools never end a run of the framework.
         """
         return None
 
@@ -308,14 +308,14 @@ class ToolContract(_Served, ABC):
 
 
 class OnStorage(_Served, ABC):
-    """Runs a contract on another storage, and compares its answers with those in memory.
+    """Runs a contract with another storage, and compares its answers with those in memory.
 
-    Subclass it beside your contract and return the storage's URL; `OnSqlite` does so already.
+    Combine it with your contract and return the storage's URL, as `OnSqlite` does.
     """
 
     @abstractmethod
     def storage(self) -> str:
-        """Return the URL of the storage; many apps may use it, one after the other."""
+        """Return the URL of the storage, which several apps use in succession."""
 
     async def test_the_answers_are_those_in_memory(self) -> None:
         for name in ("echo", "silent", "failing", "failing_midway", "asking"):
@@ -330,7 +330,7 @@ class OnSqlite(OnStorage):
     """Runs a contract with SQLite: `class TestMineOnSqlite(OnSqlite, TestMine): ...`."""
 
     def storage(self) -> str:
-        """Return the URL of a file that is deleted when this process ends."""
+        """Return the URL of a file that is deleted at the end of this process."""
         return _sqlite()
 
 
@@ -342,7 +342,7 @@ def _sqlite() -> str:
 
 
 async def _dialogue(app: ASGIApp) -> list[str]:
-    """Return what a caller is told in two tasks of one conversation, without ids and times."""
+    """Return the answers of two tasks of one conversation, without ids and times."""
     told: list[str] = []
     async with running(app) as url, connect(url) as client:
         for text in ("hello", "again"):
@@ -355,7 +355,7 @@ async def _dialogue(app: ASGIApp) -> list[str]:
 
 
 def _without_ids(task: Task) -> str:
-    """Return what a caller is told by a task, but for ids and times."""
+    """Return the content of a task without ids and times."""
     status = [TaskState.Name(task.status.state), *map(MessageToDict, task.status.message.parts)]
     artifacts = [
         [artifact.name, *map(MessageToDict, artifact.parts)] for artifact in task.artifacts
@@ -365,7 +365,7 @@ def _without_ids(task: Task) -> str:
 
 
 async def _begin(client: Client, context_id: str = "") -> str:
-    """Send a message, leave its stream once the task is there, and return the task's id."""
+    """Send a message, leave its stream after the task has appeared, and return the task's id."""
     request = user_message("hello", context_id=context_id)
     async for event in client.send_message(request):
         return event.task.id

@@ -1,4 +1,4 @@
-"""Run an app in the test's own process, and talk to it with the official client."""
+"""Runs an app in the test's process, and calls it with the official client."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 _USER_HEADER = "x-test-user"
 _CLOSING_SECONDS = 1.0
-_LOOK_SECONDS = 0.005
+_POLL_SECONDS = 0.005
 _TURNS = 4
-"""How many turns of the event loop it takes at most to open or close a connection."""
+"""Maximum number of event loop iterations for opening or closing a connection."""
 
 
 class _TestUsers(AuthenticationBackend):
@@ -47,17 +47,17 @@ class _TestUsers(AuthenticationBackend):
 
 
 def as_user(name: str) -> dict[str, str]:
-    """Return the headers with which `running` takes a request as that user's."""
+    """Return headers that authenticate a request to `running` as the named user."""
     return {_USER_HEADER: name}
 
 
 @asynccontextmanager
 async def running(app: ASGIApp, limits: Limits | None = None) -> AsyncGenerator[str]:
-    """Serve an app on a free port of this machine, in this event loop; yield its address.
+    """Serve an app on a free local port in this event loop, and yield its address.
 
     Args:
         app: The app.
-        limits: Those of the server's connections.
+        limits: The limits on connections.
     """
     config = uvicorn.Config(
         AuthenticationMiddleware(app, backend=_TestUsers()),
@@ -80,7 +80,7 @@ async def running(app: ASGIApp, limits: Limits | None = None) -> AsyncGenerator[
 
 
 async def _close(server: uvicorn.Server) -> None:
-    """Do at once what `Server.shutdown` does, which looks around ten times a second."""
+    """Do what `Server.shutdown` does, which polls only ten times a second."""
     state = server.server_state
     await _stop_listening(server)
     with suppress(TimeoutError):
@@ -89,7 +89,7 @@ async def _close(server: uvicorn.Server) -> None:
             while is_open:
                 for connection in list(state.connections):
                     connection.shutdown()
-                await asyncio.sleep(_LOOK_SECONDS)
+                await asyncio.sleep(_POLL_SECONDS)
                 await _turns()
                 is_open = bool(state.connections or state.tasks)
     for task in state.tasks:
@@ -101,14 +101,14 @@ async def _close(server: uvicorn.Server) -> None:
 
 
 async def _stop_listening(server: uvicorn.Server) -> None:
-    """Close the listeners when all that was accepted has begun: asyncio forgets to close the rest.
+    """Close the listeners after all accepted connections have been set up.
 
-    A connection of a server that has been closed since fails an assertion as it is made.
+    asyncio would not close the others, and an assertion would fail in those of a closed server.
     """
     loop = asyncio.get_running_loop()
     for listener in server.servers:
         for socket in listener.sockets:
-            with suppress(NotImplementedError):  # of Windows, whose loop has no readers
+            with suppress(NotImplementedError):  # on Windows, whose loop has no readers
                 loop.remove_reader(socket.fileno())
     await _turns()
     for listener in server.servers:
@@ -116,7 +116,7 @@ async def _stop_listening(server: uvicorn.Server) -> None:
 
 
 async def _turns() -> None:
-    """Let connections that are being opened, or closed, be so."""
+    """Let connections finish opening or closing."""
     for _ in range(_TURNS):
         await asyncio.sleep(0)
 
@@ -125,11 +125,11 @@ async def _turns() -> None:
 async def connect(
     url: str, *, binding: str = "JSONRPC", user: str = "", extensions: tuple[str, ...] = ()
 ) -> AsyncGenerator[Client]:
-    """Yield the official client of the agent at `url`."""
+    """Yield an official client for the agent at `url`."""
     headers = as_user(user) if user else {}
     if extensions:
         headers["A2A-Extensions"] = ", ".join(extensions)
-    # A server closes what is idle for five seconds: on a busy machine, between two lines of code.
+    # Servers close connections after five idle seconds, which may pass on a busy machine.
     limits = httpx.Limits(max_keepalive_connections=0)
     async with httpx.AsyncClient(headers=headers, timeout=60, limits=limits) as http:
         card = await A2ACardResolver(http, url).get_agent_card()
@@ -151,7 +151,7 @@ def _channel(url: str) -> Channel:
 def user_message(
     text: str = "", *parts: Part, task_id: str = "", context_id: str = ""
 ) -> SendMessageRequest:
-    """Return a request that sends `text` and `parts`."""
+    """Create a request that sends `text` and `parts`."""
     message = Message(
         message_id=uuid4().hex,
         role=Role.ROLE_USER,
@@ -163,17 +163,17 @@ def user_message(
 
 
 def answer_of(task: Task) -> str:
-    """Return all text of all artifacts, one part per line, but for empty ones that only close."""
+    """Return the text of all artifacts, one line per non-empty part."""
     return "\n".join(p.text for a in task.artifacts for p in a.parts if p.text)
 
 
 async def stream(client: Client, request: SendMessageRequest) -> list[StreamResponse]:
-    """Send a message and return every event of its stream."""
+    """Send a message and return the events of its stream."""
     return [event async for event in client.send_message(request)]
 
 
 async def send(client: Client, request: SendMessageRequest) -> Task:
-    """Send a message, read its stream to the end and return the task as it is then."""
+    """Send a message, read its stream to the end, and return the final task."""
     events = await stream(client, request)
     task_id = request.message.task_id or events[0].task.id
     return await client.get_task(GetTaskRequest(id=task_id))

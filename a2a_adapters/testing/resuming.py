@@ -1,4 +1,4 @@
-"""The contract of adapters that go on with what a process which is gone has begun."""
+"""The contract of adapters that resume the runs of dead processes."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ _PAUSE_SECONDS = 0.05
 
 
 class ResumeContract(ABC):
-    """What every adapter with `resumes` must do. Subclass it and return your command.
+    """The contract of adapters with `resumes`. Subclass it and return your command.
 
-    Its server is killed in the middle of an answer, and started again.
+    The server is killed in the middle of an answer and restarted.
     """
 
     @abstractmethod
     def command(self, storage: str, work: Path) -> Sequence[str]:
-        """Return the command that serves an agent on any port, with this storage.
+        """Return a command that serves an agent on any port with this storage.
 
-        The agent answers in two steps. The first one says `one` and, as its last act, appends a
-        line with the message's text to the file `work / "steps"`. The second one waits until
-        there is a file `work / "go"`, and says `two`.
+        The agent answers in two steps. The first says `one` and finally appends a line with the
+        message's text to the file `work / "steps"`. The second waits until the file `work / "go"`
+        exists, and says `two`.
         """
 
     async def test_finished_steps_are_not_done_again_and_all_is_said_once(
@@ -80,7 +80,7 @@ class ResumeContract(ABC):
     async def _killed(
         self, work: Path, *texts: str, kindly: bool = False
     ) -> AsyncGenerator[list[str]]:
-        """Yield the tasks of a server that was killed after their first steps."""
+        """Yield the tasks of a server that is killed after their first steps."""
         async with self._client(work) as (process, client):
             tasks = [await _begin(client, text) for text in texts]
             for task_id in tasks:
@@ -90,7 +90,7 @@ class ResumeContract(ABC):
                 if steps.exists() and len(steps.read_text().split()) == len(texts):
                     break
                 await asyncio.sleep(_PAUSE_SECONDS)
-            await client.list_tasks(ListTasksRequest())  # what was said is stored before that
+            await client.list_tasks(ListTasksRequest())  # the answers are stored before this
             if kindly:
                 process.terminate()
                 await process.wait()
@@ -114,7 +114,7 @@ class ResumeContract(ABC):
 
 
 async def _address(process: Process) -> tuple[str, asyncio.Task[bytes]]:
-    """Return where a server says it is, and what reads the rest of what it says."""
+    """Return a server's address from its log, and a task that reads the rest of the log."""
     assert process.stderr is not None
     seen = ""
     async for line in process.stderr:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from a2a_adapters.cli.options import nearest, seconds
+from a2a_adapters.cli.options import seconds, suggestion
 from a2a_adapters.cli.terminal import note
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters_client.variables import PREFIX, SECRETS, load_variables, read_variables
@@ -39,7 +39,7 @@ def bindings(names: list[str] | None) -> list[str]:
     """
     for name in names or ():
         if name.lower() not in _BINDINGS:
-            raise typer.BadParameter(f"there is no transport {name!r}; {nearest(name, _SHOWN)}")
+            raise typer.BadParameter(f"there is no transport {name!r}; {suggestion(name, _SHOWN)}")
     return [_BINDINGS[name.lower()] for name in names or ()]
 
 
@@ -51,7 +51,7 @@ def version(text: str) -> str:
     """
     short = ".".join(text.split(".")[:2])
     if short not in {"", "1", *_VERSIONS}:
-        raise typer.BadParameter(f"A2A {text!r} is not spoken here; {nearest(text, _VERSIONS)}")
+        raise typer.BadParameter(f"A2A {text!r} is not spoken here; {suggestion(text, _VERSIONS)}")
     return short
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from a2a_adapters.cli.options import nearest
+from a2a_adapters.cli.options import suggestion
 from a2a_adapters.cli.terminal import note
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters_client.command import ClientCommand, TaskArgument, client_command, task_id_of
@@ -165,7 +165,7 @@ def _state(status: str) -> str | None:
     name = "TASK_STATE_" + status.upper().replace("-", "_").removeprefix("TASK_STATE_")
     if name not in dict(TaskState.items()):
         known = [_shown(each) for each, number in TaskState.items() if number]
-        raise ConfigurationError(f"there is no state {status!r}; {nearest(status, known)}")
+        raise ConfigurationError(f"there is no state {status!r}; {suggestion(status, known)}")
     return name
 
 
