@@ -125,7 +125,7 @@ def test_every_option_of_a_server_has_a_key(folder):
         ("[limits]\nruns = -1", "limits.runs: Input should be greater than or equal to 0"),
         ("agents = 1", "a2a-adapters.toml: agents: Input should be a valid dictionary"),
         ("push = 'x'", "a2a-adapters.toml: push: "),
-        ("port = = 1", "a2a-adapters.toml is wrong: Invalid value (at line 1, column 8)"),
+        ("port = = 1", "a2a-adapters.toml is invalid: Invalid value (at line 1, column 8)"),
         ("target = 'app:shout'\ncors_origins = ['nowhere']", "'nowhere' is not an origin"),
         (
             "target = 'app:shout'\ncard_key = 'none.pem'\nurl = 'https://a.example'",
@@ -133,7 +133,7 @@ def test_every_option_of_a_server_has_a_key(folder):
         ),
         (
             "target = 'app:shout'\n[agents]\nb = 'app:shout'",
-            "there is a target or agents, not both",
+            "set either target or agents, not both",
         ),
         ("", "there is nothing to serve"),
     ],
@@ -150,7 +150,7 @@ def test_mistakes_of_the_environment_are_told_as_well(folder):
     done = run("config", "show", A2A_ADAPTERS_LIMITS_RUN="1")
     assert "A2A_ADAPTERS_LIMITS_RUN: limits.run: there is no such setting" in done.stderr
     done = run("config", "show", A2A_ADAPTERS_PUSH="perhaps")
-    assert "A2A_ADAPTERS_PUSH is true or false" in done.stderr
+    assert "A2A_ADAPTERS_PUSH must be true or false" in done.stderr
     assert shown(A2A_ADAPTERS_PUSH="yes")[0]["push"]["attempts"] == 5
     assert "push" not in shown(A2A_ADAPTERS_PUSH="no", A2A_ADAPTERS_PUSH_ATTEMPTS="3")[0]
     assert (
@@ -164,8 +164,8 @@ def test_mistakes_of_the_environment_are_told_as_well(folder):
         ("none.toml", None, "none.toml cannot be read: No such file"),
         ("app.py", None, "app.py is neither a .toml file nor a langgraph.json"),
         ("langgraph.json", "{}", "langgraph.json names no graphs"),
-        ("langgraph.json", "[", "langgraph.json is wrong: "),
-        ("langgraph.json", '{"graphs": {"a": 1}}', "a graph is a path, as in ./agent.py:graph"),
+        ("langgraph.json", "[", "langgraph.json is invalid: "),
+        ("langgraph.json", '{"graphs": {"a": 1}}', "a graph must be a path such as ./agent.py:graph"),
     ],
 )
 def test_files_that_say_nothing(folder, file, content, told):
@@ -178,7 +178,7 @@ def test_files_that_say_nothing(folder, file, content, told):
 
 def test_what_is_no_table_is_told(folder):
     (folder / "pyproject.toml").write_text("[tool]\na2a-adapters = 1\n")
-    assert "tool.a2a-adapters is no table" in run("config", "show").stderr
+    assert "tool.a2a-adapters is not a table" in run("config", "show").stderr
 
 
 def test_a_password_is_not_shown(folder):

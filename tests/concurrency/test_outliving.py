@@ -33,4 +33,4 @@ async def test_what_ends_by_itself_is_not(caplog):
 
     async with running(build_app(work)) as url, connect(url) as client:
         assert answer_of(await send(client, user_message("hi"))) == "HI"
-    assert "go on although" not in caplog.text
+    assert "continue although" not in caplog.text

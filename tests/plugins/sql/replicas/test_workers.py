@@ -27,8 +27,8 @@ POSTGRESQL = "postgresql://me@host/agents"
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({"storage": "memory:"}, "storage that they can share, not memory:"),
-        ({"storage": "sqlite:///agents.db"}, "storage that they can share, not sqlite:"),
+        ({"storage": "memory:"}, "cannot share a storage of memory:"),
+        ({"storage": "sqlite:///agents.db"}, "cannot share a storage of sqlite:"),
         ({"storage": POSTGRESQL, "grpc_port": 0}, "gRPC"),
     ],
 )
