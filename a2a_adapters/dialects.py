@@ -42,35 +42,12 @@ if TYPE_CHECKING:
     from a2a_adapters.storage.quota import Room
 
 __all__ = [
-    "Answer",
-    "DialectAgent",
-    "DialectRoutes",
-    "DialectServer",
-    "DialectTransport",
-    "HttpClients",
-    "JsonHttp",
-    "Room",
-    "agent_message",
-    "agent_url",
-    "artifact_response",
-    "as_response",
-    "event_data",
-    "is_busy",
-    "log_failure",
-    "message_parts",
-    "new_id",
-    "one_line",
-    "quote",
-    "read_json",
-    "rpc_call",
-    "rpc_refusal",
-    "share_of_caller",
-    "status_response",
-    "struct_to_dict",
-    "to_protocol",
-    "to_struct",
-    "user_message",
-]
+    "Answer", "DialectAgent", "DialectRoutes", "DialectServer", "DialectTransport",
+    "HttpClients", "JsonHttp", "Room", "agent_message", "agent_url", "artifact_response",
+    "as_response", "event_data", "is_busy", "log_failure", "message_parts", "new_id",
+    "one_line", "quote", "read_json", "rpc_call", "rpc_refusal", "share_of_caller",
+    "status_response", "struct_to_dict", "to_protocol", "to_struct", "user_message",
+]  # fmt: skip
 
 # Loaded on first use: plugins that call a dialect do not need the server, and vice versa.
 __getattr__ = lazy_names(

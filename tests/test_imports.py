@@ -73,8 +73,8 @@ BUILT_IN = {
 
 BETWEEN_PLUGINS = {
     ("check", "grpc"): "the check `binding.grpc` opens channels under the same outbound policy",
-    ("client", "check"): "the command `card` shows the problems of a card and its signatures",
-    ("console", "check"): "the page checks agents",
+    ("client", "check"): "`card` shows the problems of a card; both resolve the names of agents",
+    ("console", "check"): "the page checks agents, and its command resolves their names",
     ("omniroute", "langchain"): "its model class is a subclass",
     ("omniroute", "crewai"): "its model class is a subclass",
     ("omniroute", "autogen"): "its model class is a subclass",

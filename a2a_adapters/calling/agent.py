@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.options import SendOptions
     from a2a_adapters.contract.adapter import AgentDescription
 
-__all__ = ["ListedAgent", "MessageInput", "RemoteAgent", "RemoteEvent"]
-
 
 class RemoteAgent:
     """A remote agent that speaks A2A 1.0 or 0.3 over JSON-RPC, HTTP+JSON or gRPC.

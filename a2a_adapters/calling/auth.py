@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from a2a.types import AgentCard, SecurityScheme
 
-__all__ = ["ApiKeyAuth", "BearerAuth"]
-
 Secret: TypeAlias = "str | Callable[[], str | Awaitable[str]]"  # noqa: S105 - a type
 """A secret, or a sync or async callable that returns it."""
 

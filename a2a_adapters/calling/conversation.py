@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.messenger import MessageInput, Messenger
     from a2a_adapters.calling.options import SendOptions
 
-__all__ = ["Conversation"]
-
 
 class Conversation:
     """A sequence of messages to one agent, sent one at a time.

@@ -1,5 +1,6 @@
 """The base class of transports for agents that speak a dialect."""
 
+# ruff: noqa: ARG002 - dialects have no call contexts
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
         SubscribeToTaskRequest,
         Task,
     )
-
-__all__ = ["DialectTransport"]
 
 
 class DialectTransport(CompatJsonRpcTransport, ABC):
@@ -57,46 +56,31 @@ class DialectTransport(CompatJsonRpcTransport, ABC):
         """Cancel a task."""
 
     async def send_message(
-        self,
-        request: SendMessageRequest,
-        *,
-        context: ClientCallContext | None = None,  # noqa: ARG002 - dialects have no extensions
+        self, request: SendMessageRequest, *, context: ClientCallContext | None = None
     ) -> SendMessageResponse:
         """Send a message and wait for the task that answers it."""
         return SendMessageResponse(task=await self.send(request.message))
 
     def send_message_streaming(
-        self,
-        request: SendMessageRequest,
-        *,
-        context: ClientCallContext | None = None,  # noqa: ARG002
+        self, request: SendMessageRequest, *, context: ClientCallContext | None = None
     ) -> AsyncGenerator[StreamResponse]:
         """Send a message and yield the events of its task."""
         return self.stream(request.message)
 
     async def get_task(
-        self,
-        request: GetTaskRequest,
-        *,
-        context: ClientCallContext | None = None,  # noqa: ARG002
+        self, request: GetTaskRequest, *, context: ClientCallContext | None = None
     ) -> Task:
         """Return the current state of a task."""
         return await self.find(request.id)
 
     async def cancel_task(
-        self,
-        request: CancelTaskRequest,
-        *,
-        context: ClientCallContext | None = None,  # noqa: ARG002
+        self, request: CancelTaskRequest, *, context: ClientCallContext | None = None
     ) -> Task:
         """Cancel a task."""
         return await self.cancel(request.id)
 
     async def subscribe(
-        self,
-        request: SubscribeToTaskRequest,  # noqa: ARG002
-        *,
-        context: ClientCallContext | None = None,  # noqa: ARG002
+        self, request: SubscribeToTaskRequest, *, context: ClientCallContext | None = None
     ) -> AsyncGenerator[StreamResponse]:
         """Raise `UnsupportedOperationError`: streams of dialects cannot be resumed."""
         raise UnsupportedOperationError

@@ -22,15 +22,9 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.reply import AgentReply
 
 __all__ = [
-    "NoCardError",
-    "RemoteAgentError",
-    "RemoteAnswerError",
-    "RemoteAuthError",
-    "RemoteConnectionError",
-    "RemoteRefusedError",
-    "RemoteTaskError",
-    "RemoteTimeoutError",
-]
+    "NoCardError", "RemoteAgentError", "RemoteAnswerError", "RemoteAuthError",
+    "RemoteConnectionError", "RemoteRefusedError", "RemoteTaskError", "RemoteTimeoutError",
+]  # fmt: skip
 
 
 class RemoteAgentError(A2AAdaptersError):

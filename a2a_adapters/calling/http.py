@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from a2a_adapters.calling.options import RemoteOptions
 
-__all__ = ["HttpClients"]
-
 MAX_BYTES = "a2a_adapters.max_bytes"
 """Request extension: maximum size of the response, in place of `RemoteOptions.answer_bytes`."""
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.connection import Connections
     from a2a_adapters.calling.options import RemoteOptions, SendOptions
 
-__all__ = ["MessageInput", "Messenger"]
-
 MessageInput: TypeAlias = "str | Part | Sequence[Part]"
 """The content of a message: a text, a part, or several parts."""
 

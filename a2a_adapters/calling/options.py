@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from a2a_adapters.contract.parts import JSON
 
-__all__ = ["AgentOptions", "RemoteOptions", "SendOptions"]
-
 _MEBIBYTE = 1024 * 1024
 
 

@@ -12,8 +12,6 @@ from a2a_adapters.contract.text import as_text
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-__all__ = ["AgentReply", "Question", "RemoteArtifact", "RemoteEvent", "ReplyState"]
-
 ReplyState: TypeAlias = Literal[
     "submitted",
     "working",

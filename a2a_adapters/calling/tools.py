@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from a2a_adapters.calling.options import AgentOptions
     from a2a_adapters.contract.adapter import AgentDescription, Skill
 
-__all__ = [
-    "ToolDescription",
-    "ToolFactory",
-    "ToolInput",
-    "remote_llm",
-    "remote_tool",
-    "tool_answer",
-]
-
 _ANSWER_IT = "(It asks you. Call this tool again with the answer.)"
 _SAY_IT_ALL = "(It asks you. Call this tool again with the whole request, this included.)"
 

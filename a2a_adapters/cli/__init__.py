@@ -13,7 +13,6 @@ from typer.completion import completion_init  # type: ignore[attr-defined]
 
 from a2a_adapters.cli.commands import COMPLETE, CommandGroup, completion, help_
 from a2a_adapters.cli.config import config
-from a2a_adapters.cli.demo import demo_server
 from a2a_adapters.cli.exits import CommandError, end
 from a2a_adapters.cli.init import init
 from a2a_adapters.cli.options import Settings, Verbose
@@ -35,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # its tables take half a second, and cut names in narrow terminals
 )
 
-for command in (serve, demo_server, init, plugins, completion):
+for command in (serve, init, plugins, completion):
     app.command()(command)
 app.command("help")(help_)
 app.add_typer(config, name="config")

@@ -22,8 +22,6 @@ from a2a_adapters.serving.options import NamedTarget, ServerOptions
 if TYPE_CHECKING:
     from a2a_adapters.serving.signing import CardSigner
 
-__all__ = ["AgentSettings", "ServerSettings"]
-
 Port = Annotated[int, Field(ge=0, le=65535)]
 
 

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CURRENT", "TaskCalls", "outliving_calls"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

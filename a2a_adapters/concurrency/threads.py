@@ -17,8 +17,6 @@ from a2a_adapters.concurrency.outliving import CURRENT, TaskCalls
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ThreadPool", "run_in_thread"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")

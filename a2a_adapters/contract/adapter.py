@@ -21,16 +21,9 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.events import AgentEvent, InputRequired
 
 __all__ = [
-    "Adapter",
-    "AgentDescription",
-    "AgentRequest",
-    "CancelFlag",
-    "Exchange",
-    "Extension",
-    "Skill",
-    "StateStorage",
-    "Turn",
-]
+    "Adapter", "AgentDescription", "AgentRequest", "CancelFlag", "Exchange", "Extension",
+    "Skill", "StateStorage", "Turn",
+]  # fmt: skip
 
 _DEFAULT_INPUT_MODES = ("text/plain", "application/json")
 _DEFAULT_OUTPUT_MODES = ("text/plain", "application/json")

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import httpx
     from a2a.types import AgentCard
 
-__all__ = ["Binding", "RemoteInterface"]
-
 
 class Binding(Protocol):
     """A server that offers one agent over a protocol binding, on its own port.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from a2a_adapters.contract.adapter import AgentDescription, StateStorage
 
-__all__ = ["DialectAgent", "DialectRoutes", "DialectServer", "as_response"]
-
 T = TypeVar("T")
 
 

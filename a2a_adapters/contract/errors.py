@@ -31,21 +31,11 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 __all__ = [
-    "A2AAdaptersError",
-    "AccessDeniedError",
-    "AgentFailedError",
-    "ConfigurationError",
-    "ErrorCategory",
-    "ForbiddenError",
-    "ForbiddenUrlError",
-    "InvalidInputError",
-    "ListenError",
-    "MissingExtraError",
-    "NoAdapterError",
-    "TargetError",
-    "UnauthenticatedError",
+    "A2AAdaptersError", "AccessDeniedError", "AgentFailedError", "ConfigurationError",
+    "ErrorCategory", "ForbiddenError", "ForbiddenUrlError", "InvalidInputError", "ListenError",
+    "MissingExtraError", "NoAdapterError", "TargetError", "UnauthenticatedError",
     "UnsafeHostError",
-]
+]  # fmt: skip
 
 ErrorCategory: TypeAlias = Literal[
     "model_unavailable", "model_refused", "limit", "tool", "internal"

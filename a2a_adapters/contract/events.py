@@ -26,25 +26,11 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.parts import JSON, Part
 
 __all__ = [
-    "A2UI_EXTENSION",
-    "ANOTHER_TASK_WAITS",
-    "PROGRESS_EXTENSION",
-    "QUESTION_CLOSED",
-    "TIMESTAMP_EXTENSION",
-    "AgentEvent",
-    "AuthRequired",
-    "InputRequired",
-    "Output",
-    "Progress",
-    "ProgressEvent",
-    "Rejected",
-    "Reply",
-    "TaskMetadata",
-    "TextDelta",
-    "TokenUsage",
-    "ToolCall",
+    "A2UI_EXTENSION", "ANOTHER_TASK_WAITS", "PROGRESS_EXTENSION", "QUESTION_CLOSED",
+    "TIMESTAMP_EXTENSION", "AgentEvent", "AuthRequired", "InputRequired", "Output", "Progress",
+    "ProgressEvent", "Rejected", "Reply", "TaskMetadata", "TextDelta", "TokenUsage", "ToolCall",
     "ToolResult",
-]
+]  # fmt: skip
 
 PROGRESS_EXTENSION = "urn:a2a-adapters:extension:progress:v1"
 """URI of the A2A extension that carries `Progress`, `ToolCall` and `ToolResult`."""

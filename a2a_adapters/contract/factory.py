@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from a2a_adapters.contract.events import AgentEvent
 
-__all__ = ["Factory", "adapt_made"]
-
 _MESSAGE_NAMES = frozenset({"text", "request"})
 
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
     from a2a_adapters.contract.limits import Limits
 
-__all__ = ["lazy_names"]
-
 PROJECT = "a2a_adapters"
 
 hookspec = HookspecMarker(PROJECT)

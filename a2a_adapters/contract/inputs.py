@@ -9,8 +9,6 @@ from typing import Any
 from a2a_adapters.contract.errors import InvalidInputError
 from a2a_adapters.contract.parts import Data, Part
 
-__all__ = ["NamedInputs"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedInputs:

@@ -8,7 +8,7 @@ import inspect
 import logging
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from typing import TYPE_CHECKING, cast
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.dialects import DialectRoutes, DialectServer
     from a2a_adapters.contract.hooks import AnyRemoteAgent, CommandSource
     from a2a_adapters.contract.limits import Limits
-
-__all__ = ["BLOCK_VARIABLE", "PluginStatus", "Plugins", "installed_plugins"]
 
 BLOCK_VARIABLE = "A2A_ADAPTERS_DISABLE_PLUGINS"
 """Environment variable with a comma-separated list of plugins to skip."""
@@ -83,34 +81,31 @@ class Plugins:
             self._status.append(status)
 
     def _load(self, entry_point: metadata.EntryPoint, *, is_blocked: bool) -> PluginStatus:
-        def status(
-            problem: str = "", hooks: Sequence[str] = (), frameworks: Sequence[str] = ()
-        ) -> PluginStatus:
-            dist = entry_point.dist
-            return PluginStatus(
-                name=entry_point.name,
-                value=entry_point.value,
-                distribution=dist.name if dist else "",
-                version=dist.version if dist else "",
-                hooks=tuple(hooks),
-                frameworks=tuple(frameworks),
-                problem=problem,
-            )
-
+        name, dist = entry_point.name, entry_point.dist
+        status = PluginStatus(
+            name=name,
+            value=entry_point.value,
+            distribution=dist.name if dist else "",
+            version=dist.version if dist else "",
+        )
         if is_blocked:
-            return status(f"disabled by {BLOCK_VARIABLE}")
-        if self._manager.has_plugin(entry_point.name):
+            return replace(status, problem=f"disabled by {BLOCK_VARIABLE}")
+        if self._manager.has_plugin(name):
             logger.warning("skipping plugin %s: the name is taken", entry_point)
-            return status("another plugin has this name")
+            return replace(status, problem="another plugin has this name")
         try:
-            self._manager.register(entry_point.load(), entry_point.name)
+            self._manager.register(entry_point.load(), name)
         except Exception as error:  # a broken plugin must not affect the others
-            logger.warning("skipping plugin %s: %s", entry_point.name, error)
-            logger.debug("traceback of plugin %s", entry_point.name, exc_info=True)
-            return status(f"{type(error).__name__}: {error}")
-        plugin = self._manager.get_plugin(entry_point.name)
-        hooks = sorted(c.name for c in self._manager.get_hookcallers(plugin) or ())
-        return status(_misspelt(plugin, self._manager), hooks, self._frameworks(entry_point.name))
+            logger.warning("skipping plugin %s: %s", name, error)
+            logger.debug("traceback of plugin %s", name, exc_info=True)
+            return replace(status, problem=f"{type(error).__name__}: {error}")
+        plugin = self._manager.get_plugin(name)
+        return replace(
+            status,
+            hooks=tuple(sorted(c.name for c in self._manager.get_hookcallers(plugin) or ())),
+            frameworks=tuple(self._frameworks(name)),
+            problem=_misspelt(plugin, self._manager),
+        )
 
     def _frameworks(self, name: str) -> Sequence[str]:
         for implementation in self._manager.hook.a2a_frameworks.get_hookimpls():

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from a2a_adapters.contract.parts import JSON
 
-__all__ = ["ToolCalls", "as_output"]
-
 _ANSWER = "answer"
 
 

@@ -14,17 +14,6 @@ from a2a_adapters.contract.parts import JSON, Data, File, Part
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = [
-    "ReasoningFilter",
-    "Speech",
-    "TextFilter",
-    "as_decision",
-    "as_json",
-    "as_text",
-    "tool_arguments",
-    "without_reasoning",
-]
-
 _CLIPPED_LENGTH = 200
 _QUOTE_LENGTH = 500
 

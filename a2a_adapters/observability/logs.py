@@ -25,8 +25,6 @@ if TYPE_CHECKING:
         tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
     )
 
-__all__ = ["JsonFormatter", "LogFormat", "TextFormatter", "log_process", "log_server"]
-
 LogFormat: TypeAlias = Literal["text", "json"]
 
 logger = logging.getLogger("a2a_adapters")

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from types import FrameType
 
-__all__ = ["watched_loop"]
-
 logger = logging.getLogger(__name__)
 
 _INTERVAL = 0.5

@@ -15,8 +15,6 @@ from a2a_adapters.security.authenticator import Authenticator
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ApiKeys", "BearerTokens"]
-
 # Characters that survive in a header: no spaces, no commas.
 _SECRET = re.compile(r"[!-+\--~]+")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")

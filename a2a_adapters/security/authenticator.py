@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from a2a.types import SecurityScheme
 
-__all__ = ["AnyOf", "Authenticator"]
-
 
 class Authenticator(ABC):
     """Authenticates callers, and describes for the card how they authenticate.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from a2a_adapters.security.jwks import KeySet
 
-__all__ = ["JwtTokens"]
-
 _LEEWAY_SECONDS = 10
 """Tolerated difference between clocks."""
 _KNOWN_TOKENS = 1000

@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from a2a_adapters.security.shares import RequestRates
     from a2a_adapters.storage import Storage
 
-
-__all__ = ["as_executor"]
-
 _STORAGE_SECONDS = 3.0
 """Maximum time for the storage's last writes."""
 

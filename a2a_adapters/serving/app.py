@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["build_app"]
-
 _EXPOSED_HEADERS = ("A2A-Extensions", "X-A2A-Extensions", "ETag", "Retry-After", "WWW-Authenticate")
 """Response headers that web pages may read, besides the CORS-safelisted ones."""
 

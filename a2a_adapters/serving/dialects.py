@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from a2a_adapters.contract.dialects import DialectServer
     from a2a_adapters.serving.entrance import Protection
 
-__all__ = ["CONSOLE", "Dialects", "agent_id"]
-
 CONSOLE = "console"
 """The plugin, and the path, of the web page for people."""
 

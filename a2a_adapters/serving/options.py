@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from a2a_adapters.serving.card import ExtendedDescription
     from a2a_adapters.serving.signing import CardSigner
 
-__all__ = ["NamedTarget", "ServerOptions"]
-
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s@A-Z]+")
 
 

@@ -14,8 +14,6 @@ from a2a_adapters.contract.errors import ConfigurationError, MissingExtraError
 if TYPE_CHECKING:
     from a2a.utils.signing import ProtectedHeader
 
-__all__ = ["CardSigner", "card_signer"]
-
 CardSigner: TypeAlias = Callable[[AgentCard], AgentCard]
 """Adds its signature to a card, as a2a-sdk's `create_agent_card_signer` returns it."""
 

@@ -32,17 +32,7 @@ from a2a_adapters.testing.local import (
 from a2a_adapters.testing.resuming import ResumeContract
 
 __all__ = [
-    "AdapterContract",
-    "InputRequiredContract",
-    "OnSqlite",
-    "OnStorage",
-    "ResumeContract",
-    "ToolContract",
-    "answer_of",
-    "as_user",
-    "connect",
-    "running",
-    "send",
-    "stream",
+    "AdapterContract", "InputRequiredContract", "OnSqlite", "OnStorage", "ResumeContract",
+    "ToolContract", "answer_of", "as_user", "connect", "running", "send", "stream",
     "user_message",
-]
+]  # fmt: skip

@@ -165,7 +165,11 @@ def test_mistakes_of_the_environment_are_told_as_well(folder):
         ("app.py", None, "app.py is neither a .toml file nor a langgraph.json"),
         ("langgraph.json", "{}", "langgraph.json names no graphs"),
         ("langgraph.json", "[", "langgraph.json is invalid: "),
-        ("langgraph.json", '{"graphs": {"a": 1}}', "a graph must be a path such as ./agent.py:graph"),
+        (
+            "langgraph.json",
+            '{"graphs": {"a": 1}}',
+            "a graph must be a path such as ./agent",
+        ),
     ],
 )
 def test_files_that_say_nothing(folder, file, content, told):

@@ -8,7 +8,7 @@ import gc
 import pytest
 
 from a2a_adapters.concurrency import BoundedMap, bounded, in_background, within
-from a2a_adapters.concurrency.alarm import Alarm, fair_timeout
+from a2a_adapters.concurrency.timeouts import Alarm, fair_timeout
 
 
 def test_a_bounded_map_forgets_what_was_set_longest_ago():

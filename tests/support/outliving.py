@@ -65,7 +65,9 @@ async def check_that_it_is_told(
         while await outliving(http) == before:  # the run is left in its own time
             continue
         assert await outliving(http) == before + 1
-        assert f"1 blocking call(s) of task {task.id} continue although it was stopped" in caplog.text
+        assert (
+            f"1 blocking call(s) of task {task.id} continue although it was stopped" in caplog.text
+        )
         blocking.let_go()
         while await outliving(http) > before:
             continue

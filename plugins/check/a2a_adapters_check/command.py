@@ -39,9 +39,9 @@ def check(
     from a2a_adapters import HeadersAuth, RemoteOptions  # noqa: PLC0415
     from a2a_adapters.calling.auth import Trust  # noqa: PLC0415
     from a2a_adapters.calling.card import agent_url  # noqa: PLC0415
-    from a2a_adapters.cli.agents import Host  # noqa: PLC0415
     from a2a_adapters_check import Severity, render  # noqa: PLC0415
     from a2a_adapters_check import check as run  # noqa: PLC0415
+    from a2a_adapters_check.host import Host  # noqa: PLC0415
 
     headers = read_parameters(header or [])
     auth = HeadersAuth(headers) if headers else None

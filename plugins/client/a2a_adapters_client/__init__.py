@@ -23,6 +23,7 @@ def a2a_commands() -> Mapping[str, str]:
         "auth": "a2a_adapters_client.auth:auth",
         "card": "a2a_adapters_client.card:card",
         "task": "a2a_adapters_client.task:task",
+        "demo-server": "a2a_adapters_client.demo:demo_server",
     }
 
 

@@ -57,7 +57,8 @@ def call(
     if save is not None and save.exists() and not save.is_dir():
         raise ConfigurationError(f"{save} is no folder")
     # The client costs a second that --help need not wait.
-    from a2a_adapters.cli.agents import as_url  # noqa: PLC0415
+    from a2a_adapters_check.host import as_url  # noqa: PLC0415
+
     from a2a_adapters_client.answer import AnswerPrinter  # noqa: PLC0415
     from a2a_adapters_client.reference import find_agent  # noqa: PLC0415
 

@@ -52,7 +52,8 @@ def chat(
 ) -> None:
     """Talk with an agent, or with a target that is served for as long as that lasts."""
     # The client costs a second that --help need not wait.
-    from a2a_adapters.cli.agents import as_url, is_address  # noqa: PLC0415
+    from a2a_adapters_check.host import as_url, is_address  # noqa: PLC0415
+
     from a2a_adapters_client.local import served  # noqa: PLC0415
     from a2a_adapters_client.reference import find_agent  # noqa: PLC0415
 

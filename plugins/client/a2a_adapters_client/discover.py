@@ -33,7 +33,7 @@ def discover(
     host: Annotated[str, typer.Argument(metavar="HOST", show_default=False)] = "",
 ) -> None:
     """List the agents of a host: those of its AI Catalog, or the only one."""
-    from a2a_adapters.cli.agents import as_web_url
+    from a2a_adapters_check.host import as_web_url
 
     typed = host or access.agent_card
     if not typed:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from a2a_adapters_check.host import Host, as_web_url
+
 from a2a_adapters import HeadersAuth, RemoteAgent, RemoteAnswerError, RemoteOptions
 from a2a_adapters.calling.card import InvalidCardError, agent_url, fetch_card_json
 from a2a_adapters.calling.errors import NoCardError
 from a2a_adapters.calling.http import make_client
-from a2a_adapters.cli.agents import Host, as_web_url
 from a2a_adapters_client.oauth.bearer import stored_token
 
 if TYPE_CHECKING:

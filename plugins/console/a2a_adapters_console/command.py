@@ -31,8 +31,9 @@ def console(
 ) -> None:
     """Show a page to talk with agents elsewhere, until interrupted."""
     # These cost a second that --help need not wait.
+    from a2a_adapters_check.host import Host  # noqa: PLC0415
+
     from a2a_adapters import HeadersAuth, RemoteOptions  # noqa: PLC0415
-    from a2a_adapters.cli.agents import Host  # noqa: PLC0415
     from a2a_adapters.net.addresses import is_loopback  # noqa: PLC0415
     from a2a_adapters_console.relay import RelayedAgent, build_relay, run  # noqa: PLC0415
 

@@ -14,8 +14,8 @@ from sqlalchemy import func, literal_column, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from a2a_adapters.concurrency import end_if_cancelled
-from a2a_adapters.concurrency.alarm import fair_timeout
 from a2a_adapters.concurrency.background import let_fail
+from a2a_adapters.concurrency.timeouts import fair_timeout
 from a2a_adapters.contract.errors import ConfigurationError, MissingExtraError
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.protocol.messages import new_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from a2a_adapters.concurrency.alarm import Alarm
+from a2a_adapters.concurrency.timeouts import Alarm
 from a2a_adapters.storage.interface import PATIENCE_SECONDS
 
 if TYPE_CHECKING:

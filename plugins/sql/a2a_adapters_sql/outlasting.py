@@ -6,8 +6,8 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from a2a_adapters.concurrency.alarm import fair_timeout
 from a2a_adapters.concurrency.background import let_fail
+from a2a_adapters.concurrency.timeouts import fair_timeout
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.storage.interface import PATIENCE_SECONDS
 

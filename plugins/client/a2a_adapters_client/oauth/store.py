@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import typer
+from a2a_adapters_check.host import as_url
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from a2a_adapters.calling.card import agent_url
-from a2a_adapters.cli.agents import as_url
 from a2a_adapters.contract.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from a2a_adapters.cli.options import Verbose
-from a2a_adapters.contract.adapter import AgentRequest
+from a2a_adapters.cli.options import Verbose  # noqa: TC001 - typer reads the annotations
+from a2a_adapters.contract.adapter import AgentRequest  # noqa: TC001 - as does the adapter
 from a2a_adapters.contract.events import InputRequired, Output, Rejected
 from a2a_adapters.contract.parts import Data, File
 
