@@ -40,7 +40,7 @@ LAYERS: dict[str, set[str]] = {
     },
     "testing": {"contract", "serving"},
     "cli": {
-        "contract", "concurrency", "net", "observability", "protocol", "security", "runtime",
+        "contract", "concurrency", "net", "observability", "security", "runtime",
         "serving", "calling",
     },
     "__main__": {"cli"},

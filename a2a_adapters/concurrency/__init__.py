@@ -11,7 +11,7 @@ from a2a_adapters.concurrency.background import (
 from a2a_adapters.concurrency.bounded import BoundedMap
 from a2a_adapters.concurrency.processes import ProcessTree, basic_environment
 from a2a_adapters.concurrency.threads import run_in_thread
-from a2a_adapters.concurrency.timeouts import within
+from a2a_adapters.concurrency.waiting import within
 
 __all__ = [
     "Background",

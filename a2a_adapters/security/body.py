@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import ClientDisconnect
 
 from a2a_adapters.concurrency.threads import computed
-from a2a_adapters.concurrency.timeouts import within
+from a2a_adapters.concurrency.waiting import within
 from a2a_adapters.protocol.errors import RETRY_AFTER_SECONDS
 from a2a_adapters.security.refusals import Refusal, refuse
 

@@ -8,7 +8,6 @@ import gc
 import pytest
 
 from a2a_adapters.concurrency import BoundedMap, bounded, in_background, within
-from a2a_adapters.concurrency.timeouts import Alarm, fair_timeout
 
 
 def test_a_bounded_map_forgets_what_was_set_longest_ago():
@@ -97,56 +96,3 @@ async def test_what_waits_for_too_long_is_cancelled():
     with pytest.raises(asyncio.CancelledError):
         await task
     assert ended == [1, 1]
-
-
-@pytest.fixture
-async def clock(monkeypatch):
-    """Return the time of the event loop, which stands still but for what a test adds to it."""
-    now = [100.0]
-    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now[0])
-    return now
-
-
-async def test_an_alarm_waits_for_a_loop_that_stood_still(clock):
-    rung = []
-    Alarm(4, lambda: rung.append(clock[0]))
-    for seconds in (7, 2.9, 0.15, 10):
-        clock[0] += seconds
-        await turns()
-    assert rung == [pytest.approx(110.05)]
-
-
-async def test_an_alarm_does_not_wait_for_ever_for_a_loop_that_stands_still_again_and_again(clock):
-    rung = []
-    Alarm(4, lambda: rung.append(clock[0]))
-    for _ in range(9):
-        clock[0] += 10
-        await turns()
-    assert rung == [120.0]
-
-
-async def test_a_cancelled_alarm_is_silent(clock):
-    alarm = Alarm(4, pytest.fail)
-    clock[0] += 10
-    await turns()
-    alarm.cancel()
-    clock[0] += 100
-    await turns()
-
-
-async def test_a_fair_timeout_ends_what_takes_too_long(clock):
-    async def wait():
-        async with fair_timeout(4):
-            await asyncio.Event().wait()
-
-    waiting = asyncio.ensure_future(wait())
-    await turns()
-    clock[0] += 4
-    with pytest.raises(TimeoutError):
-        await waiting
-
-
-async def turns():
-    """Let the loop run what is due, and what that begins."""
-    for _ in range(5):
-        await asyncio.sleep(0)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import json
 import sys
 import traceback
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import wraps
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -18,6 +17,7 @@ from a2a_adapters.cli.exits import USAGE
 from a2a_adapters.cli.terminal import echo
 from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
 from a2a_adapters_client.access import Access
+from a2a_adapters_client.envelope import Problem
 from a2a_adapters_client.variables import check_trust
 
 if TYPE_CHECKING:
@@ -29,30 +29,6 @@ TaskArgument = Annotated[
 
 UsageError: Any = typer.BadParameter.__mro__[1]
 """What all errors of a command line are; typer names only this kind of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """An error as programs read it.
-
-    Attributes:
-        code: The name of the A2A error, or an `A2ACLI_ERR_*` for one that reached no agent.
-        message: The text.
-        exit_code: The exit code of the command.
-        hint: Suggests what to do.
-        protocol_code: The code of the binding, if the agent sent one.
-    """
-
-    code: str
-    message: str
-    exit_code: int
-    hint: str | None = None
-    protocol_code: int | None = None
-
-    def to_json(self) -> str:
-        """Return the error envelope on one line."""
-        about = {"code": self.code, "message": self.message}
-        return json.dumps({"error": about | {"hint": self.hint, "a2aCode": self.protocol_code}})
 
 
 class ClientCommand(TyperCommand):

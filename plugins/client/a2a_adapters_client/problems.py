@@ -25,7 +25,7 @@ from a2a_adapters.cli.exits import (
 )
 from a2a_adapters.cli.terminal import one_line
 from a2a_adapters.contract.errors import A2AAdaptersError, ConfigurationError
-from a2a_adapters_client.command import Problem
+from a2a_adapters_client.envelope import Problem
 from a2a_adapters_client.oauth.store import Store, origin_named
 
 if TYPE_CHECKING:

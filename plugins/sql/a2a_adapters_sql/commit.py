@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy.exc import DataError, IntegrityError, ProgrammingError, StatementError
 
 from a2a_adapters.concurrency import end_if_cancelled
-from a2a_adapters.concurrency.timeouts import Alarm, fair_timeout
 from a2a_adapters.protocol.errors import StorageUnavailableError
+from a2a_adapters_sql.alarm import Alarm, fair_timeout
 from a2a_adapters_sql.bulk import locking, take_locks
 from a2a_adapters_sql.engine import STATEMENT_SECONDS, is_away
 

@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 from sqlalchemy import event
 
-from a2a_adapters.concurrency.timeouts import fair_timeout
+from a2a_adapters_sql.alarm import fair_timeout
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine

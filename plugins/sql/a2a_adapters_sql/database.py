@@ -15,11 +15,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from a2a_adapters.concurrency import end_if_cancelled
 from a2a_adapters.concurrency.background import let_fail
-from a2a_adapters.concurrency.timeouts import fair_timeout
 from a2a_adapters.contract.errors import ConfigurationError, MissingExtraError
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.protocol.messages import new_id
 from a2a_adapters.storage.interface import PATIENCE_SECONDS
+from a2a_adapters_sql.alarm import fair_timeout
 from a2a_adapters_sql.commit import GroupCommit, Write
 from a2a_adapters_sql.connections import Connections
 from a2a_adapters_sql.engine import (

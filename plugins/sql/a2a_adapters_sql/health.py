@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from a2a_adapters.concurrency.timeouts import Alarm
 from a2a_adapters.storage.interface import PATIENCE_SECONDS
+from a2a_adapters_sql.alarm import Alarm
 
 if TYPE_CHECKING:
     from collections.abc import Callable

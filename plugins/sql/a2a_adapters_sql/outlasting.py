@@ -7,9 +7,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from a2a_adapters.concurrency.background import let_fail
-from a2a_adapters.concurrency.timeouts import fair_timeout
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.storage.interface import PATIENCE_SECONDS
+from a2a_adapters_sql.alarm import fair_timeout
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,12 +17,12 @@ from a2a.utils.task import (
 )
 from sqlalchemy import func, select, tuple_
 
-from a2a_adapters.concurrency.alarm import fair_timeout
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import is_durable_question
 from a2a_adapters.protocol.errors import StorageUnavailableError
 from a2a_adapters.runtime.journal import PagedStore, StoredPage
 from a2a_adapters.storage.interface import PATIENCE_SECONDS, State
+from a2a_adapters_sql.alarm import fair_timeout
 from a2a_adapters_sql.records import LeftTask
 from a2a_adapters_sql.schema import is_anybodys, is_task, key, tasks
 from a2a_adapters_sql.state_rows import SaveState

@@ -12,7 +12,7 @@ import psycopg
 from psycopg import sql
 
 from a2a_adapters.concurrency import end_if_cancelled
-from a2a_adapters.concurrency.timeouts import Alarm, fair_timeout
+from a2a_adapters_sql.alarm import Alarm, fair_timeout
 from a2a_adapters_sql.replicas.batches import ANSWER_SECONDS, BEAT_SECONDS, BatchBus
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from a2a_adapters.concurrency import end_if_cancelled
-from a2a_adapters.concurrency.timeouts import fair_timeout
 from a2a_adapters.contract.errors import ConfigurationError
+from a2a_adapters_sql.alarm import fair_timeout
 from a2a_adapters_sql.replicas.batches import ANSWER_SECONDS, BEAT_SECONDS, BatchBus
 
 if TYPE_CHECKING:
