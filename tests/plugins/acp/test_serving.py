@@ -191,6 +191,19 @@ async def test_many_callers_at_once(folder):
     assert [answer_of(task) for task in tasks] == texts
 
 
+async def test_an_owner_has_half_of_the_processes(folder):
+    async with (
+        running(build_app(scripted(folder, processes=2))) as url,
+        connect(url, user="ann") as ann,
+        connect(url, user="bob") as bob,
+    ):
+        await asked(ann, "edit a.txt")
+        refused = await send(ann, user_message("hello"))
+        assert "Too many of your conversations" in refused.status.message.parts[0].text
+        assert answer_of(await send(bob, user_message("hello"))) == "hello"
+        assert answer_of(await send(bob, user_message("another"))) == "another"
+
+
 async def test_another_task_of_a_conversation_that_waits_is_rejected(folder):
     async with served(scripted(folder)) as client:
         await asked(client, "edit a.txt", context_id="one")

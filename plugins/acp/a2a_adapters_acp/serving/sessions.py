@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from a2a_adapters import AgentFailedError
@@ -22,6 +23,7 @@ Key: TypeAlias = tuple[str, str]
 _KIND = "acp-session"
 _REMEMBERED = 10_000
 _WAIT_SECONDS = 60.0
+_TOO_MANY = "Too many of your conversations are being answered; finish or cancel one of them."
 
 
 @dataclass(slots=True)
@@ -49,6 +51,7 @@ class Sessions:
         self._folders = folders
         self._idle_seconds = idle_seconds
         self._permits = asyncio.Semaphore(limit)
+        self._share = max(1, limit - limit // 2)
         self._waiting = 0
         self._slots: dict[Key, _Slot] = {}
         self._background = Background()
@@ -102,7 +105,7 @@ class Sessions:
             if slot.session.is_open:
                 return slot.session
             await self._end(key, slot)
-        await self._permit()
+        await self._permit(key[0])
         slot.session = session = Session(self._launch)
         folder = await self._folders.open(*key)
         known = await self._read(key)
@@ -149,17 +152,22 @@ class Sessions:
             finally:
                 self._permits.release()
 
-    async def _permit(self) -> None:
+    async def _permit(self, owner: str) -> None:
         """Wait until another process may run, and end an idle one if that helps.
+
+        A named owner has at most half of the processes, so that questions without an answer do not
+        shut out the others.
 
         Raises:
             AgentFailedError: All are in use for long.
         """
-        if self._permits.locked():
-            idle = [(k, s) for k, s in self._slots.items() if s.expiry and not s.lock.locked()]
-            if idle:
-                key, slot = min(idle, key=lambda each: each[1].expiry.when())  # type: ignore[union-attr]
-                await shielded(self._retire(key, slot))
+        held = [each for each in self._slots.items() if each[1].session is not None]
+        own = [each for each in held if each[0][0] == owner]
+        if owner and len(own) >= self._share:
+            if not await self._retire_oldest(own):
+                raise AgentFailedError("limit", _TOO_MANY)
+        elif self._permits.locked():
+            await self._retire_oldest(held)
         self._waiting += 1
         try:
             async with asyncio.timeout(_WAIT_SECONDS):
@@ -169,6 +177,18 @@ class Sessions:
             raise AgentFailedError("limit", busy) from error
         finally:
             self._waiting -= 1
+
+    async def _retire_oldest(self, slots: Sequence[tuple[Key, _Slot]]) -> bool:
+        """End the session that has been idle longest; return whether there was one."""
+        idle = [
+            (slot.expiry.when(), key, slot)
+            for key, slot in slots
+            if slot.expiry is not None and not slot.lock.locked()
+        ]
+        if idle:
+            _, key, slot = min(idle, key=itemgetter(0))
+            await shielded(self._retire(key, slot))
+        return bool(idle)
 
     async def _read(self, key: Key) -> str:
         if self._storage is None:
