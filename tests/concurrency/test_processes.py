@@ -1,0 +1,85 @@
+"""Process trees: what they pass on, and that nothing of them is left."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from a2a_adapters.concurrency import ProcessTree, basic_environment
+
+SLEEPER = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+DETACHING = """
+import os, subprocess, sys
+child = [sys.executable, "-I", "-S", "-c", {sleeper!r}]
+subprocess.Popen(child, start_new_session=True, env={env})
+{rest}
+"""
+
+
+def python(code):
+    return [sys.executable, "-I", "-S", "-c", code]
+
+
+async def pid_of(tree):
+    return int(await tree.process.stdout.readline())
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return ") Z" not in Path(f"/proc/{pid}/stat").read_text()
+
+
+def test_few_variables_are_passed_on(monkeypatch):
+    monkeypatch.setenv("A_SECRET", "hunter2")
+    monkeypatch.setenv("MODEL_KEY", "key")
+    monkeypatch.setenv("ONE", "1")
+    passed = basic_environment(["MODEL_*", "ONE"])
+    assert passed["PATH"] == os.environ["PATH"]
+    assert (passed["MODEL_KEY"], passed["ONE"]) == ("key", "1")
+    assert "A_SECRET" not in passed
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="finds descendants in /proc")
+@pytest.mark.parametrize(
+    ("env", "rest"),
+    [
+        ("None", "import time; time.sleep(600)"),
+        ("{}", "import time; time.sleep(600)"),  # without the mark, as a child
+        ("None", "os._exit(0)"),  # with the mark, as an orphan
+    ],
+)
+async def test_detached_descendants_are_killed(env, rest):
+    code = DETACHING.format(sleeper=SLEEPER, env=env, rest=rest)
+    tree = await ProcessTree.start(python(code), env=basic_environment())
+    pid = await pid_of(tree)
+    assert is_running(pid)
+    await tree.end(0.1)
+    await tree.end(0.1)
+    assert not is_running(pid)
+    assert tree.process.returncode is not None
+
+
+async def test_a_process_may_exit_by_itself():
+    code = "import sys; sys.stdin.read(); print('bye', file=sys.stderr); sys.exit(7)"
+    tree = await ProcessTree.start(python(code), env=basic_environment())
+    await tree.end(60)
+    assert tree.process.returncode == 7
+    assert tree.log == "bye\n"
+
+
+async def test_a_process_that_ignores_the_end_of_its_input_is_killed():
+    tree = await ProcessTree.start(python(SLEEPER), env=basic_environment())
+    pid = await pid_of(tree)
+    await tree.end(0)
+    assert not is_running(pid)
+
+
+async def test_a_program_that_does_not_exist_is_an_error():
+    with pytest.raises(FileNotFoundError):
+        await ProcessTree.start(["/nowhere"], env={})
