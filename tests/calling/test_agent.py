@@ -152,7 +152,7 @@ async def test_a_task_that_ends_without_an_answer_raises(app, state, reason):
     assert caught.value.context_id
 
 
-async def test_what_came_before_a_failure_is_kept():
+async def test_the_partial_answer_before_a_failure_is_kept():
     async with running(fails()) as url, RemoteAgent(url) as agent:
         with pytest.raises(RemoteTaskError) as caught:
             await agent.send("ping")
@@ -215,7 +215,7 @@ async def test_what_was_answered_before_a_question_is_not_answered_again():
         "http://xn--a/",
     ],
 )
-def test_what_is_no_address(address):
+def test_invalid_addresses(address):
     with pytest.raises(ConfigurationError):
         RemoteAgent(address)
 
@@ -311,7 +311,7 @@ LINE_ENDS = "a\u2028b\u2029c\u0085d\r\ne"
 
 @pytest.mark.parametrize("version", ["1.0", "0.3"])
 @pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
-async def test_what_looks_like_the_end_of_a_line_is_kept(binding, version):
+async def test_unicode_line_separators_are_kept(binding, version):
     """Neither our bindings nor others' that send it unescaped break the stream."""
 
     async def say(text: str):

@@ -164,14 +164,14 @@ async def test_an_agent_that_wants_a_long_pause_is_not_waited_for(seconds):
 
 
 @pytest.mark.parametrize("retry_after", ["Sun, 06 Nov 1994 08:49:37 GMT", "²", "soon"])
-async def test_a_retry_after_that_is_no_number_is_left_out(retry_after):
+async def test_an_invalid_retry_after_is_ignored(retry_after):
     server = Flaky("429", calls=1, cards=1, retry_after=retry_after)
     async with running(server) as url, RemoteAgent(url) as agent:
         assert (await agent.send("ping")).text == "pong: ping"
 
 
 @pytest.mark.parametrize("refusal", ["closed", "lost"])
-async def test_what_may_have_been_received_is_not_sent_again(refusal):
+async def test_messages_that_may_have_been_received_are_not_resent(refusal):
     server = Flaky(refusal, calls=1)
     async with running(server) as url, RemoteAgent(url) as agent:
         with pytest.raises(RemoteConnectionError):
@@ -299,7 +299,7 @@ async def test_a_task_is_asked_for_again():
         assert server.methods.count("GetTask") == 3
 
 
-async def test_nobody_there():
+async def test_an_unreachable_agent():
     options = RemoteOptions(retries=1)
     async with RemoteAgent("http://127.0.0.1:9", options=options) as agent:
         with pytest.raises(RemoteConnectionError, match="cannot be reached"):
@@ -396,7 +396,7 @@ async def test_a_card_takes_only_so_long():
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-async def test_what_is_too_large_is_not_read(compressed):
+async def test_too_large_answers_are_not_read(compressed):
     options = RemoteOptions(answer_bytes=1 << 20, card_bytes=1 << 16)
     for server in (huge_answer(compressed=compressed), huge_card(compressed=compressed)):
         async with running(server) as url, RemoteAgent(url, options=options) as agent:
@@ -406,7 +406,7 @@ async def test_what_is_too_large_is_not_read(compressed):
 
 
 @pytest.mark.parametrize("body", ["", "[]", "{}", "null", '{"name": 3}', "<html>"])
-async def test_what_is_no_card(body):
+async def test_invalid_cards(body):
     async with running(bad_card(body)) as url, RemoteAgent(url) as agent:
         with pytest.raises(RemoteAnswerError, match="card"):
             await agent.send("ping")

@@ -157,7 +157,7 @@ def card_of(card, binding):
 
 
 @pytest.mark.parametrize("binding", CALLS)
-async def test_a_large_answer_leaves_the_loop_to_others(binding):
+async def test_a_large_answer_does_not_block_the_loop(binding):
     """The loop that calls is another than the server's, and its processor time is counted."""
     app = build_app(Answering(), options=ServerOptions(grpc_port=0))
     watched = Watched()

@@ -76,7 +76,7 @@ async def test_an_agent_that_lists_no_tasks_gets_a_new_one():
     assert (reply.text, reply.task_id == asked.task_id) == (QUESTION, False)
 
 
-async def test_a_question_is_not_answered_by_who_did_not_see_it():
+async def test_a_message_queued_before_a_question_does_not_answer_it():
     """Two calls of one model's turn run at once: the second one is no answer to the first."""
     async with running(asks_city()) as url, RemoteAgent(url) as agent:
         conversation = agent.conversation("thread")

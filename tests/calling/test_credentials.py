@@ -48,7 +48,7 @@ async def test_a_token_is_asked_for_each_time():
         assert (await agent.send("ping")).text == "pong: ping"
 
 
-async def test_a_token_that_cannot_be_had_is_told_without_its_reason():
+async def test_a_failing_token_callable_does_not_reveal_its_reason():
     def no_token():
         raise LookupError("the vault's secret path")
 
@@ -59,7 +59,7 @@ async def test_a_token_that_cannot_be_had_is_told_without_its_reason():
 
 
 @pytest.mark.parametrize("auth", [BearerAuth("s3cret\n"), ApiKeyAuth(lambda: " s3cret")])
-async def test_a_secret_that_cannot_be_sent_is_not_told(auth):
+async def test_a_secret_that_cannot_be_sent_is_not_revealed(auth):
     async with running(bearer()) as url, RemoteAgent(url, auth=auth) as agent:
         with pytest.raises(RemoteAuthError, match="cannot be sent") as caught:
             await agent.send("ping")

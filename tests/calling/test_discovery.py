@@ -97,7 +97,7 @@ async def test_an_agent_is_called_by_its_name_at_its_host():
         ("#loud", "lists no agent 'loud'; it lists shout, two words"),
     ],
 )
-async def test_a_host_of_several_agents_tells_their_names(name, reason):
+async def test_a_host_with_several_agents_lists_their_names(name, reason):
     async with running(two_agents()) as url, RemoteAgent(f"{url}{name}") as agent:
         with pytest.raises(RemoteAnswerError, match=reason):
             await agent.send("Hi")
@@ -140,7 +140,7 @@ async def test_catalogs_may_list_catalogs_and_hold_cards():
             assert (await agent.send("hi")).text == "HI"
 
 
-async def test_what_is_no_agent_is_left_out():
+async def test_catalog_entries_that_are_not_agents_are_skipped():
     host = catalog(
         "text",
         entry("https://mcp.example/card.json", kind="application/mcp-server-card+json"),
@@ -172,13 +172,13 @@ async def test_a_catalog_that_cannot_be_had_hides_no_other_agents(caplog):
 
 
 @pytest.mark.parametrize("content", [[], {}, {"entries": {}}, "text"])
-async def test_what_is_no_catalog_is_told(content):
+async def test_invalid_catalogs_are_reported(content):
     async with running(catalog(**{"odd.json": content})) as url:
         with pytest.raises(RemoteAnswerError, match="an AI Catalog"):
             await RemoteAgent.discover(f"{url}/odd.json")
 
 
-async def test_a_catalog_does_not_go_on_for_ever():
+async def test_the_size_of_a_catalog_is_limited():
     host = catalog(
         *(entry(f"https://a.example/{n}.json") for n in range(700)),
         entry("more.json", kind=CATALOG),

@@ -118,7 +118,7 @@ async def test_whole_numbers_are_sent_as_they_are(binding, version):
 
 @pytest.mark.parametrize("streams", [True, False])
 @pytest.mark.parametrize(("binding", "version"), FORMS)
-async def test_events_of_no_kind_are_told_of(binding, version, streams, caplog):
+async def test_events_of_unknown_kinds_are_logged(binding, version, streams, caplog):
     server = Recorded(binding, version, {"heartbeat": 1}, streams=streams)
     async with running(server) as url, RemoteAgent(server.card(url)) as agent:
         with pytest.raises(RemoteAnswerError):

@@ -151,7 +151,7 @@ def digests(got):
     return [digest(event) for event in got]
 
 
-async def test_a_broken_stream_goes_on_for_subscribers():
+async def test_subscribers_can_resume_a_broken_stream():
     agent = broken.BreakingStream(after=2, breaks=2)
     async with served(agent) as client:
         first, error = await read(client, STREAMING, message=PING)
@@ -170,7 +170,7 @@ async def test_a_broken_stream_goes_on_for_subscribers():
     assert agent.methods == [STREAMING, "SubscribeToTask", "SubscribeToTask", "GetTask"]
 
 
-async def test_a_broken_stream_whose_task_goes_on_alone():
+async def test_the_task_of_a_broken_stream_can_finish_without_it():
     async with served(broken.BreakingStream(after=1, finishes=True)) as client:
         first, error = await read(client, STREAMING, message=PING)
         assert (digests(first), error) == ([("task", [])], httpx.RemoteProtocolError)

@@ -60,7 +60,7 @@ def test_it_is_the_one_that_the_sdk_chooses(interfaces, wanted):
     assert choose_interface(about, wanted).url == expected
 
 
-def test_an_agent_that_is_too_old_is_told_what_is_spoken():
+def test_an_unsupported_version_lists_the_supported_ones():
     with pytest.raises(RemoteAnswerError, match=r"offers JSONRPC; this client speaks .* and GRPC"):
         choose_interface(card((JSONRPC, "0.2.5")), [])
 

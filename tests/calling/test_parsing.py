@@ -124,7 +124,7 @@ async def test_interrupts_of_a_langgraph_server_are_questions(interrupts, said, 
     assert len(reply.artifacts[0].parts) == len(interrupts)
 
 
-async def test_data_of_other_artifacts_is_no_question():
+async def test_data_of_other_artifacts_is_not_a_question():
     found = artifact({"kind": "data", "data": {"id": 1, "value": "7"}})
     asks = status("TASK_STATE_INPUT_REQUIRED", message=QUESTION)
     _, reply = await collect(streaming({"task": task("TASK_STATE_SUBMITTED")}, found, asks))
@@ -172,7 +172,7 @@ async def test_states_and_roles_of_0_3_are_understood():
     assert (reply.text, reply.state) == ("Which city?", "input-required")
 
 
-async def test_what_the_agent_said_counts_over_a_status_in_words():
+async def test_the_agents_text_takes_precedence_over_a_status_in_words():
     said = [
         {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "hello"}]},
         {"messageId": "m2", "role": "ROLE_AGENT", "parts": [{"kind": "text", "text": "hi there"}]},
@@ -191,7 +191,7 @@ async def test_a_status_in_words_is_the_answer_if_there_is_no_other():
     assert (await collect(streaming({"task": done})))[1].text == "Task completed successfully"
 
 
-async def test_events_of_no_kind_are_told_of_in_the_log(caplog):
+async def test_unknown_events_are_logged(caplog):
     with caplog.at_level(logging.WARNING):
         _, reply = await collect(
             streaming(
@@ -205,7 +205,7 @@ async def test_events_of_no_kind_are_told_of_in_the_log(caplog):
     assert "unknown kind with fields: heartbeat" in caplog.text
 
 
-async def test_nothing_understood_is_an_error():
+async def test_an_answer_without_a_known_event_is_an_error():
     with pytest.raises(RemoteAnswerError, match="contains no A2A event"):
         await collect(streaming({"heartbeat": 1}, {"kind": 7}))
 

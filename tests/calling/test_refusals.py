@@ -86,7 +86,7 @@ async def test_a_card_that_wants_credentials_says_which():
 
 @pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON", "GRPC"])
 @pytest.mark.parametrize("version", ["1.0", "0.3"])
-async def test_what_the_card_asks_for_is_named(binding, version):
+async def test_the_credentials_that_the_card_requires_are_named(binding, version):
     either = AnyOf(BearerTokens({"right": "ann"}), ApiKeys({"key": "bob"}))
     app = build_app(Agent(), options=ServerOptions(grpc_port=0, authentication=either))
     wanted = "asks for Bearer credentials in the header Authorization or an API key in the header"

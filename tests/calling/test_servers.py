@@ -177,7 +177,7 @@ async def test_grpc_comes_first():
     assert digest(answer) == ("task", [["pong", ": pi", "ng"]])
 
 
-async def test_the_card_alone_tells_the_path():
+async def test_the_path_comes_from_the_card():
     async with foreign("rpc_elsewhere") as client:
         [interface] = (await client.get(CARD_PATH)).json()["supportedInterfaces"]
         assert interface["url"].endswith(RPC_PATH)

@@ -9,7 +9,7 @@ from a2a_adapters import AgentDescription, Skill, ToolDescription, tool_answer
 BOOK = Skill(id="book", name="Book a trip", description="Books.", examples=["To Rome", "To Oslo"])
 
 
-def test_an_agent_is_told_with_its_skills():
+def test_an_agents_description_includes_its_skills():
     about = AgentDescription(name="Travel desk", description="Plans trips.", skills=[BOOK])
     assert ToolDescription.of_agent(about) == ToolDescription(
         "Travel_desk",
@@ -17,7 +17,7 @@ def test_an_agent_is_told_with_its_skills():
     )
 
 
-def test_a_skill_is_told_with_its_examples():
+def test_a_skills_description_includes_its_examples():
     assert ToolDescription.of_skill(BOOK) == ToolDescription(
         "Book_a_trip", "Books.\nExample: To Rome\nExample: To Oslo", "book"
     )
@@ -33,7 +33,7 @@ def test_names_and_descriptions_are_what_model_providers_accept(name):
         assert len(tool.description) == 1024
 
 
-def test_a_question_is_told_with_how_to_answer_it():
+def test_a_question_includes_how_to_answer_it():
     assert tool_answer("Done.", asks=False) == "Done."
     assert tool_answer("", asks=False) == "(The agent answered nothing.)"
     assert tool_answer("Where?", asks=True).startswith("Where?\n(It asks you.")

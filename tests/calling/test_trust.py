@@ -124,7 +124,7 @@ async def test_credentials_in_the_cards_address_are_its_own_affair():
         assert (await agent.send("ping")).text == "pong: ping"
 
 
-async def test_what_a_model_sees_of_a_card_is_clipped():
+async def test_the_description_for_models_is_shortened():
     async with running(hostile_card()) as url, RemoteAgent(url) as agent:
         about = await agent.describe()
         assert (await agent.send("ping")).text == "pong: ping"

@@ -88,7 +88,7 @@ async def test_a_turn_that_comes_with_the_cancellation_is_passed_on():
     assert order == ["b"]
 
 
-async def test_a_conversation_left_in_its_first_answer_goes_on():
+async def test_a_conversation_left_in_its_first_answer_can_be_continued():
     cancelled = asyncio.Event()
 
     async def agent(request):

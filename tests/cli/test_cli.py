@@ -101,7 +101,7 @@ def run(*arguments, interpreter=warm):
         (["serve", "app:shout", "--bearer-token-file", "wrong"], "line 2 of wrong is not of"),
     ],
 )
-def test_mistakes_are_told_in_one_line_with_the_remedy(folder, arguments, remedy):
+def test_errors_are_one_line_with_the_remedy(folder, arguments, remedy):
     result = run(*arguments)
     assert result.returncode == 2
     assert remedy in result.stderr
@@ -147,7 +147,7 @@ def in_shell(line):
         ("a2a-adapters chat http://127.0.0.1:9 <&-", 3, "cannot be reached"),
     ],
 )
-def test_streams_that_cannot_be_used_are_told_in_one_line(line, code, told):
+def test_unusable_standard_streams_are_reported_in_one_line(line, code, told):
     done = in_shell(line)
     assert (done.returncode, told in done.stderr) == (code, True)
     assert len(done.stderr.splitlines()) == 1
@@ -168,7 +168,7 @@ async def ask(url, **headers):
     return response.status_code
 
 
-async def test_serve_asks_for_the_credentials_of_files_and_of_the_environment(folder):
+async def test_serve_requires_the_credentials_of_files_and_the_environment(folder):
     (folder / "tokens").write_text("# two for ann, one for bob\nann: one\nann: two\n\nbob: three\n")
     environment = {**os.environ, "A2A_ADAPTERS_API_KEYS": "carl: four"}
     # With credentials, other machines may be served, too.
@@ -239,7 +239,7 @@ def test_the_version(flag):
 
 
 @pytest.mark.parametrize("arguments", [["-v", "serve", "broken:x"], ["serve", "broken:x", "-v"]])
-def test_the_traceback_is_shown_to_who_wants_it(folder, arguments):
+def test_verbose_shows_the_traceback(folder, arguments):
     shown = run(*arguments).stderr
     assert "Traceback" in shown
     assert shown.splitlines()[-1].startswith("a2a-adapters: broken.py, line 2: ")
@@ -360,14 +360,14 @@ def test_a_narrow_terminal_gets_whole_tables(folder):
     assert "a2a_prepare_process" in shown
 
 
-def test_plugins_that_are_not_loaded_are_told_by_the_exit_code(folder, monkeypatch):
+def test_plugins_that_are_not_loaded_set_the_exit_code(folder, monkeypatch):
     monkeypatch.setenv("A2A_ADAPTERS_DISABLE_PLUGINS", "functions")
     result = run("plugins")
     assert result.returncode == 1
     assert "disabled by" in result.stdout
 
 
-async def test_what_is_no_card(folder):
+async def test_invalid_cards(folder):
     async def answer(scope, receive, send):
         await JSONResponse([1])(scope, receive, send)
 

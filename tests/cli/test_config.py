@@ -77,7 +77,7 @@ def test_a_file_of_windows_is_read_as_any_other(folder):
     assert shown()[0]["port"] == 1
 
 
-def test_what_is_shown_is_a_file_that_says_the_same(folder):
+def test_config_show_prints_an_equivalent_file(folder):
     (folder / "one.toml").write_text(
         "push = true\ncors_origins = ['https://a.example']\n[agents]\nloud = 'app:shout'\n"
         "[agents.poet]\ntarget = 'app:shout'\ndescription = 'Says \"hi\" é'\n"
@@ -138,7 +138,7 @@ def test_every_option_of_a_server_has_a_key(folder):
         ("", "there is nothing to serve"),
     ],
 )
-def test_mistakes_are_told_with_the_remedy(folder, content, told):
+def test_errors_suggest_the_remedy(folder, content, told):
     (folder / "a2a-adapters.toml").write_text(content)
     done = run("serve")
     assert done.returncode == 2
@@ -146,7 +146,7 @@ def test_mistakes_are_told_with_the_remedy(folder, content, told):
     assert "Traceback" not in done.stderr
 
 
-def test_mistakes_of_the_environment_are_told_as_well(folder):
+def test_errors_in_the_environment_are_reported(folder):
     done = run("config", "show", A2A_ADAPTERS_LIMITS_RUN="1")
     assert "A2A_ADAPTERS_LIMITS_RUN: limits.run: there is no such setting" in done.stderr
     done = run("config", "show", A2A_ADAPTERS_PUSH="perhaps")
@@ -172,7 +172,7 @@ def test_mistakes_of_the_environment_are_told_as_well(folder):
         ),
     ],
 )
-def test_files_that_say_nothing(folder, file, content, told):
+def test_unusable_configuration_files_are_refused(folder, file, content, told):
     if content is not None:
         (folder / file).write_text(content)
     done = run("serve", "--config", file)
@@ -180,7 +180,7 @@ def test_files_that_say_nothing(folder, file, content, told):
     assert told in done.stderr
 
 
-def test_what_is_no_table_is_told(folder):
+def test_values_in_place_of_tables_are_reported(folder):
     (folder / "pyproject.toml").write_text("[tool]\na2a-adapters = 1\n")
     assert "tool.a2a-adapters is not a table" in run("config", "show").stderr
 
@@ -192,14 +192,14 @@ def test_a_password_is_not_shown(folder):
     assert settings["storage"] == "postgresql://host/agents?password=***&x=1"
 
 
-def test_the_command_line_can_take_back_what_a_file_allows(folder):
+def test_the_command_line_can_revoke_a_files_permission(folder):
     (folder / "a2a-adapters.toml").write_text("host = '0.0.0.0'\nallow_unauthenticated = true\n")
     done = run("serve", "app:shout", "--port", "0", "--no-allow-unauthenticated")
     assert done.returncode == 2
     assert "--allow-unauthenticated" in done.stderr
 
 
-def test_what_is_shown_is_toml_whatever_the_names(folder):
+def test_config_show_prints_toml_for_any_names(folder):
     (folder / "a2a-adapters.toml").write_text(
         "[agents.'my.graph']\ntarget = 'app:shout'\n[limits]\nrun_seconds = inf\n"
     )

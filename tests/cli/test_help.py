@@ -26,13 +26,13 @@ async def test_help(run):
 
 
 @pytest.mark.parametrize("command", ["send", "card get", "task get", "task cancel"])
-async def test_a_command_without_words_asks_for_an_agent(run, command):
+async def test_a_command_without_arguments_requires_an_agent(run, command):
     bare = await run(*command.split())
     assert (bare.returncode, "name an agent" in bare.stderr) == (2, True)
     assert "Traceback" not in bare.stderr
 
 
-async def test_a_shell_is_told_how_to_complete(run):
+async def test_completion_prints_a_shells_script(run):
     script = (await run("completion", "bash")).stdout
     assert "complete -o default -F _a2a_adapters_completion a2a-adapters" in script
 
@@ -117,7 +117,7 @@ app(standalone_mode=False)
     assert run("group", "first") == "inner\n"
 
 
-def test_the_commands_of_a_disabled_plugin_are_gone():
+def test_a_disabled_plugin_has_no_commands():
     variables = {**os.environ, "A2A_ADAPTERS_DISABLE_PLUGINS": "client"}
     command = [sys.executable, "-m", "a2a_adapters", "send"]
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)

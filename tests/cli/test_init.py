@@ -42,7 +42,7 @@ def test_nothing_is_overwritten(tmp_path):
         (["/dev/null/x", "--framework", "functions", "--name", "x"], "cannot be written"),
     ],
 )
-def test_what_goes_wrong_is_one_line(options, told, tmp_path):
+def test_errors_are_one_line(options, told, tmp_path):
     done = subprocess.run(
         warm("-m", "a2a_adapters", "init", *options),
         capture_output=True,

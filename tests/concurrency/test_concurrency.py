@@ -10,7 +10,7 @@ import pytest
 from a2a_adapters.concurrency import BoundedMap, bounded, in_background, within
 
 
-def test_a_bounded_map_forgets_what_was_set_longest_ago():
+def test_a_bounded_map_drops_the_value_set_least_recently():
     kept = BoundedMap(2)
     kept["a"], kept["b"] = 1, 2
     kept["a"] = 3
@@ -24,7 +24,7 @@ def test_a_bounded_map_forgets_what_was_set_longest_ago():
     assert len(kept) == 0
 
 
-def test_a_bounded_map_forgets_what_is_too_old(monkeypatch):
+def test_a_bounded_map_drops_values_that_are_too_old(monkeypatch):
     now = 100.0
     monkeypatch.setattr(bounded.time, "monotonic", lambda: now)
     kept = BoundedMap(9, seconds=10)
@@ -54,7 +54,7 @@ async def test_work_in_the_background_is_not_lost():
     assert done == [1]
 
 
-async def test_what_need_not_wait_is_returned_though_its_time_is_over():
+async def test_a_ready_result_is_returned_after_its_deadline():
     async def ready():
         return 1
 

@@ -9,7 +9,7 @@ from a2a_adapters.testing import answer_of, connect, running, send, user_message
 from tests.support.outliving import Blocking, check_that_it_is_told
 
 
-async def test_a_function_that_blocks_is_told_of(caplog):
+async def test_a_function_that_blocks_is_logged(caplog):
     blocking = Blocking()
 
     def work(text):
@@ -18,7 +18,7 @@ async def test_a_function_that_blocks_is_told_of(caplog):
     await check_that_it_is_told(work, blocking, caplog)
 
 
-async def test_a_call_in_the_loops_own_threads_is_told_of(caplog):
+async def test_a_call_in_the_loops_own_threads_is_logged(caplog):
     blocking = Blocking()
 
     async def work(text):

@@ -33,7 +33,7 @@ def test_a_framework_that_is_not_installed_is_to_be_installed(needing):
         needing("import no_such")("name")
 
 
-def test_what_lacks_of_an_installed_one_is_named(needing):
+def test_a_missing_module_of_an_installed_framework_is_named(needing):
     with pytest.raises(ModuleNotFoundError, match=r"json\.no_such") as raised:
         needing("import json.no_such")("name")
     assert not isinstance(raised.value, MissingExtraError)

@@ -100,7 +100,7 @@ class Factories:
         return None
 
 
-def test_what_a_function_makes_is_looked_at_once():
+def test_a_factory_is_called_once_to_find_its_plugin():
     plugins, made = Plugins(), []
     plugins.register(plugin("one for all"))
 
@@ -151,7 +151,7 @@ async def yields_later():
 @pytest.mark.parametrize(
     "function", [takes_text, takes_a_request, needs_something, yields, yields_later, str.upper]
 )
-def test_what_takes_a_message_or_yields_is_no_factory(function):
+def test_functions_with_a_message_and_generators_are_not_factories(function):
     with pytest.raises(NoAdapterError, match=r"builtins\..*(function|method_descriptor); asked"):
         Plugins().adapt(function)
 
@@ -195,7 +195,7 @@ def test_misspelt_hooks_are_shown(discover):
     assert plugins.statuses()[0].problem == "no such hook: a2a_adopt"
 
 
-def test_no_adapter_names_the_type_and_who_was_asked():
+def test_no_adapter_names_the_type_and_the_plugins():
     plugins = Plugins()
     with pytest.raises(NoAdapterError, match="none, no plugin is loaded"):
         plugins.adapt(object())
@@ -229,7 +229,7 @@ class Answering:
     ],
     ids=lambda given: type(given).__name__,
 )
-def test_a_refusal_tells_what_is_accepted_and_what_comes_nearest(target, nearest):
+def test_a_refusal_lists_accepted_targets_and_a_suggestion(target, nearest):
     plugins = Plugins()
     for name, accepted, framework in (("mine", "a target", "pluggy"), ("others", "1", "missing")):
         made = plugin(name, accepts=Target if name == "mine" else int)
@@ -240,7 +240,7 @@ def test_a_refusal_tells_what_is_accepted_and_what_comes_nearest(target, nearest
         plugins.adapt(target)
 
 
-def test_the_bundled_plugins_tell_what_they_accept():
+def test_the_bundled_plugins_name_their_targets():
     with pytest.raises(NoAdapterError) as refused:
         installed_plugins().adapt(object())
     for told in ("functions (a function", "langchain (a runnable", "router (a router"):

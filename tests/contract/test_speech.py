@@ -11,7 +11,7 @@ def test_text_is_sent_as_it_comes_and_messages_are_set_apart():
     assert [speech.add("a", " "), speech.add("a", "two"), speech.rest()] == ["", "\n\n two", ""]
 
 
-def test_no_message_begins_with_nothing():
+def test_white_space_alone_is_not_a_message():
     speech = Speech()
     assert [speech.end("a"), speech.end("a", " \n"), speech.add("b", ""), speech.rest()] == [""] * 4
     assert not speech
@@ -70,7 +70,7 @@ def test_a_whole_message_completes_what_was_sent_of_it():
     assert speech.end("a", "Same") == "\n\nSame"
 
 
-def test_a_text_may_begin_anew():
+def test_a_text_may_be_restarted():
     speech = Speech()
     assert speech.end("a", "one") == "one"
     speech.begin_anew()

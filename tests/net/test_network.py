@@ -189,7 +189,7 @@ def test_much_comes_through_whole(run, certificates, scheme):
     run(main())
 
 
-def test_a_server_is_held_up_by_who_does_not_read(run):
+def test_a_slow_reader_applies_backpressure(run):
     async def main():
         is_held_up = asyncio.Event()
 
@@ -244,7 +244,7 @@ def test_who_neither_answers_nor_reads_is_not_waited_for(run, timeouts, content,
     run(main())
 
 
-def test_a_handshake_that_nobody_answers_is_not_waited_for(run, certificates):
+def test_an_unanswered_handshake_times_out(run, certificates):
     async def main():
         async def silence(reader, writer):
             assert await reader.read()  # until the client has gone
@@ -265,9 +265,7 @@ def test_a_handshake_that_nobody_answers_is_not_waited_for(run, certificates):
         ("http", b"SSH-2.0-OpenSSH_9.2\r\n", httpx.RemoteProtocolError),
     ],
 )
-def test_what_does_not_speak_the_protocol_raises_what_httpx_raises(
-    run, certificates, scheme, said, error
-):
+def test_servers_that_violate_http_raise_httpx_errors(run, certificates, scheme, said, error):
     async def main():
         async def other(reader, writer):
             await reader.read(1)
@@ -280,7 +278,7 @@ def test_what_does_not_speak_the_protocol_raises_what_httpx_raises(
     run(main())
 
 
-def test_a_connection_that_is_reset_raises_what_httpx_raises(run):
+def test_a_reset_connection_raises_httpx_errors(run):
     async def main():
         async def reset(reader, writer):
             await requested(reader)
@@ -355,7 +353,7 @@ def test_who_cancels_a_request_closes_its_connection(run):
 @pytest.mark.parametrize(
     "place", ["a..example", "a" * 64 + ".example", ".example", "127.0.0.1:65536"]
 )
-def test_what_can_be_no_place_is_not_connected_to(run, place):
+def test_impossible_addresses_are_not_connected_to(run, place):
     async def main():
         transport = PooledTransport(None, httpx.Limits())
         async with httpx.AsyncClient(transport=transport) as http:

@@ -59,7 +59,7 @@ class System:
         raise socket.gaierror(socket.EAI_NONAME, "unknown")
 
 
-async def test_slow_names_hold_up_nothing_else(monkeypatch):
+async def test_slow_host_names_block_nothing_else(monkeypatch):
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
     system = System(monkeypatch)
     own = OutboundPolicy(resolve_seconds=0.01)
@@ -81,7 +81,7 @@ async def test_a_name_that_failed_is_not_looked_up_again_at_once(monkeypatch):
 
 
 @pytest.mark.parametrize("host", ["a..b", "xn--a", "x" * 64 + ".example", ".example"])
-async def test_what_cannot_be_a_name_is_refused(host):
+async def test_invalid_agent_names_are_refused(host):
     with pytest.raises(ForbiddenUrlError):
         await OutboundPolicy().check(f"http://{host}/")
 
@@ -298,7 +298,7 @@ async def test_proxies_of_the_environment_are_not_used(port, monkeypatch):
         assert (await client.get(f"http://127.0.0.1:{port}/hello")).status_code == 200
 
 
-async def test_answers_are_streamed_and_broken_ones_raise_what_httpx_raises(port):
+async def test_answers_are_streamed_and_broken_ones_raise_httpx_errors(port):
     own = OutboundPolicy(allow_private=True)
     async with (
         own.client() as client,

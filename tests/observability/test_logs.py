@@ -75,7 +75,7 @@ def fail(text):
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_tracebacks_are_told_from_records(odd):
+def test_tracebacks_are_indented(odd):
     with pytest.raises(ValueError, match=re.escape(odd)) as caught:
         fail(odd)
     shown = FORMATTERS["text"].format(record_of("failed", error=caught.value))
@@ -297,7 +297,7 @@ def test_a_caller_cannot_forge_a_line(tmp_path, monkeypatch, form):
 SECRET = "s3cret"
 
 
-async def test_what_a_database_was_given_is_not_logged(caplog):
+async def test_parameters_of_statements_are_not_logged(caplog):
     """Also not by an engine that a user has made, for a store of a2a-sdk."""
     engine = create_async_engine("sqlite+aiosqlite://")
     try:
@@ -314,7 +314,7 @@ async def test_what_a_database_was_given_is_not_logged(caplog):
         assert SECRET not in shown
 
 
-async def test_what_blocks_the_event_loop_is_named():
+async def test_blocking_functions_are_named():
     records, log = SimpleQueue(), logging.getLogger("a2a_adapters.observability.loop")
     handler = QueueHandler(records)
     log.addHandler(handler)

@@ -271,7 +271,7 @@ async def call(target, headers):
         return (await http.post("/", json=content)).json()["result"]["task"]
 
 
-async def test_figures_are_for_those_who_may_use_the_agents():
+async def test_metrics_require_authentication():
     options = ServerOptions(metrics=True, authentication=BearerTokens({"t" * 32: "ann"}))
     app = build_app({"one": echo, "two": echo}, options=options)
     async with running(app) as url, httpx.AsyncClient(timeout=60) as http:

@@ -89,7 +89,7 @@ async def test_numbers_no_json_can_hold_are_refused(message):
         assert (await http.post("/", json=listed)).json()["result"]["tasks"] == []
 
 
-async def test_half_characters_and_text_that_is_none_do_not_break_the_stream():
+async def test_unpaired_surrogates_and_values_that_are_not_text_do_not_break_the_stream():
     async def halves(text: str):
         yield "ok "
         yield "\ud83d"
@@ -125,7 +125,7 @@ async def test_half_characters_are_replaced_wherever_an_agent_says_them(said, se
     assert [from_protocol(part) for part in parts] == [sent]
 
 
-async def test_half_characters_are_replaced_beside_what_an_agent_says():
+async def test_unpaired_surrogates_are_replaced_in_metadata():
     async def halves(text: str):
         yield TaskMetadata({"from": "\udcff.txt"})
         yield Output(
@@ -143,7 +143,7 @@ async def test_half_characters_are_replaced_beside_what_an_agent_says():
     assert struct_to_dict(task.metadata) == {"from": "?.txt"}
 
 
-async def test_half_characters_of_tools_do_not_fail_those_who_follow_the_progress():
+async def test_unpaired_surrogates_of_tools_do_not_break_progress():
     async def tools(text: str):
         yield ToolResult("1", "look", result="\udcff.txt")
         yield "done"

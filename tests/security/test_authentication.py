@@ -189,7 +189,7 @@ async def test_the_card_is_public_and_says_how_to_get_in():
     assert card["security"] == [{"bearer": []}, {"apiKey": []}]
 
 
-async def test_an_open_agent_asks_for_nothing():
+async def test_an_open_agent_needs_no_credentials():
     async with running(build_app(whoami)) as url, client(url) as http:
         card = (await http.get("/.well-known/agent-card.json")).json()
         assert text_of(await http.post("/", json=SEND, headers=bearer("ann-token"))) == ""
@@ -214,7 +214,7 @@ async def test_the_official_client_gets_in_by_what_the_card_says(scheme, secret,
 NOT_FOUND = {"JSONRPC": -32001, "REST": 404}
 
 
-async def test_another_user_finds_nothing_by_any_operation():
+async def test_no_operation_reveals_another_users_tasks():
     """Bob knows the ids of Ann's task, which is not over, and of her conversation."""
     async with (
         protected(TOKENS, booking) as url,
@@ -345,7 +345,7 @@ async def test_an_authenticator_of_ones_own(caplog):
         ),
     ],
 )
-def test_what_cannot_work_is_told_at_once(make, problem):
+def test_impossible_options_are_refused_immediately(make, problem):
     with pytest.raises(ConfigurationError, match=problem) as raised:
         make()
     assert "tökén" not in str(raised.value)

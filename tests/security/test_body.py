@@ -118,7 +118,7 @@ async def test_a_client_that_asks_first_is_refused_before_it_sends():
     assert answer.startswith(b"HTTP/1.1 413 ")
 
 
-async def test_what_is_refused_is_kept_by_nobody_and_read_on_for_a_few():
+async def test_refused_bodies_are_discarded_within_limits():
     bodies = Bodies(Limits(bodies_bytes=100_000))
     limit = BodyLimit(build_app(length), bodies)
     gate = asyncio.Event()

@@ -96,7 +96,7 @@ async def test_hosts_that_are_allowed(options):
         assert await ask(headers) == (200, 200)
 
 
-async def test_a_server_that_is_not_on_loopback_is_left_to_who_opened_it():
+async def test_the_browser_guard_does_not_apply_beyond_loopback():
     """Whether the request came over the network is what the server says."""
     app = build_app(echo)
     transport = httpx.ASGITransport(app)

@@ -81,7 +81,7 @@ async def test_a_byte_now_and_then_keeps_no_connection_open():
         await close(writer)
 
 
-async def test_a_full_server_closes_what_sends_nothing_to_answer_others(caplog):
+async def test_a_full_server_closes_idle_connections_for_new_ones(caplog):
     async with serving(connections=20) as url, asyncio.timeout(60):
         silent = [await opened(url, BEGINNINGS["a head"]) for _ in range(60)]
         async with httpx.AsyncClient(base_url=url, timeout=60) as http:
@@ -91,7 +91,7 @@ async def test_a_full_server_closes_what_sends_nothing_to_answer_others(caplog):
             await close(writer)
 
 
-async def test_connections_that_are_answered_are_not_closed_for_others():
+async def test_busy_connections_are_not_closed():
     async with serving(connections=3) as url, asyncio.timeout(60):
         body = b'{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"?"}]}}'
         head = b"POST /message:send HTTP/1.1\r\nHost: localhost\r\nA2A-Version: 1.0\r\n"

@@ -79,7 +79,7 @@ async def test_other_pages_may_not(options, origin):
             assert not asked.is_success
 
 
-async def test_any_page_may_use_an_agent_that_asks_who_it_is():
+async def test_any_web_page_may_use_an_agent_with_authentication():
     async with served(cors_origins=["*"], authentication=TOKENS) as http:
         answer = await http.get(CARD, headers={"Origin": "https://any.example"})
         assert answer.headers["access-control-allow-origin"] == "*"
@@ -94,6 +94,6 @@ async def test_any_page_may_use_an_agent_that_asks_who_it_is():
 @pytest.mark.parametrize(
     "origin", ["", "chat.example", "https://chat.example/", "https://Chat.example", "null"]
 )
-def test_what_is_no_origin(origin):
+def test_invalid_origins(origin):
     with pytest.raises(ConfigurationError, match="no origin"):
         ServerOptions(cors_origins=[origin])

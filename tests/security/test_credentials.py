@@ -43,7 +43,7 @@ async def test_a_file_of_windows_is_read_as_any_other(tmp_path):
         (b"ann: \xffhunter2", "not UTF-8"),
     ],
 )
-def test_what_is_wrong_is_told_without_what_is_secret(tmp_path, content, problem):
+def test_errors_do_not_reveal_secrets(tmp_path, content, problem):
     file = tmp_path / "keys"
     file.write_bytes(content)
     with pytest.raises(ConfigurationError, match=problem) as raised:
@@ -54,7 +54,7 @@ def test_what_is_wrong_is_told_without_what_is_secret(tmp_path, content, problem
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o400, 0o640, 0o604, 0o620, 0o602])
-def test_a_file_that_others_can_use_is_remarked_on_once(tmp_path, caplog, mode):
+def test_a_file_that_other_users_can_access_is_logged_once(tmp_path, caplog, mode):
     tokens, keys = tmp_path / "tokens", tmp_path / "keys"
     for file, secret in ((tokens, "t0ken"), (keys, "k3y")):
         file.write_text(f"ann: {secret}\n")

@@ -68,7 +68,7 @@ async def test_authenticated_callers_get_it_by_every_binding_and_version():
         assert old["result"]["url"] == public["url"]
 
 
-async def test_nobody_else_gets_it():
+async def test_anonymous_callers_do_not_get_the_extended_card():
     async with served() as url, httpx.AsyncClient(base_url=url, headers=V1, timeout=60) as http:
         assert (await http.post("/", json=rpc("GetExtendedAgentCard"))).status_code == 401
         assert (await http.get("/extendedAgentCard")).status_code == 401
@@ -94,7 +94,7 @@ async def test_an_agent_without_one_says_so():
         assert error["code"] == -32004
 
 
-async def test_a_failing_extension_tells_nothing():
+async def test_a_failing_extension_reveals_nothing():
     def fail(about, user):
         raise RuntimeError("hunter2")
 

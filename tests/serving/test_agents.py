@@ -76,7 +76,7 @@ async def test_an_agents_address_may_lack_its_slash():
 
 
 @pytest.mark.parametrize("store", [None, InMemoryTaskStore])
-async def test_nothing_of_one_is_seen_by_another(store):
+async def test_agents_are_isolated_from_each_other(store):
     options = ServerOptions(task_store=store() if store else None)
     app = build_app({"one": recall, "two": recall}, options=options)
     async with (
@@ -118,7 +118,7 @@ async def test_behind_a_proxy_each_has_its_public_address():
         assert listed["card"] == f"https://a.example/x/agents/one/{CARD}"
 
 
-async def test_all_ask_who_is_calling():
+async def test_all_agents_require_authentication():
     options = ServerOptions(authentication=BearerTokens({"secret": "ann"}))
     async with (
         running(build_app({"one": shout, "two": shout}, options=options)) as url,
@@ -172,7 +172,7 @@ async def test_all_are_released_at_the_end():
         ({"one": shout}, {"description": "x"}),
     ],
 )
-def test_what_cannot_be_served_is_told_at_once(agents, arguments):
+def test_unsupported_targets_are_refused_immediately(agents, arguments):
     with pytest.raises(ConfigurationError):
         build_app(agents, **arguments)
 

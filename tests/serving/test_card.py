@@ -52,7 +52,7 @@ async def test_name_description_and_url_can_be_given():
     }
 
 
-async def test_forwarded_headers_are_believed_only_when_told():
+async def test_forwarded_headers_are_trusted_only_if_enabled():
     forwarded = {
         "x-forwarded-proto": "https",
         "x-forwarded-host": "agents.example, proxy",

@@ -53,7 +53,7 @@ async def test_it_answers_as_the_routes_do(request_, tokens):
     assert one == other
 
 
-async def test_pages_of_other_origins_may_read_what_they_are_allowed_to():
+async def test_allowed_origins_may_read_the_exposed_headers():
     options = ServerOptions(cors_origins=["https://app.example"])
     async with client(build_app(echo, options=options)) as http:
         headers = V1 | {"Origin": "https://app.example"}
@@ -82,7 +82,7 @@ async def made():
 @pytest.mark.parametrize(
     ("target", "storage"), [(made, "memory:"), (echo, "sqlite:///tasks.db")], ids=["made", "stored"]
 )
-async def test_one_whose_lifespan_nobody_has_begun_says_so(target, storage, caplog):
+async def test_an_app_without_lifespan_logs_and_refuses(target, storage, caplog):
     app = build_app(target, options=ServerOptions(storage=storage))
     async with client(Starlette(routes=[Mount("/sub", app)])) as http:
         answer = await http.post("/sub/", headers=V1, json=rpc("SendMessage", say("hello")))

@@ -23,7 +23,7 @@ def request(text, *headers):
     return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", body]).encode()
 
 
-async def test_a_request_knows_nothing_of_the_one_before():
+async def test_a_request_does_not_see_the_previous_ones_context():
     seen = {}
 
     async def look(text):
