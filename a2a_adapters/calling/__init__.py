@@ -1,1 +1,1 @@
-"""Remote agents: call any A2A agent, whatever it is made of."""
+"""Calling: `RemoteAgent` and its transports, conversations and tools."""

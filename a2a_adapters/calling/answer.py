@@ -117,7 +117,7 @@ class Answer:
                 return []
 
     def append_text(self, artifact_id: str, text: str) -> list[NewEvent]:
-        """Take a chunk of text of an artifact that has begun; return what is new for a reader."""
+        """Add a chunk of text to a known artifact and return what is new for a reader."""
         return self._say(artifact_id, self._artifacts[artifact_id].append_text(text))
 
     def fold_task(self, task: Task) -> list[NewEvent]:

@@ -1,4 +1,4 @@
-"""The command line: `a2a-adapters serve`, `config` and `plugins`, and the commands of plugins."""
+"""The command line: `serve`, `config`, `init` and `plugins`, and the commands of plugins."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a plugin's author reads: adapters, events, parts, errors, limits and hooks."""
+"""The interface for plugin authors: adapters, events, parts, errors, limits and hooks."""

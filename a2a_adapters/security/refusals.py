@@ -64,7 +64,7 @@ def _is_rpc(scope: Scope) -> bool:
 def _is_of_v1(scope: Scope) -> bool:
     """Return whether the request is of A2A 1.0, even if its headers were too large to parse."""
     name, value = VERSION_HEADER.encode(), V1.encode()
-    return any(found == name and told.startswith(value) for found, told in scope["headers"])
+    return any(key == name and found.startswith(value) for key, found in scope["headers"])
 
 
 def _rpc_error(refusal: Refusal) -> object:

@@ -74,9 +74,9 @@ class RequestRates:
         return self._others
 
     @others.setter
-    def others(self, told: Mapping[str, int]) -> None:
+    def others(self, counts: Mapping[str, int]) -> None:
         now = f"{self._minute} "
-        self._others = {key[len(now) :]: n for key, n in told.items() if key.startswith(now)}
+        self._others = {key[len(now) :]: n for key, n in counts.items() if key.startswith(now)}
 
 
 class RateLimit:

@@ -1,1 +1,1 @@
-"""One way in: from a target to a server."""
+"""Serving: builds applications and servers from targets."""

@@ -322,8 +322,8 @@ class OnStorage(_Served, ABC):
             if (make := getattr(self, name, None)) is not None:
                 stored = await _dialogue(self.app(make()))
                 in_memory = ServerOptions(storage="memory:")
-                told = await _dialogue(build_app(make(), name="contract", options=in_memory))
-                assert stored == told, name
+                answers = await _dialogue(build_app(make(), name="contract", options=in_memory))
+                assert stored == answers, name
 
 
 class OnSqlite(OnStorage):
@@ -343,15 +343,15 @@ def _sqlite() -> str:
 
 async def _dialogue(app: ASGIApp) -> list[str]:
     """Return the answers of two tasks of one conversation, without ids and times."""
-    told: list[str] = []
+    answers: list[str] = []
     async with running(app) as url, connect(url) as client:
         for text in ("hello", "again"):
             task = await send(client, user_message(text, context_id="dialogue"))
-            told.append(_without_ids(task))
+            answers.append(_without_ids(task))
             while task.status.state == TaskState.TASK_STATE_INPUT_REQUIRED:
                 task = await send(client, user_message("Paris", task_id=task.id))
-                told.append(_without_ids(task))
-    return told
+                answers.append(_without_ids(task))
+    return answers
 
 
 def _without_ids(task: Task) -> str:
@@ -360,8 +360,8 @@ def _without_ids(task: Task) -> str:
     artifacts = [
         [artifact.name, *map(MessageToDict, artifact.parts)] for artifact in task.artifacts
     ]
-    told = [status, artifacts, MessageToDict(task.metadata)]
-    return _CHANGING.sub("", json.dumps(told, sort_keys=True))
+    answers = [status, artifacts, MessageToDict(task.metadata)]
+    return _CHANGING.sub("", json.dumps(answers, sort_keys=True))
 
 
 async def _begin(client: Client, context_id: str = "") -> str:
