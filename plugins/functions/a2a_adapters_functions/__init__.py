@@ -1,4 +1,4 @@
-"""Serves plain Python functions: the plugin that is asked last."""
+"""Serves plain Python functions. Other plugins have precedence."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ def adapt(
     """Wrap a function, with options; see `FunctionAdapter`.
 
     Raises:
-        TargetError: The function takes no argument that a message can set, or needs one that JSON
-            cannot express.
+        TargetError: A message cannot set the function's arguments, or JSON cannot express one.
     """
     return FunctionAdapter(function, name=name, description=description, durable=durable)
 
@@ -43,5 +42,5 @@ def a2a_adapt(target: object) -> Adapter | None:
 
 @hookimpl
 def a2a_accepts() -> str:
-    """Return what is served."""
+    """Return the kinds of targets that can be served."""
     return "a function or a method"

@@ -75,13 +75,13 @@ class Point:
         ("", [Text("")]),
     ],
 )
-async def test_what_is_returned_arrives(returned, expected):
+async def test_returned_values_are_sent(returned, expected):
     task = await call(lambda text: returned, user_message("go"))
     assert task.status.state == TaskState.TASK_STATE_COMPLETED
     assert outputs(task) == [from_protocol(part) for part in to_protocol(expected)]
 
 
-async def test_a_model_arrives_with_its_schema():
+async def test_models_have_their_schema():
     task = await call(lambda text: Weather(city=text, degrees=3), user_message("Rome"))
     [part] = outputs(task)
     assert part.value == {"city": "Rome", "degrees": 3}
@@ -91,7 +91,7 @@ async def test_a_model_arrives_with_its_schema():
     }
 
 
-async def test_parts_of_every_kind_go_in():
+async def test_requests_have_parts_of_all_kinds():
     seen = []
 
     def look(request: AgentRequest):
@@ -110,7 +110,7 @@ async def test_parts_of_every_kind_go_in():
     assert isinstance(seen[3].value["n"], int)
 
 
-async def test_a_generator_asks_twice_and_keeps_what_it_knows():
+async def test_generators_ask_repeatedly_and_keep_their_state():
     def travel(request: AgentRequest):
         yield f"{request.text}: "
         city = yield InputRequired("which city?")
@@ -130,7 +130,7 @@ async def test_a_generator_asks_twice_and_keeps_what_it_knows():
     assert said == ["trip", "which city?", "Rome", "sign in", "Monday"]
 
 
-async def test_a_function_that_returns_a_question_is_called_again():
+async def test_functions_that_return_a_question_are_called_again():
     def book(request: AgentRequest):
         if request.resuming:
             return f"{request.resume_metadata['wish']} to {request.text}"
@@ -140,13 +140,13 @@ async def test_a_function_that_returns_a_question_is_called_again():
     assert answer_of(task) == "fly to Rome"
 
 
-async def test_it_rejects():
+async def test_functions_reject_tasks():
     task = await call(lambda text: Rejected("not today"), user_message("go"))
     assert task.status.state == TaskState.TASK_STATE_REJECTED
     assert task.status.message.parts[0].text == "not today"
 
 
-async def test_it_refuses_input_before_there_is_a_task():
+async def test_invalid_input_is_refused_before_a_task_exists():
     def strict(request: AgentRequest):
         raise InvalidInputError("send a number")
 
@@ -155,7 +155,7 @@ async def test_it_refuses_input_before_there_is_a_task():
     assert task.status.message.parts[0].text == "send a number"
 
 
-async def test_a_bare_message():
+async def test_functions_reply_with_a_bare_message():
     async def hello(text: str) -> Reply:
         return Reply((Text(f"hello {text}"),), metadata={"k": "v"})
 
@@ -166,12 +166,12 @@ async def test_a_bare_message():
     assert struct_to_dict(event.message.metadata) == {"k": "v"}
 
 
-async def test_a_reply_that_was_not_announced_becomes_an_output():
+async def test_unannotated_replies_become_outputs():
     task = await call(lambda text: Reply((Text("hello"),)), user_message("go"))
     assert answer_of(task) == "hello"
 
 
-async def test_metadata_is_in_the_task():
+async def test_metadata_is_stored_in_the_task():
     def counted(text):
         yield "x"
         yield TaskMetadata({"usage": {"input_tokens": 3}})
@@ -180,7 +180,7 @@ async def test_metadata_is_in_the_task():
     assert struct_to_dict(task.metadata) == {"usage": {"input_tokens": 3}}
 
 
-async def test_history_is_what_was_said_before():
+async def test_history_has_the_earlier_turns():
     def recall(request: AgentRequest):
         return " | ".join(f"{turn.role}: {turn.text}" for turn in request.history)
 
@@ -197,7 +197,7 @@ async def test_history_is_what_was_said_before():
     assert answer_of(other) == ""
 
 
-async def test_blocking_functions_run_beside_each_other():
+async def test_blocking_functions_run_in_parallel():
     meeting = threading.Barrier(8)
 
     def meet(text):
@@ -209,7 +209,7 @@ async def test_blocking_functions_run_beside_each_other():
     assert [answer_of(task) for task in tasks] == list("01234567")
 
 
-async def test_a_blocking_generator_is_closed_when_cancelled():
+async def test_cancel_closes_blocking_generators():
     closed = threading.Event()
     entered = threading.Event()
 
@@ -231,7 +231,7 @@ async def test_a_blocking_generator_is_closed_when_cancelled():
         assert await asyncio.to_thread(closed.wait, 10)
 
 
-async def test_text_functions_want_text():
+async def test_text_functions_require_text():
     async with running(build_app(lambda text: text)) as url, connect(url) as client:
         with pytest.raises(ContentTypeNotSupportedError):
             await stream(client, user_message("", Part(raw=b"x", media_type="image/png")))
@@ -244,12 +244,12 @@ def two(a, b):
 
 
 @pytest.mark.parametrize("function", [two, lambda: None])
-def test_functions_that_cannot_be_served(function):
+def test_unsupported_functions_are_refused(function):
     with pytest.raises(TargetError):
         FunctionAdapter(function)
 
 
-def test_a_factory_of_crews_is_told_how_to_say_so():
+def test_refusals_explain_how_to_annotate_factories():
     def make():
         return None
 
@@ -260,7 +260,7 @@ def test_a_factory_of_crews_is_told_how_to_say_so():
     assert "crew" not in str(caught.value)
 
 
-def test_methods_partials_and_defaults_can():
+def test_methods_partials_and_defaults_are_supported():
     class Bot:
         def answer(self, request, loud=False):
             return request
@@ -269,7 +269,7 @@ def test_methods_partials_and_defaults_can():
         assert isinstance(installed_plugins().adapt(target), FunctionAdapter)
 
 
-def test_the_card_says_what_the_docstring_says():
+def test_cards_use_the_docstring():
     def greet(text: str) -> str:
         """Say hello.
 
@@ -282,7 +282,7 @@ def test_the_card_says_what_the_docstring_says():
     assert FunctionAdapter(lambda text: text).describe().name == "lambda"
 
 
-async def test_a_caller_who_does_not_wait_is_told_of_the_task_at_once():
+async def test_non_blocking_calls_return_the_task_immediately():
     go = asyncio.Event()
 
     async def slow(text: str) -> Reply | str:

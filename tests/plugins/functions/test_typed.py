@@ -124,7 +124,7 @@ async def call(function, text="", *data):
         (functools.partial(two, days=9), ("Rome",), "9 days in Rome"),
     ],
 )
-async def test_arguments_come_from_data_and_text(function, sent, answer):
+async def test_arguments_are_read_from_data_and_text(function, sent, answer):
     assert await call(function, *sent) == answer
 
 
@@ -142,13 +142,13 @@ async def test_arguments_come_from_data_and_text(function, sent, answer):
         (point, ("", {"x": 1}, {"x": 2}), "at"),
     ],
 )
-async def test_what_does_not_fit_is_refused_by_the_name_of_the_field(function, sent, named):
+async def test_refusals_name_the_invalid_field(function, sent, named):
     with pytest.raises(InvalidParamsError, match=named):
         await call(function, *sent)
 
 
 @pytest.mark.parametrize("version", ["1.0", "0.3"])
-async def test_the_card_has_the_schemas(version):
+async def test_cards_have_the_schemas(version):
     async with running(build_app(order)) as url, httpx.AsyncClient() as http:
         response = await http.get(url + "/.well-known/agent-card.json")
     card = response.json()
@@ -162,7 +162,7 @@ async def test_the_card_has_the_schemas(version):
     assert "application/json" in card["defaultInputModes"]
 
 
-def test_several_parameters_have_one_schema_without_their_defaults():
+def test_several_parameters_have_one_schema_without_defaults():
     [skill] = FunctionAdapter(two).describe().skills
     assert skill.input_schema == {
         "type": "object",
@@ -173,7 +173,7 @@ def test_several_parameters_have_one_schema_without_their_defaults():
     assert skill.output_schema is None
 
 
-async def test_results_have_the_schema_of_the_annotation():
+async def test_results_have_the_schema_of_their_annotation():
     def nearest(at: Point) -> list[Mapped] | Rejected:
         return [{"name": "home"}] if at.x else Rejected("nowhere")
 
@@ -183,7 +183,7 @@ async def test_results_have_the_schema_of_the_annotation():
     assert part.value == [{"name": "home"}]
 
 
-async def test_a_result_that_is_not_what_was_announced_has_no_schema(caplog):
+async def test_results_that_do_not_match_the_annotation_have_no_schema(caplog):
     def wrong(at: Point) -> list[Inner]:
         return [{"n": "x"}]
 
@@ -208,7 +208,7 @@ def hidden(
 
 
 @pytest.mark.parametrize("function", [hidden, functools.partial(two, days=9)])
-def test_callers_cannot_set_what_is_the_developers_own(function):
+def test_callers_cannot_set_internal_parameters(function):
     assert FunctionAdapter(function).describe().input_modes == ("text/plain",)
 
 
@@ -224,6 +224,6 @@ def connected(connection: Connection) -> str:
     ("function", "why"),
     [(unknown, "NotThere"), (connected, "Connection"), (lambda a, b: a, "annotate")],
 )
-def test_types_that_cannot_be_sent_are_refused(function, why):
+def test_unsupported_types_are_refused(function, why):
     with pytest.raises(TargetError, match=why):
         FunctionAdapter(function)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncGenerator, Callable, Generator
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from a2a_adapters import (
     Adapter,
@@ -16,12 +16,9 @@ from a2a_adapters import (
     Skill,
     run_in_thread,
 )
-from a2a_adapters_functions.serving.durable import asking, run_again
-from a2a_adapters_functions.serving.results import event_of, returned_events
+from a2a_adapters_functions.serving.durable import asking, rerun
+from a2a_adapters_functions.serving.results import Results, event_of, returned_events
 from a2a_adapters_functions.serving.signature import Kind, read_signature
-
-if TYPE_CHECKING:
-    from a2a_adapters_functions.serving.schema import Results
 
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
@@ -33,26 +30,24 @@ _GENERATORS = frozenset({Kind.ASYNC_GENERATOR, Kind.GENERATOR})
 class FunctionAdapter(Adapter):
     """Serves `def` and `async def` functions and generators.
 
-    The function takes the message's text, or the whole `AgentRequest` if its argument is
-    annotated so or named `request`. Parameters of other types, or several of them, are taken
-    from a data part or from text that is JSON, and checked; those with a default can be left
-    out. It returns or yields `str`, agent events, parts, bytes or anything JSON can express.
-    A generator gets the answer to `yield InputRequired(...)` as
-    the value of that `yield`; functions annotated to return a `Reply` can send a bare message.
-    Functions that are not `async` run in threads.
+    The function receives the text of the message, or the whole `AgentRequest` if its parameter
+    has that annotation or is named `request`. Parameters of other types, or several parameters,
+    are read from a data part or from JSON text, and validated; those with a default are optional.
+    The function returns or yields `str`, agent events, parts, bytes or any JSON value. In a
+    generator, `yield InputRequired(...)` returns the reply of the caller. A function annotated to
+    return a `Reply` can send a bare message. Functions that are not `async` run in threads.
 
     Args:
-        function: What answers.
+        function: The function.
         name: The agent's name; by default the function's.
-        description: What the agent does; by default the first paragraph of its docstring.
-        durable: Whether the function may be run again from its beginning, on a server with a
-            storage, if its process ends before its task does. A generator then gets the answers
-            again that it got before, and what it had told until the last of them is dropped; if
-            it does not ask the same, its task fails. What else it does, it does again.
+        description: The agent's description; by default the first paragraph of the docstring.
+        durable: Whether a server with durable storage may run the function again from its
+            beginning if the process dies during a task. A generator then receives the earlier
+            replies again, and its events before the last of them are dropped; if it asks other
+            questions than before, the task fails. All other effects of the function are repeated.
 
     Raises:
-        TargetError: The function takes no argument that a message can set, or needs one that JSON
-            cannot express.
+        TargetError: A message cannot set the function's arguments, or JSON cannot express one.
     """
 
     def __init__(
@@ -93,15 +88,15 @@ class FunctionAdapter(Adapter):
         )
 
     def stream(self, request: AgentRequest) -> _Events:
-        """Call the function; run a durable generator again if its process is gone."""
+        """Call the function; rerun a durable generator whose process died."""
         if not self.resumes or self._signature.kind not in _GENERATORS:
             return self._called(request)
         if request.resuming:
-            return run_again(self._called, request)
+            return rerun(self._called, request)
         return asking(self._called(request))
 
     def resume(self, request: AgentRequest) -> _Events:
-        """Call the function again, from its beginning."""
+        """Call the function again from its beginning."""
         return self.stream(request)
 
     def _called(self, request: AgentRequest) -> _Events:
@@ -117,7 +112,7 @@ class FunctionAdapter(Adapter):
                 return _from_call(call, self._signature.results, request)
 
     def _call(self, request: AgentRequest) -> Callable[[], Any]:
-        """Return the call of the function that answers a request."""
+        """Bind the function to the arguments in a request."""
         signature = self._signature
         if signature.arguments is None:
             return partial(self._function, request if signature.request else _text(request))
@@ -143,7 +138,7 @@ async def _from_call(
     function: Callable[[], Any], results: Results, request: AgentRequest
 ) -> _Events:
     def call() -> object:
-        # It may have been cancelled while it waited for a thread.
+        # The task may have been cancelled while it waited for a thread.
         return None if request.cancelled else function()
 
     result = await run_in_thread(call, request.task_id)
@@ -166,7 +161,7 @@ async def _from_async_generator(values: AsyncGenerator[Any, Any]) -> _Events:
 
 
 async def _from_generator(values: Generator[Any, Any, Any], request: AgentRequest) -> _Events:
-    """Take each step of a blocking generator in a thread, never two at once."""
+    """Run each step of a blocking generator in a thread, one at a time."""
 
     def step(answer: AgentRequest | None) -> object:
         if request.cancelled:
@@ -176,7 +171,7 @@ async def _from_generator(values: Generator[Any, Any, Any], request: AgentReques
         except StopIteration:
             return _END
         finally:
-            if request.cancelled:  # nobody else can close it while this thread is inside
+            if request.cancelled:  # only this thread can close it while it runs
                 values.close()
 
     answer: AgentRequest | None = None

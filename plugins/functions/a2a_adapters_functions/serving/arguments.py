@@ -1,10 +1,10 @@
-"""From a message to the typed arguments of a function.
+"""Reads the typed arguments of a function from a message.
 
-| the message has            | it becomes                                                         |
-|----------------------------|--------------------------------------------------------------------|
-| a data part                | the arguments by their names; of an only parameter, also its value |
-| text that is a JSON object | the same, if a parameter has one of its keys                       |
-| other text                 | the argument that is left, read as JSON unless it may be a string  |
+| the message has       | it sets                                                              |
+|-----------------------|----------------------------------------------------------------------|
+| a data part           | the arguments by name; a single parameter also directly              |
+| a JSON object as text | the same, if one of its keys is a parameter                          |
+| other text            | the remaining argument, parsed as JSON unless it may be a string     |
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from a2a_adapters import AgentRequest, Data, File, InvalidInputError
 from a2a_adapters_functions.serving.schema import readable, schema_of
 
 _TEXT_BYTES = 1_000_000
-"""Longer text is not looked at for JSON: a data part is, under the server's limits."""
+"""Longer text is not parsed as JSON; the server limits the size of data parts."""
 
 _ERROR_LENGTH = 1_000
 
@@ -29,14 +29,14 @@ class Arguments:
     """Reads a function's arguments from messages.
 
     Args:
-        hints: The types of the parameters that callers set, by their names.
-        required: The names of those without a default.
-        takes_request: Whether the function has the whole request, too. Files and text that are
-            no argument are then its own matter.
+        hints: The types of the parameters that callers set, by name.
+        required: The names of parameters without a default.
+        takes_request: Whether the function also receives the request, and so can read other files
+            and text itself.
 
     Attributes:
-        schema: The JSON schema of a data part: an object of all parameters, or the only
-            parameter's own if that is an object.
+        schema: The JSON schema of a data part: an object of all parameters, or the schema of a
+            single parameter that is itself an object.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class Arguments:
             self.schema = {**self._schemas[first], **definitions}
 
     def read(self, request: AgentRequest) -> dict[str, Any]:
-        """Return the arguments that a message gives, by their names.
+        """Return the arguments in a message by name.
 
         Raises:
-            InvalidInputError: They are not what the parameters say; it names those that are wrong.
+            InvalidInputError: Names the arguments that are invalid, missing or unknown.
         """
         given: dict[str, Any] = {}
         for part in request.parts:
@@ -128,7 +128,7 @@ class Arguments:
 
 
 def _json(text: str) -> Any:
-    """Return what a text means as JSON, None if it means nothing."""
+    """Parse text as JSON; None if it is not JSON."""
     if len(text) > _TEXT_BYTES:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Generators that are run again after a restart, with the answers they got before."""
+"""Reruns generators after a restart, with the replies they received before."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from a2a_adapters import (
 Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
 
-async def run_again(run: Callable[[AgentRequest], Events], request: AgentRequest) -> Events:
-    """Run a generator from its first message on, and go on after what it was answered before.
+async def rerun(run: Callable[[AgentRequest], Events], request: AgentRequest) -> Events:
+    """Run a generator from its first message, and continue after its earlier replies.
 
-    What it told on that way is dropped: its caller has it.
+    Its events up to there are dropped, because the caller already has them.
 
     Raises:
-        ResumeError: It asks something else than it did.
+        ResumeError: The generator asks other questions than before.
     """
     earlier = await request.earlier()
     messages = [*(exchange.request for exchange in earlier), request]
@@ -42,10 +42,15 @@ async def run_again(run: Callable[[AgentRequest], Events], request: AgentRequest
 async def asking(
     events: Events, earlier: Sequence[Exchange] = (), answers: Sequence[AgentRequest] = ()
 ) -> Events:
-    """Yield a generator's events with durable questions, and hand it the answers.
+    """Yield a generator's events, with durable questions, and send it the replies.
+
+    Args:
+        events: The generator.
+        earlier: The earlier exchanges, whose events are dropped.
+        answers: The replies of the earlier exchanges.
 
     Raises:
-        ResumeError: It asks something else than it did earlier.
+        ResumeError: The generator asks other questions than before.
     """
     answer: AgentRequest | None = None
     asked = 0
@@ -59,17 +64,17 @@ async def asking(
                 answer = yield event
             elif isinstance(event, InputRequired):
                 if _texts(event) != _texts(earlier[asked].question):
-                    raise _otherwise()
+                    raise _other_question()
                 answer = answers[asked]
                 asked += 1
     except StopAsyncIteration:
         if asked < len(earlier):
-            raise _otherwise() from None
+            raise _other_question() from None
     finally:
         await events.aclose()
 
 
-def _otherwise() -> ResumeError:
+def _other_question() -> ResumeError:
     return ResumeError(
         "The agent was restarted and does not ask what it asked before; please start a new task."
     )

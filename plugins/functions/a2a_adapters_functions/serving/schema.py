@@ -1,8 +1,7 @@
-"""JSON schemas of types, and values checked against types."""
+"""JSON schemas of Python types."""
 
 from __future__ import annotations
 
-import logging
 import sys
 import types
 import typing
@@ -10,54 +9,21 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Union, cast, get_args, get_origin
 
 import typing_extensions
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema
 
-from a2a_adapters import (
-    JSON,
-    AgentRequest,
-    AuthRequired,
-    Data,
-    File,
-    InputRequired,
-    InvalidInputError,
-    Output,
-    Progress,
-    Rejected,
-    Reply,
-    TaskMetadata,
-    Text,
-    TextDelta,
-    ToolCall,
-    ToolResult,
-)
+from a2a_adapters import JSON, AgentEvent, AgentRequest, Part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-EVENTS = (
-    TextDelta,
-    Output,
-    TaskMetadata,
-    Progress,
-    ToolCall,
-    ToolResult,
-    InputRequired,
-    AuthRequired,
-    Rejected,
-    Reply,
-)
-PARTS = (Text, File, Data)
-
 _UNREADABLE = (PydanticUserError, PydanticInvalidForJsonSchema, TypeError, NameError)
-"""What pydantic raises for types that it cannot check, or JSON cannot express."""
+"""Errors of pydantic for types that it does not support or JSON cannot express."""
 
-_UNTYPED = (Any, object, dict, list, tuple, type(None), None, str, bytes)
-_UNIONS = (Union, types.UnionType)
-_OURS = (*EVENTS, *PARTS, AgentRequest)
-
-logger = logging.getLogger(__name__)
+UNIONS = (Union, types.UnionType)
+OURS = (*get_args(AgentEvent), *get_args(Part), AgentRequest)
+"""The types of this package, which are not part of JSON schemas."""
 
 
 class _Untitled(GenerateJsonSchema):
@@ -68,7 +34,7 @@ class _Untitled(GenerateJsonSchema):
 
 
 def schema_of(adapter: TypeAdapter[Any], *, of_result: bool = False) -> dict[str, Any]:
-    """Return the JSON schema of what a type takes, or of what its values become.
+    """Return the JSON schema of a type, as input or as result.
 
     Raises:
         PydanticInvalidForJsonSchema: JSON cannot express the type.
@@ -78,8 +44,8 @@ def schema_of(adapter: TypeAdapter[Any], *, of_result: bool = False) -> dict[str
 
 
 def adapter_of(hint: Any) -> TypeAdapter[Any] | None:
-    """Return what checks values of a type, None if JSON cannot express it."""
-    if any(each in _OURS for each in (hint, *_inner(hint))):
+    """Return the validator of a type; None if JSON cannot express it."""
+    if any(each in OURS for each in (hint, *_inner(hint))):
         return None
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(readable(hint))
@@ -90,7 +56,7 @@ def adapter_of(hint: Any) -> TypeAdapter[Any] | None:
 
 
 def readable(hint: Any) -> Any:
-    """Return a type with its `typing.TypedDict`s as pydantic wants them before Python 3.12."""
+    """Replace the `typing.TypedDict`s in a type, which pydantic needs before Python 3.12."""
     if sys.version_info >= (3, 12):
         return hint
     if typing.is_typeddict(hint) and type(hint).__module__ == "typing":
@@ -106,8 +72,8 @@ def readable(hint: Any) -> Any:
     origin, arguments = get_origin(hint), get_args(hint)
     if not any(map(typing.is_typeddict, _inner(hint))):
         return hint
-    if origin in _UNIONS:
-        return Union[tuple(map(readable, arguments))]  # noqa: UP007 - of what is known only now
+    if origin in UNIONS:
+        return Union[tuple(map(readable, arguments))]  # noqa: UP007 - of types known at runtime only
     return origin[tuple(map(readable, arguments))]
 
 
@@ -118,42 +84,8 @@ def _inner(hint: Any) -> list[Any]:
 
 @lru_cache(maxsize=1000)
 def schema_of_class(kind: type[Any]) -> Mapping[str, JSON] | None:
-    """Return the JSON schema of a class's instances, None if JSON cannot express them."""
+    """Return the JSON schema of a class's instances; None if JSON cannot express them."""
     try:
         return TypeAdapter(kind).json_schema(mode="serialization")
     except _UNREADABLE:
         return None
-
-
-class Results:
-    """The declared type of a function's results.
-
-    Args:
-        name: The function's name.
-        hint: Its return annotation, None if there is none. Of a union, the types of values count:
-            not events, text, bytes and None.
-
-    Attributes:
-        schema: The JSON schema, None if the annotation says no more than "a value".
-    """
-
-    def __init__(self, name: str, hint: Any) -> None:
-        options = get_args(hint) if get_origin(hint) in _UNIONS else (hint,)
-        options = tuple(each for each in options if each not in (*_UNTYPED, *_OURS))
-        self._name = name
-        self._adapter = adapter_of(Union[options]) if options else None  # noqa: UP007
-        self.schema = schema_of(self._adapter, of_result=True) if self._adapter else None
-
-    def part(self, value: object) -> Data:
-        """Return a value as data: with the schema if it is of the type, else the log tells."""
-        if self._adapter is None:
-            return Data(value)
-        try:
-            found = self._adapter.validate_python(value)
-        except ValidationError as error:
-            what = InvalidInputError.of(error)
-            logger.warning("%s did not return what its annotation says: %.500s", self._name, what)
-            return Data(value)
-        return Data(
-            self._adapter.dump_python(found, mode="json", by_alias=True), schema=self.schema
-        )

@@ -1,4 +1,4 @@
-"""What a function wants and what kind it is."""
+"""Inspects the signature of a function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from a2a_adapters import AgentRequest, Reply, TargetError
 from a2a_adapters_functions.serving.arguments import Arguments
-from a2a_adapters_functions.serving.schema import Results, adapter_of
+from a2a_adapters_functions.serving.results import Results
+from a2a_adapters_functions.serving.schema import adapter_of
 
 if TYPE_CHECKING:
     from inspect import Parameter
@@ -26,7 +27,7 @@ _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class Kind(Enum):
-    """How a function gives its answer."""
+    """The kinds of functions."""
 
     PLAIN = auto()
     COROUTINE = auto()
@@ -36,16 +37,15 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What is known of a function before it is called.
+    """The signature of a function.
 
     Attributes:
-        name: Its name.
-        kind: How it gives its answer.
+        name: The function's name.
+        kind: Its kind.
         may_reply: Whether it may answer with a bare message.
-        results: The declared type of what it returns.
-        request: The parameter that gets the `AgentRequest`; "" if none does.
-        arguments: Reads the arguments of functions with types; None if the text or the request is
-            the only argument.
+        results: The declared type of its results.
+        request: The parameter that receives the `AgentRequest`; "" if there is none.
+        arguments: Reads typed arguments; None if the text or the request is the only argument.
         of: The parameters.
     """
 
@@ -58,7 +58,7 @@ class Signature:
     of: inspect.Signature
 
     def bind(self, values: Mapping[str, Any]) -> inspect.BoundArguments:
-        """Return what the function is called with."""
+        """Return the arguments of a call."""
         bound = self.of.bind_partial()
         bound.arguments.update(
             {name: values[name] for name in self.of.parameters if name in values}
@@ -67,10 +67,10 @@ class Signature:
 
 
 def read_signature(function: Callable[..., Any]) -> Signature:
-    """Look at a function that is to be served.
+    """Inspect a function.
 
     Raises:
-        TargetError: It has no argument that can be set, or one that is of no type of JSON.
+        TargetError: A message cannot set its arguments, or JSON cannot express one.
     """
     name = getattr(function, "__name__", repr(function))
     signature = inspect.signature(function)
@@ -120,8 +120,8 @@ def _arguments(
             raise TargetError(f"{name}: annotate {parameter.name}; {_TAKES}")
         if isinstance(hint, str):
             raise TargetError(
-                f"{name}: there is no {hint} where the type of {parameter.name} is looked for, "
-                "its module; define or import it there"
+                f"{name}: the type {hint} of {parameter.name} is unknown in the function's module; "
+                "define or import it there"
             )
         if adapter_of(hint) is None:
             raise TargetError(
@@ -146,7 +146,7 @@ def _is_text(parameter: Parameter, hints: Mapping[str, Any]) -> bool:
 
 
 def _is_settable(parameter: Parameter, hints: Mapping[str, Any]) -> bool:
-    """Whether callers may set a parameter with a default: if its type is one of JSON's."""
+    """Whether callers may set a parameter with a default: JSON must express its type."""
     hint = hints.get(parameter.name, Any)
     is_private = parameter.name.startswith("_")
     return (
@@ -155,7 +155,7 @@ def _is_settable(parameter: Parameter, hints: Mapping[str, Any]) -> bool:
 
 
 def _fixed(function: Callable[..., Any]) -> set[str]:
-    """Return the parameters that the developer has set."""
+    """Return the parameters that a `partial` sets."""
     names: set[str] = set()
     while isinstance(function, partial):
         names |= function.keywords.keys()
@@ -164,12 +164,12 @@ def _fixed(function: Callable[..., Any]) -> set[str]:
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the annotations; those that only a type checker can resolve stay strings."""
+    """Return the annotations; those that only type checkers can resolve remain strings."""
     while isinstance(function, partial):
         function = function.func
     try:
         return get_type_hints(function, include_extras=True)
-    except Exception:  # whatever the evaluation of an annotation raises
+    except Exception:  # evaluating an annotation may raise anything
         return {
             name: _hint(function, each) for name, each in inspect.get_annotations(function).items()
         }
