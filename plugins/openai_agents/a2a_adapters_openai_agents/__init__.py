@@ -1,12 +1,12 @@
 """Serves agents of the OpenAI Agents SDK, and calls remote agents from them.
 
-`serve(agent)` needs nothing from here. For options, wrap the agent first:
+`serve(agent)` works without an import from here. For options, wrap the agent:
 
     from a2a_adapters_openai_agents import adapt
 
     serve(adapt(agent, max_turns=20))
 
-The other way round, `A2AModel`, `a2a_tool` and `a2a_handoff` are remote agents as the SDK's own
+In the other direction, `A2AModel`, `a2a_tool` and `a2a_handoff` are remote agents as the SDK's own
 objects.
 """
 
@@ -19,21 +19,20 @@ from a2a_adapters import hookimpl, lazy_names
 
 if TYPE_CHECKING:
     from a2a_adapters import Adapter, RemoteAgent
-    from a2a_adapters_openai_agents.calling.handoff import a2a_handoff
     from a2a_adapters_openai_agents.calling.model import A2AModel
-    from a2a_adapters_openai_agents.calling.tool import a2a_tool
+    from a2a_adapters_openai_agents.calling.tool import a2a_handoff, a2a_tool
     from a2a_adapters_openai_agents.serving.adapter import OpenAIAgentsAdapter, adapt
 
 __all__ = ["A2AModel", "OpenAIAgentsAdapter", "a2a_handoff", "a2a_tool", "adapt"]
 
 _FRAMEWORK = "openai-agents"
 
-# Importing these imports the SDK, which takes a second: loaded on first use.
+# Loaded on first use, because importing the SDK takes a second.
 __getattr__ = lazy_names(
     __name__,
     {
         "A2AModel": "calling.model",
-        "a2a_handoff": "calling.handoff",
+        "a2a_handoff": "calling.tool",
         "a2a_tool": "calling.tool",
         "adapt": "serving.adapter",
         "OpenAIAgentsAdapter": "serving.adapter",
@@ -46,7 +45,7 @@ __getattr__ = lazy_names(
 @hookimpl
 def a2a_adapt(target: object) -> Adapter | None:
     """Wrap an agent."""
-    # An agent can only exist if the SDK is imported already; others call a module `agents`, too.
+    # An agent can only exist if the SDK is imported already; other modules are named `agents`, too.
     agents = sys.modules.get("agents")
     if agents is None or not hasattr(agents, "RunState") or not isinstance(target, agents.Agent):
         return None

@@ -22,7 +22,7 @@ async def cancelled_while(adapter, begun):
         await running
 
 
-async def test_a_model_is_cancelled():
+async def test_models_are_cancelled():
     begun, ended = asyncio.Event(), asyncio.Event()
 
     async def forever(_):
@@ -36,7 +36,7 @@ async def test_a_model_is_cancelled():
     await ended.wait()
 
 
-async def test_a_tool_is_cancelled_and_no_model_is_called_any_more():
+async def test_tools_are_cancelled_and_no_further_model_is_called():
     begun, ended = asyncio.Event(), asyncio.Event()
 
     @function_tool
@@ -53,7 +53,7 @@ async def test_a_tool_is_cancelled_and_no_model_is_called_any_more():
     assert model.calls == 1
 
 
-async def test_a_blocking_tool_holds_nobody_up():
+async def test_blocking_tools_do_not_delay_a_cancel():
     loop, begun, release = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
 
     @function_tool
@@ -70,7 +70,7 @@ async def test_a_blocking_tool_holds_nobody_up():
     assert model.calls == 1
 
 
-async def test_a_stream_that_is_left_ends_its_run():
+async def test_closing_a_stream_ends_its_run():
     ended = asyncio.Event()
 
     class Endless(Fake):
@@ -87,7 +87,7 @@ async def test_a_stream_that_is_left_ends_its_run():
     await ended.wait()
 
 
-async def test_a_conversation_is_as_it_was_after_a_cancel():
+async def test_cancelled_runs_do_not_change_the_conversation():
     begun = asyncio.Event()
 
     async def first(items):
@@ -101,7 +101,7 @@ async def test_a_conversation_is_as_it_was_after_a_cancel():
     assert answer(await ask(adapter, "ho")) == "1"
 
 
-async def test_a_request_that_is_never_answered_leaves_nothing():
+async def test_unanswered_requests_leave_nothing_behind():
     model = script("never")
     for answer_it in (OpenAIAgentsAdapter.stream, OpenAIAgentsAdapter.resume):
         events = answer_it(adapt(Agent(name="helper", model=model)), request("hi"))

@@ -53,7 +53,7 @@ class Paused(Fake):
 
 
 @pytest.mark.parametrize("durable", [False, True])
-async def test_a_paused_run_does_not_write_over_a_newer_one(url, durable):
+async def test_paused_runs_do_not_overwrite_newer_ones(url, durable):
     model = Paused("too late")
     slow = Agent(name="listener", model=model)
     async with (
@@ -70,7 +70,7 @@ async def test_a_paused_run_does_not_write_over_a_newer_one(url, durable):
 
 
 @pytest.mark.parametrize("durable", [False, True])
-async def test_a_paused_run_does_not_write_under_one_that_has_begun(url, durable):
+async def test_paused_runs_do_not_write_once_another_has_begun(url, durable):
     late, newer = Paused("too late"), Paused("in time")
     async with (
         process(url, Agent(name="helper", model=late), durable=durable) as sleeper,
@@ -89,7 +89,7 @@ async def test_a_paused_run_does_not_write_under_one_that_has_begun(url, durable
         assert answer(await ask(after, "next", task_id="next")) == "kept next"
 
 
-async def test_a_run_that_was_taken_over_is_finished_by_its_heir_only(url):
+async def test_only_the_new_owner_finishes_a_run(url):
     late, heir = Paused(calling("look"), "too late"), Paused("It rains.")
     first = Agent(name="helper", model=late, tools=[look])
     second = Agent(name="helper", model=heir, tools=[look])
@@ -110,7 +110,7 @@ async def test_a_run_that_was_taken_over_is_finished_by_its_heir_only(url):
         assert answer(await ask(after, "sure?", task_id="next")) == "weather? sure?"
 
 
-async def test_a_process_that_slept_beyond_its_lease_does_not_write_over_the_other(url, tmp_path):
+async def test_processes_with_an_expired_lease_do_not_overwrite_others(url, tmp_path):
     served = "tests.plugins.openai_agents.served_paused"
     command = [sys.executable, "-m", served, url, str(tmp_path)]  # a warm one gets no signals
     with launched(command) as (sleeper, at_sleeper), launched(command) as (_, at_other):
@@ -127,7 +127,7 @@ async def test_a_process_that_slept_beyond_its_lease_does_not_write_over_the_oth
             assert await other.get(lost["id"]) == ended
 
 
-async def test_a_paused_run_does_not_replace_a_question(url):
+async def test_paused_runs_do_not_replace_a_question(url):
     model = Paused("too late")
     async with (
         process(url, Agent(name="clerk", model=model)) as sleeper,
@@ -143,7 +143,7 @@ async def test_a_paused_run_does_not_replace_a_question(url):
         assert answer(booked) == "booked Rome"
 
 
-async def test_of_two_answers_at_once_one_counts(url):
+async def test_one_of_two_concurrent_replies_counts(url):
     async with process(url, clerk("Rome")) as one, process(url, clerk("Rome")) as other:
         only(await ask(one, "book"), InputRequired)
         said = await asyncio.gather(
@@ -155,7 +155,7 @@ async def test_of_two_answers_at_once_one_counts(url):
 
 
 @pytest.mark.parametrize("durable", [False, True])
-async def test_a_conversation_stays_with_who_was_handed_over_to_if_that_is_wanted(url, durable):
+async def test_conversations_follow_handoffs_on_request(url, durable):
     def front():
         expert = agent("an expert", "once more", name="expert")
         return agent(calling("transfer_to_expert"), name="front", handoffs=[expert])

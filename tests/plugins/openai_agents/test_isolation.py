@@ -46,7 +46,7 @@ async def talk(url, caller):
     return " ".join(words), answer_of(task)
 
 
-async def test_nobody_hears_anybody_else(any_storage):
+async def test_concurrent_callers_are_isolated(any_storage):
     options = ServerOptions(storage=any_storage)
     async with running(build_app(listening(), options=options)) as url:
         talks = await asyncio.gather(*(talk(url, f"caller{n}") for n in range(CALLERS)))

@@ -60,12 +60,12 @@ def clerk(*cities, name="clerk"):
     return Agent(name=name, model=Fake(act), tools=[book])
 
 
-async def test_a_conversation_goes_on():
+async def test_conversations_continue():
     adapter = adapt(listener())
     assert [answer(await ask(adapter, text)) for text in ("one", "two")] == ["one", "one two"]
 
 
-async def test_a_conversation_goes_on_after_a_restart(url):
+async def test_conversations_continue_after_a_restart(url):
     heard = []
     for text in ("one", "two", "three"):
         async with process(url, listener()) as adapter:
@@ -73,7 +73,7 @@ async def test_a_conversation_goes_on_after_a_restart(url):
     assert heard == ["one", "one two", "one two three"]
 
 
-async def test_owners_contexts_and_agents_keep_apart(url):
+async def test_owners_contexts_and_agents_are_isolated(url):
     for text in ("hi", "ho"):
         for name in ("first", "second"):
             async with process(url, listener(), name) as adapter:
@@ -87,7 +87,7 @@ async def test_owners_contexts_and_agents_keep_apart(url):
                         assert heard == before + words
 
 
-async def test_a_run_that_fails_leaves_the_conversation_as_it_was():
+async def test_failed_runs_do_not_change_the_conversation():
     model = script("fine", RuntimeError("broken"), "fine again")
     adapter = adapt(Agent(name="helper", model=model))
     await ask(adapter, "one")
@@ -97,7 +97,7 @@ async def test_a_run_that_fails_leaves_the_conversation_as_it_was():
     assert said(model.heard[-1]) == ["one", "three"]
 
 
-async def test_only_so_many_conversations_are_kept_in_memory():
+async def test_memory_evicts_conversations():
     adapter = adapt(listener(), limits=Limits(conversations=1))
     await ask(adapter, "one", context_id="a")
     await ask(adapter, "two", context_id="b")
@@ -118,7 +118,7 @@ async def test_tool_calls_are_part_of_the_conversation():
     assert kinds == ["user", "function_call", "function_call_output", "message", "user"]
 
 
-async def test_a_call_that_needs_approval_is_asked_about():
+async def test_calls_that_need_approval_become_a_question():
     adapter = adapt(clerk("Rome"))
     events = await ask(adapter, "book")
     asked = only(events, InputRequired)
@@ -140,14 +140,14 @@ async def test_a_call_that_needs_approval_is_asked_about():
         ("yes, but Oslo", "The user did not approve this call, and says: yes, but Oslo"),
     ],
 )
-async def test_what_is_no_plain_yes_approves_nothing(words, told):
+async def test_only_a_plain_yes_approves(words, told):
     adapter = adapt(clerk("Rome"))
     await ask(adapter, "book")
     assert answer(await reply(adapter, words)) == told
     assert BOOKED == []
 
 
-async def test_an_approval_is_given_after_a_restart(url):
+async def test_calls_are_approved_after_a_restart(url):
     async with process(url, clerk("Rome")) as adapter:
         only(await ask(adapter, "book"), InputRequired)
     async with process(url, clerk("Rome")) as adapter:
@@ -158,7 +158,7 @@ async def test_an_approval_is_given_after_a_restart(url):
         assert answer(await ask(adapter, "and?")) == "booked Rome"  # it is remembered
 
 
-async def test_calls_are_decided_one_by_one():
+async def test_calls_are_decided_separately():
     adapter = adapt(clerk("Rome", "Oslo", "Bern"))
     await ask(adapter, "book")
     again = await reply(adapter, Data({"call-Rome": True, "call-Oslo": "too cold"}))
@@ -168,7 +168,7 @@ async def test_calls_are_decided_one_by_one():
     assert "says: too cold" in done
 
 
-async def test_what_decides_nothing_is_asked_again():
+async def test_unclear_replies_are_requested_again():
     adapter = adapt(clerk("Rome"))
     await ask(adapter, "book")
     for value, complaint in (
@@ -180,14 +180,14 @@ async def test_what_decides_nothing_is_asked_again():
     assert answer(await reply(adapter, Data(True))) == "booked Rome"
 
 
-async def test_usage_is_counted_over_a_question():
+async def test_usage_includes_the_run_before_a_question():
     adapter = adapt(clerk("Rome"))
     asked = only(await ask(adapter, "book"), TaskMetadata).values["usage"]["total_tokens"]
     done = only(await reply(adapter, "yes"), TaskMetadata).values["usage"]["total_tokens"]
     assert (asked, done) == (7, 14)
 
 
-async def test_a_new_task_waits_for_the_answer_and_an_abandoned_one_does_not():
+async def test_open_questions_block_new_tasks_until_abandoned():
     adapter = adapt(clerk("Rome"))
     await ask(adapter, "book")
     rejected = only(await ask(adapter, "hello?", task_id="other"), Rejected)
@@ -200,7 +200,7 @@ async def test_a_new_task_waits_for_the_answer_and_an_abandoned_one_does_not():
     assert "no longer open" in gone.reason
 
 
-async def test_a_question_whose_task_is_gone_is_given_up():
+async def test_questions_of_lost_tasks_are_dropped():
     async def nobody_waits():
         return False
 
@@ -210,7 +210,7 @@ async def test_a_question_whose_task_is_gone_is_given_up():
     only(again, InputRequired)
 
 
-async def test_an_agent_that_has_changed_says_so(url):
+async def test_changed_agents_reject_old_questions(url):
     async with process(url, clerk("Rome")) as adapter:
         await ask(adapter, "book")
     async with process(url, agent("hello", name="somebody else")) as adapter:
@@ -218,14 +218,14 @@ async def test_an_agent_that_has_changed_says_so(url):
         assert answer(await ask(adapter, "hi", task_id="other")) == "hello"
 
 
-async def test_an_approval_behind_a_handoff_goes_on_there():
+async def test_approvals_after_a_handoff():
     front = agent(calling("transfer_to_clerk"), name="front", handoffs=[clerk("Rome")])
     adapter = adapt(front)
     only(await ask(adapter, "book"), InputRequired)
     assert answer(await reply(adapter, "yes")) == "booked Rome"
 
 
-async def test_an_approval_inside_an_agent_that_is_a_tool():
+async def test_approvals_in_agents_as_tools():
     inner = clerk("Rome").as_tool("ask_clerk", "Asks the clerk.")
     outer = agent(calling("ask_clerk", call_id="outer", input="book"), "done", tools=[inner])
     adapter = adapt(outer)

@@ -21,7 +21,7 @@ async def api(monkeypatch):
         yield app
 
 
-async def test_an_agent_with_the_name_of_a_model(api):
+async def test_agents_with_a_model_name(api):
     adapter = adapt(Agent(name="helper", instructions="Be kind.", model="gpt-none"))
     assert deltas(await ask(adapter, "hi")) == ["Rome", " is", " fine."] == _words(ANSWER)
     await ask(adapter, "look", File(content=b"png", media_type="image/png"))

@@ -124,7 +124,7 @@ def rest(events):
     return parts, only(events, TaskMetadata)
 
 
-async def test_finished_turns_are_told_again_and_not_done_again(url):
+async def test_finished_turns_are_sent_again_but_not_run_again(url):
     halting = Halting(["Let me see.", calling("look")])
     model = script("It rains.", "Yes.")
     async with (
@@ -139,7 +139,7 @@ async def test_finished_turns_are_told_again_and_not_done_again(url):
 
 
 @pytest.mark.parametrize("handed", [lambda expert: expert, handoff])
-async def test_who_was_handed_over_to_goes_on(url, handed):
+async def test_runs_resume_with_the_agent_of_the_handoff(url, handed):
     halting = Halting(calling("look", call_id="c2"))
     expert = Agent(name="expert", model=halting, tools=[look])
     front = agent(calling("transfer_to_expert"), name="front", handoffs=[handed(expert)])
@@ -148,7 +148,7 @@ async def test_who_was_handed_over_to_goes_on(url, handed):
         assert answer(await resumed(adapter)) == "It rains."
 
 
-async def test_before_its_first_turn_a_run_begins_anew(url):
+async def test_runs_without_a_finished_turn_start_over(url):
     halting = Halting()
     begun = Agent(name="helper", model=halting)
     async with cut_off(url, begun, halting), process(url, agent("It rains.")) as adapter:
@@ -157,13 +157,13 @@ async def test_before_its_first_turn_a_run_begins_anew(url):
         assert answer(await resumed(adapter, task_id="other", context_id="new")) == "It rains."
 
 
-async def test_of_an_approval_that_was_cut_off_nobody_knows_what_came(url):
+async def test_interrupted_approvals_fail(url):
     async with process(url, agent("unused")) as adapter:
         with pytest.raises(ResumeError, match="start a new task"):
             await resumed(adapter, resuming=True)
 
 
-async def test_what_was_said_before_a_question_is_not_told_again(url):
+async def test_text_before_a_question_is_not_sent_again(url):
     turn = ["Let me see.", calling("book")]
     clerk = agent(turn, name="clerk", tools=[book])
     async with process(url, clerk) as adapter:
@@ -194,7 +194,7 @@ async def test_what_was_said_before_a_question_is_not_told_again(url):
         ([[drawn(), "There."]], {"output_guardrails": [passes]}),
     ],
 )
-async def test_a_run_that_has_ended_is_told_again_and_not_run_again(url, answers, options):
+async def test_ended_runs_are_sent_again_but_not_run_again(url, answers, options):
     made = agent(*answers, tools=[look], **options)
     async with process(url, made) as adapter:
         told = await ask(adapter, "weather?")
@@ -206,7 +206,7 @@ async def test_a_run_that_has_ended_is_told_again_and_not_run_again(url, answers
     assert model.calls == 0
 
 
-async def test_a_question_that_was_asked_is_asked_again(url):
+async def test_open_questions_are_asked_again(url):
     turn = [["Let me see.", calling("look")], ["Shall I?", calling("book", call_id="c2")]]
     first = request("trip?", message=Message(message_id="first"))
     async with process(url, agent(*turn, tools=[look, book])) as adapter:
@@ -219,14 +219,14 @@ async def test_a_question_that_was_asked_is_asked_again(url):
         assert answer(await events_of(adapter.resume(yes))) == "Booked."
 
 
-async def test_a_question_of_an_agent_that_has_changed_is_not_asked_again(url):
+async def test_questions_of_changed_agents_are_not_asked_again(url):
     async with process(url, agent(calling("book"), tools=[book])) as adapter:
         await ask(adapter, "trip?")
     async with process(url, agent("hello", name="somebody else")) as adapter:
         assert "has changed" in only(await resumed(adapter), Rejected).reason
 
 
-async def test_what_guardrails_did_not_see_is_not_told_again(url):
+async def test_unchecked_text_is_not_sent_again(url):
     halting = Halting()
     guarded = {"output_guardrails": [passes]}
     expert = Agent(name="expert", model=halting)

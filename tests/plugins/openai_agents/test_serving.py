@@ -95,20 +95,20 @@ def about(events):
     return only(events, TaskMetadata).values
 
 
-async def test_text_streams_as_it_is_made_and_usage_is_told():
+async def test_text_is_streamed_and_usage_reported():
     events = await ask(adapt(agent("one two three")), "hi")
     assert deltas(events) == ["one", " two", " three"]
     usage = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
     assert about(events) == {"source": "helper", "usage": usage}
 
 
-async def test_a_model_that_does_not_stream_says_the_whole():
+async def test_models_without_streaming():
     quiet = Agent(name="helper", model=script("one two", streams=False))
     assert deltas(await ask(adapt(quiet), "hi")) == ["one two"]
 
 
 @pytest.mark.parametrize("streams", [True, False])
-async def test_messages_keep_apart(streams):
+async def test_messages_are_separate_paragraphs(streams):
     model = script(["first", "second"], ["third", calling("look_up", city="Rome")], "fourth")
     model._streams = streams
     made = Agent(name="helper", model=model, tools=[look_up])
@@ -117,7 +117,7 @@ async def test_messages_keep_apart(streams):
 
 
 @pytest.mark.parametrize("streams", [True, False])
-async def test_reasoning_is_no_part_of_the_answer(streams):
+async def test_reasoning_is_not_part_of_the_answer(streams):
     model = script("<think>hm hm</think>It is so", "<think>only", streams=streams)
     adapter = adapt(Agent(name="helper", model=model))
     assert answer(await ask(adapter, "hi")) == "It is so"
@@ -153,7 +153,7 @@ async def test_text_and_data_are_plain_text():
 
 
 @pytest.mark.parametrize("parts", [(), ("  ",), (File(url="http://example.com/a.png"),)])
-async def test_what_cannot_be_taken_is_refused_before_a_task_exists(parts):
+async def test_unsupported_input_is_refused_before_a_task_exists(parts):
     with pytest.raises(InvalidInputError):
         adapt(agent("unused")).stream(request(*parts))
 
@@ -166,7 +166,7 @@ async def test_what_cannot_be_taken_is_refused_before_a_task_exists(parts):
         (Forecast, '{"response":{"days":[]}}', Forecast([])),
     ],
 )
-async def test_an_output_type_is_data_with_its_schema(kind, text, value):
+async def test_output_types_are_data_with_a_schema(kind, text, value):
     events = await ask(adapt(agent(text, output_type=kind)), "hi")
     [part] = only(events, Output).parts
     assert part.value == value
@@ -174,7 +174,7 @@ async def test_an_output_type_is_data_with_its_schema(kind, text, value):
     assert not deltas(events)
 
 
-async def test_what_a_tool_ends_the_run_with_is_the_answer():
+async def test_results_of_final_tools_are_the_answer():
     made = agent(
         ["Let me see", calling("look_up", city="Rome")],
         tools=[look_up],
@@ -183,7 +183,7 @@ async def test_what_a_tool_ends_the_run_with_is_the_answer():
     assert answer(await ask(adapt(made), "hi")) == "Let me see\n\nrain in Rome"
 
 
-async def test_a_tool_that_ends_the_run_may_return_data():
+async def test_final_tools_may_return_data():
     @function_tool
     def measure() -> Weather:
         return Weather(city="Rome", degrees=20)
@@ -198,7 +198,7 @@ async def test_a_tool_that_ends_the_run_may_return_data():
     assert part == Data(Weather(city="Rome", degrees=20))
 
 
-async def test_the_exception_of_a_tool_is_not_told():
+async def test_exceptions_of_tools_are_not_sent():
     steps = [calling("breaks"), "It did not work."]
     events = await ask(adapt(agent(*steps, tools=[breaks])), "hi", wants_progress=True)
     assert only(events, ToolResult) == ToolResult("c1", "breaks", None, is_error=True)
@@ -206,7 +206,7 @@ async def test_the_exception_of_a_tool_is_not_told():
     assert answer(await ask(adapt(made), "hi")) == "The tool failed."
 
 
-async def test_images_that_hosted_tools_make_are_files():
+async def test_images_of_hosted_tools_are_files():
     made = ImageGenerationCall(
         id="i",
         result=base64.b64encode(b"png").decode(),
@@ -242,13 +242,13 @@ async def test_tools_handoffs_and_thoughts_are_progress():
     assert about(events)["source"] == "expert"
 
 
-async def test_nobody_asks_for_progress():
+async def test_progress_is_off_by_default():
     made = agent(calling("look_up", city="Rome"), "It rains.", tools=[look_up])
     events = await ask(adapt(made), "hi")
     assert {type(event) for event in events} == {TextDelta, TaskMetadata}
 
 
-async def test_an_input_guardrail_rejects():
+async def test_input_guardrails_reject():
     @input_guardrail(run_in_parallel=False)
     async def no_secrets(context, agent, given):
         return GuardrailFunctionOutput(output_info="hunter2", tripwire_triggered=True)
@@ -259,7 +259,7 @@ async def test_an_input_guardrail_rejects():
 
 @pytest.mark.parametrize("where", ["agent", "run"])
 @pytest.mark.parametrize("trips", [True, False])
-async def test_an_output_guardrail_sees_the_answer_before_the_caller(where, trips):
+async def test_output_guardrails_check_the_answer_before_it_is_sent(where, trips):
     @output_guardrail
     async def no_secrets(context, agent, output):
         return GuardrailFunctionOutput(output_info="hunter2", tripwire_triggered=trips)
@@ -279,13 +279,13 @@ async def no_secret(context, agent, output):
     return GuardrailFunctionOutput(output_info=None, tripwire_triggered="secret" in output)
 
 
-async def test_what_output_guardrails_did_not_see_is_not_told():
+async def test_unchecked_output_is_not_sent():
     turn = ["the secret is 42", calling("look_up", city="Rome")]
     made = agent(turn, "It rains.", tools=[look_up], output_guardrails=[no_secret])
     assert deltas(await ask(adapt(made), "hi")) == ["It rains."]
 
 
-async def test_a_guarded_agent_that_asks_says_nothing_before_it():
+async def test_guarded_agents_send_no_text_before_a_question():
     turn = ["the secret is 42", calling("book", city="Rome")]
     made = agent(turn, "Booked.", tools=[book], output_guardrails=[no_secret])
     adapter = adapt(made)
@@ -305,14 +305,14 @@ async def test_images_wait_for_output_guardrails(final, shown):
     assert sum(isinstance(event, Output) for event in events) == shown
 
 
-async def test_what_a_guarded_agent_says_as_it_hands_over_is_not_told():
+async def test_text_of_guarded_agents_before_a_handoff_is_not_sent():
     expert = agent("It rains.", name="expert")
     turn = ["the secret is 42", calling("transfer_to_expert")]
     made = agent(turn, handoffs=[expert], output_guardrails=[no_secret])
     assert answer(await ask(adapt(made), "hi")) == "It rains."
 
 
-async def test_a_model_that_refuses_rejects():
+async def test_refusals_of_models_reject_the_task():
     def refuse(_):
         raise ModelRefusalError("I do not help with that.")
 
@@ -321,7 +321,7 @@ async def test_a_model_that_refuses_rejects():
     assert events == [why, Rejected("I do not help with that.")]
 
 
-async def test_a_run_over_the_turn_limit_fails_with_the_limit():
+async def test_runs_over_the_turn_limit_fail():
     made = Agent(
         name="helper",
         model=Fake(lambda items: calling("look_up", call_id=f"c{len(items)}", city="Rome")),
@@ -331,13 +331,13 @@ async def test_a_run_over_the_turn_limit_fails_with_the_limit():
         await ask(adapt(made, max_turns=3), "hi")
 
 
-async def test_tools_get_the_context_of_their_run():
+async def test_tools_receive_the_context_of_their_run():
     made = agent(calling("who"), tools=[who], tool_use_behavior="stop_on_first_tool")
     adapter = adapt(made, context=lambda asked: f"{asked.owner} asks")
     assert answer(await ask(adapter, "hi", owner="ann")) == "ann asks"
 
 
-def test_the_card_tells_tools_and_handoffs_but_no_instructions():
+def test_cards_have_tools_and_handoffs_but_no_instructions():
     expert = Agent(name="expert", handoff_description="Knows the weather.")
     made = Agent(
         name="helper",
@@ -356,10 +356,10 @@ def test_the_card_tells_tools_and_handoffs_but_no_instructions():
     assert "hunter2" not in str(about)
 
 
-def test_anything_else_is_refused():
+def test_other_targets_are_refused():
     with pytest.raises(TargetError):
         adapt("no agent")
 
 
-def test_a_function_that_makes_an_agent_is_served():
+def test_factories_are_served():
     build_app(lambda: agent("hello"))

@@ -34,7 +34,7 @@ def look(city: str) -> str:
     return f"rain in {city}"
 
 
-async def test_results_after_an_approval_have_their_tools_names():
+async def test_results_after_an_approval_have_tool_names():
     calls = [calling("look", city="Rome"), calling("book", call_id="c2", city="Rome")]
     adapter = adapt(agent(calls, "done", tools=[look, book]))
     before = await ask(adapter, "hi", wants_progress=True)
@@ -47,7 +47,7 @@ async def test_results_after_an_approval_have_their_tools_names():
 
 
 @pytest.mark.parametrize("mode", ["failing", "flagged"])
-async def test_a_failed_mcp_tool_is_flagged_and_its_error_kept_back(mode):
+async def test_failed_mcp_tools_are_flagged_without_their_error(mode):
     async with server(mode, custom_data_extractor=lambda _: {"own": 1}) as mcp:
         for options in ({}, {"tool_use_behavior": "stop_on_first_tool"}):
             made = agent(calling(mode, text="x"), "done", mcp_servers=[mcp], **options)

@@ -75,17 +75,17 @@ def busy_agent():
 
 
 @pytest.mark.parametrize("config", [None, RunConfig(), RunConfig(workflow_name="mine")])
-async def test_nothing_is_sent(recorder, config):
+async def test_runs_are_not_traced_by_default(recorder, config):
     assert answer(await ask(adapt(busy_agent(), run_config=config), "hi")) == "It rains."
     assert recorder.sent == []
 
 
-async def test_runs_are_traced_if_that_is_wanted(recorder):
+async def test_runs_are_traced_on_request(recorder):
     await ask(adapt(busy_agent(), tracing=True), "hi")
     assert len(recorder.sent) > 5
 
 
-async def test_what_is_run_elsewhere_is_traced_as_before(recorder):
+async def test_other_runs_are_traced_as_before(recorder):
     await ask(adapt(Agent(name="helper", model=agent("hello").model)), "hi")
     await Runner.run(agent("hello"), "hi")
     assert len(recorder.sent) > 1

@@ -15,8 +15,7 @@ from a2a_adapters import (
     Text,
     TextDelta,
 )
-from a2a_adapters_openai_agents.calling.items import as_parts
-from a2a_adapters_openai_agents.calling.place import new_to
+from a2a_adapters_openai_agents.calling.messages import as_parts, new_to
 from a2a_adapters_openai_agents.calling.response import ResponseEvents, message, usage_of
 from a2a_adapters_openai_agents.calling.spans import call_span
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from openai.types.responses.response_prompt_param import ResponsePromptParam
 
     from a2a_adapters import AgentOptions, Part
-    from a2a_adapters_openai_agents.calling.place import Place
+    from a2a_adapters_openai_agents.calling.messages import Place
 
 _GO_ON = Text("Please go on.")
 
@@ -91,13 +90,13 @@ class A2AModel(Model):
         """Return the agent's answer.
 
         Raises:
-            ConfigurationError: The agent cannot have what was given: tools, handoffs, settings of
-                sampling, or a conversation or prompt that OpenAI keeps.
+            ConfigurationError: The agent does not support tools, handoffs, settings of sampling,
+                and conversations and prompts that OpenAI stores.
             RemoteAgentError: It does not answer.
         """
-        _refuse_kept_by_openai(previous_response_id, conversation_id, prompt)
+        _refuse_stored_by_openai(previous_response_id, conversation_id, prompt)
         options = _send_options(model_settings)
-        place, parts = self._asked(system_instructions, input, [*tools, *handoffs])
+        place, parts = self._new_parts(system_instructions, input, [*tools, *handoffs])
         with call_span(self._agent, disabled=tracing.is_disabled()) as span:
             reply = await self._agent.send(
                 parts, context_id=place.context_id, task_id=place.task_id, **options
@@ -124,13 +123,13 @@ class A2AModel(Model):
         """Yield the agent's answer as it comes.
 
         Raises:
-            ConfigurationError: The agent cannot have what was given: tools, handoffs, settings of
-                sampling, or a conversation or prompt that OpenAI keeps.
+            ConfigurationError: The agent does not support tools, handoffs, settings of sampling,
+                and conversations and prompts that OpenAI stores.
             RemoteAgentError: It does not answer.
         """
-        _refuse_kept_by_openai(previous_response_id, conversation_id, prompt)
+        _refuse_stored_by_openai(previous_response_id, conversation_id, prompt)
         options = _send_options(model_settings)
-        place, parts = self._asked(system_instructions, input, [*tools, *handoffs])
+        place, parts = self._new_parts(system_instructions, input, [*tools, *handoffs])
         is_text = output_schema is None or output_schema.is_plain_text()
         made = ResponseEvents(self._agent.name)
         for event in made.begin():
@@ -158,17 +157,17 @@ class A2AModel(Model):
         """Close the agent's connections; the next call opens them again."""
         await self._agent.aclose()
 
-    def _asked(
+    def _new_parts(
         self,
         instructions: str | None,
         given: str | list[TResponseInputItem],
         refused: Sequence[Tool | Handoff[Any, Any]],
     ) -> tuple[Place, Sequence[Part]]:
-        """Return where the conversation has come to, and what the agent is sent."""
+        """Return the place in the conversation, and the parts to send."""
         if refused:
             raise ConfigurationError(
-                "a remote agent has its own tools and takes none: give no tools and no handoffs to "
-                "an agent whose model is an A2AModel"
+                "a remote agent has its own tools and takes none: remove the tools and handoffs of "
+                "the agent whose model is an A2AModel"
             )
         items = [{"role": "user", "content": given}] if isinstance(given, str) else given
         place, new = new_to(self._agent.name, cast("Sequence[Mapping[str, Any]]", items))
@@ -198,11 +197,11 @@ def _send_options(settings: ModelSettings) -> SendOptions:
     )
 
 
-def _refuse_kept_by_openai(*given: object) -> None:
+def _refuse_stored_by_openai(*given: object) -> None:
     if any(each is not None for each in given):
         raise ConfigurationError(
-            "a remote agent knows no conversations, responses and prompts that OpenAI keeps: give "
-            "no conversation_id, previous_response_id or prompt; sessions work"
+            "a remote agent cannot use conversations, responses and prompts that OpenAI stores: "
+            "omit conversation_id, previous_response_id and prompt; sessions work"
         )
 
 
@@ -211,7 +210,7 @@ def _whole(reply: AgentReply, *, is_text: bool) -> str:
 
 
 def _rest(reply: AgentReply, said: str, *, is_text: bool) -> str:
-    """Return what of an answer was not sent as text yet."""
+    """Return the rest of an answer's text."""
     if not is_text:
         return _whole(reply, is_text=False)
     rest = reply.rest_text

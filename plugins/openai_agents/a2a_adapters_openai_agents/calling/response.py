@@ -1,4 +1,4 @@
-"""An answer as the response of a model, at once or as it comes."""
+"""Converts an answer to the response of a model, whole or streamed."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from agents import TResponseStreamEvent
 
     from a2a_adapters import AgentReply
-    from a2a_adapters_openai_agents.calling.place import Place
+    from a2a_adapters_openai_agents.calling.messages import Place
 
 
 def message(text: str, place: Place) -> ResponseOutputMessage:
-    """Return an answer as a message, which names its conversation."""
+    """Return an answer as a message that contains its place in the conversation."""
     return _message(text, "completed", provider_data=place.as_provider_data())
 
 
 def usage_of(reply: AgentReply) -> Usage:
-    """Return the tokens an answer took, as far as the agent tells."""
+    """Return the token usage of an answer, as far as the agent reports it."""
     usage = reply.usage
     if usage is None:
         return Usage(requests=1)
@@ -51,10 +51,10 @@ def usage_of(reply: AgentReply) -> Usage:
 
 
 class ResponseEvents:
-    """Makes the events of one response, a message that grows.
+    """The events of one streamed response, which has one message.
 
     Args:
-        model: What the response says of its model.
+        model: The name of the model.
     """
 
     def __init__(self, model: str) -> None:
@@ -83,7 +83,7 @@ class ResponseEvents:
         )
 
     def delta(self, text: str) -> TResponseStreamEvent:
-        """Return the event of a piece of text."""
+        """Return the event for a chunk of text."""
         return ResponseTextDeltaEvent(
             content_index=0,
             delta=text,

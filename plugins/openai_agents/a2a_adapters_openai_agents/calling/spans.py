@@ -1,4 +1,4 @@
-"""Calls of remote agents in the SDK's traces, where somebody has set these up."""
+"""Traces calls of remote agents with the SDK's spans."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CallSpan:
-    """One call. Its span names the agent, the conversation and the task, and has no content.
+    """The span of one call: the agent, the conversation, the task and its state, but no content.
 
     Args:
         data: The span's data.
@@ -26,7 +26,7 @@ class CallSpan:
         self._data = data
 
     def take(self, reply: AgentReply) -> None:
-        """Note how the agent answered."""
+        """Record the ids and the state of the answer."""
         self._data["context_id"] = reply.context_id
         self._data["task_id"] = reply.task_id
         self._data["state"] = reply.state

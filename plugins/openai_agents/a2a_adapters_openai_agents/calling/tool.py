@@ -1,11 +1,12 @@
-"""A remote agent, or one of its skills, as a tool."""
+"""Remote agents, and their skills, as tools; remote agents as handoffs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack
 
-from agents import FunctionTool, RunContextWrapper
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from agents import Agent, FunctionTool, Handoff, RunContextWrapper, handoff
+from agents.extensions.handoff_filters import remove_all_tools
+from pydantic import ConfigDict, Field, ValidationError
 
 from a2a_adapters import (
     AgentDescription,
@@ -14,7 +15,9 @@ from a2a_adapters import (
     RemoteAgentError,
     Skill,
     ToolDescription,
+    ToolInput,
 )
+from a2a_adapters_openai_agents.calling.model import A2AModel
 from a2a_adapters_openai_agents.calling.spans import call_span
 
 if TYPE_CHECKING:
@@ -27,12 +30,11 @@ _ASKS = "(It asks you. Call this tool again with the answer, and with these name
 _FAILED = "The agent could not be asked: {}"
 
 
-class A2AToolArgs(BaseModel):
+class A2AToolArgs(ToolInput):
     """The tool's arguments."""
 
     model_config = ConfigDict(extra="forbid")
 
-    message: str = Field(description="What to ask the agent or tell it, in full sentences.")
     context_id: str = Field(
         "", description="The context_id of an earlier result, to go on with it; else empty."
     )
@@ -118,4 +120,43 @@ def _result(reply: AgentReply) -> str:
                 f"({named})" if named else "",
             ),
         )
+    )
+
+
+_PREFIX = "transfer_to_"
+_NAME_LENGTH = 64
+
+
+def a2a_handoff(
+    agent: RemoteAgent | str,
+    about: AgentDescription | None = None,
+    **options: Unpack[AgentOptions],
+) -> Handoff[Any, Agent[Any]]:
+    """Return a handoff to any A2A agent: `Agent(handoffs=[a2a_handoff(url)])`.
+
+    The remote agent receives the conversation without its tool calls and continues it as an agent
+    whose model is `A2AModel`. Its question becomes the run's output; a further run with that
+    run's `last_agent` answers it.
+
+    Args:
+        agent: The agent, or its URL.
+        about: The description that the model sees. Without it the agent's card is
+            read now, by a blocking call; in async code give `await RemoteAgent(...).describe()`.
+        **options: Options for an agent given by its URL; see `AgentOptions`.
+
+    Raises:
+        ConfigurationError: The URL is invalid.
+        RemoteAgentError: The card cannot be read.
+    """
+    remote = RemoteAgent.of(agent, **options)
+    about = about or remote.describe_sync()
+    target: Agent[Any] = Agent(
+        name=about.name, handoff_description=about.description, model=A2AModel(remote)
+    )
+    named = ToolDescription.of_agent(about)
+    return handoff(
+        target,
+        tool_name_override=f"{_PREFIX}{named.name}"[:_NAME_LENGTH],
+        tool_description_override=named.description,
+        input_filter=remove_all_tools,
     )

@@ -38,16 +38,8 @@ from a2a_adapters import (
 )
 from a2a_adapters_openai_agents.serving.approvals import decide, question
 from a2a_adapters_openai_agents.serving.card import describe_agent
-from a2a_adapters_openai_agents.serving.checkpoints import (
-    StoredSession,
-    agent_named,
-    finished,
-    reachable,
-    said,
-)
-from a2a_adapters_openai_agents.serving.endings import restored, stored
-from a2a_adapters_openai_agents.serving.events import Telling
-from a2a_adapters_openai_agents.serving.failures import failed, rejection
+from a2a_adapters_openai_agents.serving.events import RunEvents
+from a2a_adapters_openai_agents.serving.failures import failed, mark_failures, rejection
 from a2a_adapters_openai_agents.serving.input import as_message
 from a2a_adapters_openai_agents.serving.memory import (
     Conversation,
@@ -57,9 +49,17 @@ from a2a_adapters_openai_agents.serving.memory import (
     ProcessStates,
     Question,
     Remembered,
+    restored,
+    stored,
 )
-from a2a_adapters_openai_agents.serving.session import RunSession
-from a2a_adapters_openai_agents.serving.tools import mark_failures
+from a2a_adapters_openai_agents.serving.session import (
+    RunSession,
+    StoredSession,
+    agent_named,
+    finished,
+    reachable,
+    said,
+)
 
 if TYPE_CHECKING:
     from agents import RunResultStreaming
@@ -272,8 +272,8 @@ class OpenAIAgentsAdapter(Adapter):
 
     def _said(self, agent: str, items: Sequence[TResponseInputItem]) -> Iterator[AgentEvent]:
         """Yield the texts of items as a run of this agent sends them."""
-        telling = Telling(agent_named(self._agent, agent), guarded=False, wants_progress=False)
-        return telling.again(self._texts(items))
+        answer = RunEvents(agent_named(self._agent, agent), guarded=False, wants_progress=False)
+        return answer.again(self._texts(items))
 
     def _texts(self, items: Sequence[TResponseInputItem]) -> Iterable[str]:
         """Return the texts of agents; none if any agent has output guardrails."""
@@ -292,7 +292,7 @@ class OpenAIAgentsAdapter(Adapter):
     ) -> RunSession:
         if self.resumes:
             return StoredSession(request, conversation, agent, items, begins)
-        return RunSession(ConversationKey(request.owner, request.context_id), items)
+        return RunSession(request, items)
 
     async def _run(self, request: AgentRequest, begin: _Begin) -> _Events:
         mark_failures(reachable(self._agent))
@@ -304,7 +304,7 @@ class OpenAIAgentsAdapter(Adapter):
             run_config=self._run_config,
             session=begin.session,
         )
-        telling = Telling(
+        answer = RunEvents(
             result.current_agent,
             guarded=bool(self._run_config.output_guardrails),
             wants_progress=request.wants_progress,
@@ -312,27 +312,27 @@ class OpenAIAgentsAdapter(Adapter):
         )
         events = cast("AsyncGenerator[StreamEvent]", result.stream_events())
         try:
-            for news in telling.again(begin.said):
-                yield news
+            for each in answer.again(begin.said):
+                yield each
             async for event in events:
                 if isinstance(event, AgentUpdatedStreamEvent):
                     await _note_turn(begin.session, event.new_agent)
-                for news in telling.take(event):
-                    yield news
+                for each in answer.take(event):
+                    yield each
         finally:
             result.cancel()  # otherwise closing the stream would wait for the run
             await events.aclose()
-        async for news in self._ending(request, begin, result, telling):
-            yield news
+        async for each in self._ending(request, begin, result, answer):
+            yield each
 
     async def _ending(
-        self, request: AgentRequest, begin: _Begin, result: RunResultStreaming, telling: Telling
+        self, request: AgentRequest, begin: _Begin, result: RunResultStreaming, answer: RunEvents
     ) -> _Events:
         """Yield the rest of the answer and keep the conversation, or yield the run's question."""
         conversation, items = begin.conversation, begin.session.items
         agent, begins = result.last_agent.name, begin.begins
         if not result.interruptions:
-            rest = list(telling.end(result))
+            rest = list(answer.end(result))
             ended = None
             if self.resumes:
                 ended = Ended(request.task_id, agent, begins, [stored(event) for event in rest])
@@ -346,7 +346,7 @@ class OpenAIAgentsAdapter(Adapter):
         message_id = request.message.message_id
         asked = Question(request.task_id, message_id, agent, state, items, begins)
         await conversation.keep(replace(conversation.known.settled(), question=asked))
-        yield telling.pause(result)
+        yield answer.pause(result)
         yield question(result.interruptions)
 
 

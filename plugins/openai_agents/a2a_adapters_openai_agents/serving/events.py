@@ -16,16 +16,15 @@ from agents import (
 )
 from openai.types.responses import ResponseTextDeltaEvent
 
-from a2a_adapters import AgentEvent, Output, TaskMetadata, TextDelta
+from a2a_adapters import AgentEvent, Output, Speech, TaskMetadata, TextDelta
+from a2a_adapters_openai_agents.serving.failures import TOOL_FAILED, has_failed
 from a2a_adapters_openai_agents.serving.output import (
-    about,
+    answers_text,
     final_data,
     image_of,
-    speaks_text,
+    metadata_of,
 )
-from a2a_adapters_openai_agents.serving.progress import News
-from a2a_adapters_openai_agents.serving.speech import MessageName, Speech
-from a2a_adapters_openai_agents.serving.tools import TOOL_FAILED, has_failed
+from a2a_adapters_openai_agents.serving.progress import RunProgress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from agents import RunItem, RunResultStreaming, StreamEvent, TResponseInputItem
 
 
-class Telling:
+class RunEvents:
     """Converts the events of one run.
 
     All text of agents is the answer, streamed token by token. Exceptions: an agent with an output
@@ -56,8 +55,8 @@ class Telling:
         items: Iterable[TResponseInputItem] = (),
     ) -> None:
         self._all_guarded = guarded
-        self._news = News(items) if wants_progress else None
-        self._speech = Speech()
+        self._progress = RunProgress(items) if wants_progress else None
+        self._speech = _Messages()
         self._whole = ""
         self._ends_with_message = False
         self._failures: list[str] = []
@@ -66,16 +65,16 @@ class Telling:
     def again(self, texts: Iterable[str]) -> Iterator[AgentEvent]:
         """Yield the texts from before the run was interrupted."""
         for text in texts:
-            if self._is_said:
-                yield from _delta(self._speech.message(text))
+            if self._is_streamed:
+                yield from _delta(self._speech.end(text))
 
     def take(self, event: StreamEvent) -> Iterator[AgentEvent]:
         """Yield the adapter events for an event of the SDK."""
         match event:
             case RawResponsesStreamEvent(data=ResponseTextDeltaEvent() as piece):
-                if self._is_said:
-                    name = MessageName(piece.item_id, piece.output_index)
-                    yield from _delta(self._speech.chunk(name, piece.delta))
+                if self._is_streamed:
+                    message = piece.item_id, piece.output_index
+                    yield from _delta(self._speech.chunk(message, piece.delta))
             case RunItemStreamEvent(item=item):
                 yield from self._item(item)
             case AgentUpdatedStreamEvent(new_agent=agent):
@@ -83,7 +82,7 @@ class Telling:
 
     def pause(self, result: RunResultStreaming) -> TaskMetadata:
         """Return the metadata of a run that waits or has ended."""
-        return about(result.context_wrapper.usage, result.last_agent)
+        return metadata_of(result.context_wrapper.usage, result.last_agent)
 
     def end(self, result: RunResultStreaming) -> Iterator[AgentEvent]:
         """Yield the rest of the answer and the run's metadata."""
@@ -93,23 +92,23 @@ class Telling:
             final = TOOL_FAILED
         is_text = isinstance(final, str) and (self._is_text or not self._ends_with_message)
         if is_text and final != self._whole:  # checked, a tool's result, or an error handler's
-            yield from _delta(self._speech.message(final))
+            yield from _delta(self._speech.end(final))
         if not is_text and final is not None:
             yield final_data(final, agent, is_tools=not self._ends_with_message)
         yield self.pause(result)
 
     def _turn_of(self, agent: Agent[Any]) -> None:
-        self._is_text = speaks_text(agent)
+        self._is_text = answers_text(agent)
         self._is_guarded = self._all_guarded or bool(agent.output_guardrails)
-        self._is_said = self._is_text and not self._is_guarded
+        self._is_streamed = self._is_text and not self._is_guarded
         self._unchecked: list[Output] = []  # the guardrails of an agent that hands over never run
 
     def _item(self, item: RunItem) -> Iterator[AgentEvent]:
         self._ends_with_message = isinstance(item, MessageOutputItem)
         if isinstance(item, MessageOutputItem):
-            if self._is_said:
+            if self._is_streamed:
                 self._whole = ItemHelpers.text_message_output(item)
-                yield from _delta(self._speech.message(self._whole))
+                yield from _delta(self._speech.end(self._whole))
             return
         if isinstance(item, ToolCallItem) and (image := image_of(item)):
             if self._is_guarded:
@@ -118,8 +117,29 @@ class Telling:
                 yield image
         if isinstance(item, ToolCallOutputItem) and has_failed(item):
             self._failures.append(str(item.output))
-        if self._news and (news := self._news.of(item)):
-            yield news
+        if self._progress:
+            yield from self._progress.events(item)
+
+
+class _Messages:
+    """The text of a run's messages, which the SDK streams one after the other."""
+
+    def __init__(self) -> None:
+        self._speech = Speech[object]()
+        self._open: list[object] = []
+
+    def chunk(self, message: object, text: str) -> str:
+        """Add a chunk of a message and return the text to send now."""
+        before = ""
+        if not self._open or self._open[-1] != message:
+            before = self._speech.end(self._open[-1]) if self._open else ""
+            self._open.append(message)
+        return before + self._speech.add(message, text)
+
+    def end(self, text: str) -> str:
+        """End the first open message, given its whole text, and return the text to send now."""
+        message = self._open.pop(0) if self._open else None
+        return "" if self._open else self._speech.end(message, text)
 
 
 def _delta(text: str) -> Iterator[TextDelta]:

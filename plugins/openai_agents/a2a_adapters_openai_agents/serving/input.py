@@ -36,8 +36,7 @@ def as_message(request: AgentRequest) -> EasyInputMessageParam:
 def _content(part: Part) -> ResponseInputContentParam:
     if not isinstance(part, File):
         return ResponseInputTextParam(type="input_text", text=as_text([part]))
-    guess, _ = mimetypes.guess_type(part.filename)
-    media_type = part.media_type or guess or "application/octet-stream"
+    media_type = part.guess_media_type()
     address = f"data:{media_type};base64,{base64.b64encode(part.received()).decode()}"
     if media_type.startswith("image/"):
         return ResponseInputImageParam(type="input_image", image_url=address, detail="auto")

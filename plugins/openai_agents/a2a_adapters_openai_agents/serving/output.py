@@ -9,7 +9,7 @@ from agents import AgentOutputSchemaBase
 from openai.types.responses.response_output_item import ImageGenerationCall
 from pydantic import TypeAdapter
 
-from a2a_adapters import Data, File, Output, TaskMetadata
+from a2a_adapters import Data, File, Output, TaskMetadata, TokenUsage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from a2a_adapters import JSON
 
 
-def speaks_text(agent: Agent[Any]) -> bool:
+def answers_text(agent: Agent[Any]) -> bool:
     """Whether an agent's answer is text rather than JSON."""
     kind = agent.output_type
     if isinstance(kind, AgentOutputSchemaBase):
@@ -47,16 +47,12 @@ def image_of(item: ToolCallItem) -> Output | None:
     return Output([image], metadata={"source": item.agent.name})
 
 
-def about(usage: Usage, agent: Agent[Any]) -> TaskMetadata:
+def metadata_of(usage: Usage, agent: Agent[Any]) -> TaskMetadata:
     """Return the token usage so far and the agent that spoke last."""
-    values: dict[str, JSON] = {"source": agent.name}
-    if usage.total_tokens:
-        values["usage"] = {
-            "input_tokens": usage.input_tokens,
-            "output_tokens": usage.output_tokens,
-            "total_tokens": usage.total_tokens,
-        }
-    return TaskMetadata(values)
+    tokens = TokenUsage(usage.input_tokens, usage.output_tokens, usage.total_tokens)
+    return TaskMetadata(
+        {"source": agent.name, **(tokens.as_metadata() if usage.total_tokens else {})}
+    )
 
 
 def _schema(kind: object) -> Mapping[str, JSON] | None:

@@ -22,7 +22,7 @@ def front(remote):
     return agent(calling("transfer_to_The_desk"), name="front", handoffs=[handoff])
 
 
-async def test_it_is_described_by_the_card():
+async def test_the_card_is_the_description():
     async with served(booking) as remote:
         handoff = await asyncio.to_thread(a2a_handoff, remote)
     assert handoff.tool_name == "transfer_to_booking"
@@ -30,7 +30,7 @@ async def test_it_is_described_by_the_card():
     assert handoff.agent_name == "booking"
 
 
-async def test_the_conversation_goes_on_there():
+async def test_handoffs_continue_the_conversation():
     async with served(booking) as remote:
         with closing(SQLiteSession("one")) as session:
             asked = await Runner.run(front(remote), "book", session=session, run_config=QUIET)
@@ -40,7 +40,7 @@ async def test_the_conversation_goes_on_there():
     assert done.final_output == "Booked Rome."
 
 
-async def test_an_agent_that_hands_over_is_served():
+async def test_agents_with_remote_handoffs_are_served():
     async with (
         served(booking) as remote,
         running(build_app(front(remote))) as url,

@@ -61,14 +61,14 @@ async def streamed(agent, given, **options):
     return pieces, result
 
 
-async def test_an_answer_and_its_tokens():
+async def test_answers_and_token_usage():
     async with served(remembering) as remote:
         result = await run(local(remote), "hi")
     assert result.final_output == "hi"
     assert result.context_wrapper.usage.total_tokens == 7
 
 
-async def test_an_answer_as_it_comes():
+async def test_streamed_answers():
     async with served(remembering) as remote:
         with closing(SQLiteSession("one")) as session:
             await streamed(local(remote), "hi", session=session)
@@ -94,14 +94,14 @@ async def test_sessions_are_conversations(talk):
     assert [result.final_output for result in results] == told
 
 
-async def test_items_that_are_handed_on_are_a_conversation_too():
+async def test_passed_items_are_conversations():
     async with served(remembering) as remote:
         first = await run(local(remote), "one")
         given = [*first.to_input_list(), {"role": "user", "content": "two"}]
         assert (await run(local(remote), given)).final_output == "one | two"
 
 
-async def test_another_agents_words_are_told_whose_they_are():
+async def test_messages_of_other_agents_have_their_speaker():
     async with served(reading) as remote:
         given = [
             {"role": "user", "content": "hi"},
@@ -130,7 +130,7 @@ async def test_images_and_files_are_sent():
 
 
 @pytest.mark.parametrize("talk", [run, streamed])
-async def test_a_question_is_the_answer_and_the_next_message_answers_it(talk):
+async def test_questions_are_answers_and_the_next_message_replies(talk):
     async with served(booking) as remote:
         with closing(SQLiteSession("one")) as session:
             asked = await talk(local(remote), "book", session=session)
@@ -145,7 +145,7 @@ class Weather(BaseModel):
 
 
 @pytest.mark.parametrize("talk", [run, streamed])
-async def test_data_is_what_an_output_type_wants(talk):
+async def test_data_fills_the_output_type(talk):
     async with served(everything) as remote:
         result = await talk(local(remote, output_type=Weather), "hi")
         result = result if talk is run else result[1]
@@ -153,7 +153,7 @@ async def test_data_is_what_an_output_type_wants(talk):
 
 
 @pytest.mark.parametrize("talk", [run, streamed])
-async def test_data_and_files_are_told_as_text(talk):
+async def test_data_and_files_become_text(talk):
     async with served(everything) as remote:
         result = await talk(local(remote), "hi")
         result = result if talk is run else result[1]
@@ -182,7 +182,7 @@ async def test_tools_and_handoffs_are_refused():
 
 
 @pytest.mark.parametrize("talk", [run, streamed])
-async def test_settings_are_options_of_a_message(talk):
+async def test_model_settings_are_message_options(talk):
     recording = Recording(build_app(remembering))
     settings = ModelSettings(
         extra_headers={"X-Tenant": "a"}, metadata={"desk": "1"}, extra_args={"timeout": 60}
@@ -207,19 +207,19 @@ async def test_settings_are_options_of_a_message(talk):
     ],
 )
 @pytest.mark.parametrize("talk", [run, streamed])
-async def test_what_no_agent_takes_is_refused(talk, settings, options, complaint):
+async def test_unsupported_settings_are_refused(talk, settings, options, complaint):
     agent = local("http://127.0.0.1:9", model_settings=ModelSettings(**settings))
     with pytest.raises(ConfigurationError, match=complaint):
         await talk(agent, "hi", **options)
 
 
 @pytest.mark.parametrize("made", [A2AModel, a2a_tool, a2a_handoff])
-def test_a_remote_agent_has_its_own_options(made):
+def test_remote_agents_keep_their_options(made):
     with pytest.raises(ConfigurationError, match="timeout"):
         made(RemoteAgent("http://127.0.0.1:9"), timeout=1)
 
 
-async def test_a_stream_that_is_left_cancels_the_remote_task():
+async def test_closing_a_stream_cancels_the_remote_task():
     ended = asyncio.Event()
 
     async def endless(text: str):
@@ -239,7 +239,7 @@ async def test_a_stream_that_is_left_cancels_the_remote_task():
         await ended.wait()
 
 
-async def test_calls_are_spans_where_somebody_traces():
+async def test_calls_are_traced_as_spans():
     recorder = Recorder()
     set_trace_processors([recorder])
     try:
@@ -260,7 +260,7 @@ def _name(sent):
     return getattr(getattr(sent, "span_data", None), "name", None)
 
 
-async def test_the_framework_is_known_by_its_name():
+async def test_the_framework_is_found_by_name():
     async with served(remembering) as remote:
         model = remote_llm(remote, "openai-agents")
         assert isinstance(model, A2AModel)

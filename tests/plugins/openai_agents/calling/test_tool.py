@@ -31,7 +31,7 @@ def names(result):
     return dict(re.findall(r"(context_id|task_id): ([^,)]+)", result))
 
 
-async def test_it_is_described_by_the_card():
+async def test_the_card_is_the_description():
     async with served(booking) as remote:
         tool = a2a_tool(remote, await remote.describe())
         assert tool.name == "booking"
@@ -42,7 +42,7 @@ async def test_it_is_described_by_the_card():
         assert by_name.name == "booking"
 
 
-async def test_a_skill_is_a_tool_of_its_own():
+async def test_each_skill_is_a_tool():
     from a2a_adapters import AgentRequest
 
     async def telling(request: AgentRequest):
@@ -55,7 +55,7 @@ async def test_a_skill_is_a_tool_of_its_own():
         assert (await call(tool, message="hi")).startswith("s1")
 
 
-async def test_a_conversation_goes_on_by_its_name():
+async def test_conversations_continue_by_id():
     async with served(remembering) as remote:
         tool = a2a_tool(remote, ABOUT)
         first = await call(tool, message="one")
@@ -65,7 +65,7 @@ async def test_a_conversation_goes_on_by_its_name():
         assert (await call(tool, message="three")).startswith("three\n")
 
 
-async def test_a_question_is_answered_by_the_next_call():
+async def test_the_next_call_answers_a_question():
     async with served(booking) as remote:
         tool = a2a_tool(remote, ABOUT)
         asked = await call(tool, message="book")
@@ -75,7 +75,7 @@ async def test_a_question_is_answered_by_the_next_call():
     assert "task_id" not in done
 
 
-async def test_what_goes_wrong_is_told_to_the_model():
+async def test_errors_are_returned_to_the_model():
     async with served(failing) as remote:
         tool = a2a_tool(remote, ABOUT)
         assert (await call(tool, message="hi")).startswith("The agent could not be asked: ")
@@ -104,7 +104,7 @@ async def test_many_runs_share_a_tool():
 
 
 @pytest.mark.parametrize("approves", [True, False])
-async def test_a_human_may_approve_answers(approves):
+async def test_answers_can_require_approval(approves):
     async with served(booking) as remote:
 
         def model(items):

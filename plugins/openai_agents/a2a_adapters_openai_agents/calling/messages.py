@@ -1,17 +1,62 @@
-"""Converts the SDK's items to message parts for a remote agent."""
+"""Converts the SDK's items to parts for a remote agent, and finds the items that are new to it.
+
+The SDK passes all items of a conversation to each call of a model, without an id. Each answer
+therefore contains its place in the remote conversation, in the `provider_data` that the SDK keeps
+in sessions and stored runs: all items after it are new to the agent.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from a2a_adapters import File, InvalidInputError, Part, Text, dialogue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
+    from a2a_adapters import AgentReply
+
+_KEY = "a2a"
 _ROLES = {"user": "User", "assistant": "Assistant", "system": "System", "developer": "System"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a conversation with an agent.
+
+    Attributes:
+        agent: The agent's address.
+        context_id: Its contextId; "" for a new conversation.
+        task_id: The task that waits for the next message; "" when none does.
+    """
+
+    agent: str
+    context_id: str = ""
+    task_id: str = ""
+
+    def after(self, reply: AgentReply) -> Place:
+        """Return the place after an answer."""
+        return Place(self.agent, reply.context_id, reply.task_id if reply.is_question else "")
+
+    def as_provider_data(self) -> dict[str, Any]:
+        """Return the place as the `provider_data` of a message."""
+        return {_KEY: asdict(self)}
+
+
+def new_to(
+    agent: str, items: Sequence[Mapping[str, Any]]
+) -> tuple[Place, Sequence[Mapping[str, Any]]]:
+    """Return the current place of an agent's conversation, and the items that are new to it."""
+    for position in range(len(items), 0, -1):
+        kept = items[position - 1].get("provider_data") or {}
+        place = kept.get(_KEY)
+        if place and place["agent"] == agent and place["context_id"]:
+            return Place(**place), items[position:]
+    return Place(agent), items
 
 
 def as_parts(items: Sequence[Mapping[str, Any]], instructions: str | None) -> list[Part]:
