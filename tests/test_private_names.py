@@ -22,7 +22,6 @@ LEFT = {
     "plugins/crewai/test_streaming.py": 1,
     "plugins/langchain/dying.py": 3,
     "plugins/langchain/test_cancel.py": 1,
-    "plugins/langchain/test_memory.py": 7,
     "plugins/mcp/small_server.py": 1,
     "plugins/mcp/test_command.py": 1,
     "plugins/mcp/test_hostile.py": 1,

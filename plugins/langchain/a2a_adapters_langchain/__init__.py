@@ -1,13 +1,13 @@
 """Serves LangChain runnables and LangGraph graphs, and calls remote agents from them.
 
-`serve(chain)` and `serve(graph)` need nothing from here. For options, wrap the target first:
+`serve(chain)` and `serve(graph)` work without an import from here. For options, wrap the target:
 
     from a2a_adapters_langchain import adapt
 
     serve(adapt(graph, stream_nodes=["writer"]))
 
-The other way round, `A2AChatModel`, `A2ALLM`, `A2ATool`, `A2AToolkit` and `A2ARunnable` are remote
-agents as LangChain's own objects.
+In the other direction, `A2AChatModel`, `A2ALLM`, `A2ATool`, `A2AToolkit` and `A2ARunnable` are
+remote agents as LangChain's own objects.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 
 _FRAMEWORK = "langchain"
 
-# Importing these imports LangChain, which takes a second: loaded on first use.
+# Loaded on first use, because importing LangChain takes a second.
 __getattr__ = lazy_names(
     __name__,
     {
@@ -71,13 +71,13 @@ def a2a_adapt(target: object) -> Adapter | None:
 
 @hookimpl
 def a2a_accepts() -> str:
-    """Return what is served."""
+    """Return the kinds of targets that can be served."""
     return "a runnable, a compiled graph, or a function that makes one"
 
 
 @hookimpl
 def a2a_frameworks() -> list[str]:
-    """Name what this is made for."""
+    """Return the frameworks that this plugin supports."""
     return ["langchain-core", "langgraph"]
 
 

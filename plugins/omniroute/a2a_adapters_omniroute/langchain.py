@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from a2a_adapters_langchain import A2ALLM, A2AChatModel
-from a2a_adapters_langchain.calling.model import Call, send_options
+from a2a_adapters_langchain.calling.model import Call, call_options
 from langchain_core.caches import BaseCache
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field, InstanceOf, SecretStr
@@ -75,14 +75,11 @@ class GatewayFields(BaseModel):
         self.agent = gateway_agent(card, key, self.timeout, self.max_retries, self.headers)
 
     def _to_gateway(self, message: MessageInput, kwargs: Mapping[str, Any]) -> Call:
-        options = send_options(kwargs, _OPTIONS)
-        return Call(
-            conversation=self.agent.conversation(),
-            message=message,
-            options={**options, "metadata": asked(self, kwargs)},
-        )
+        options = call_options(kwargs, _OPTIONS)
+        options["metadata"] = asked(self, kwargs)
+        return Call(self.agent.conversation(), message, options)
 
-    def _told(self, reply: AgentReply) -> dict[str, Any]:
+    def _metadata(self, reply: AgentReply) -> dict[str, Any]:
         return {**reply.metadata, "model_provider": "omniroute", "task_id": reply.task_id}
 
 

@@ -37,7 +37,7 @@ def approving(calls: int = 1, **options: Any):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("text", ["approve", "Yes!", " ok "])
-async def test_an_approval_by_text(mode, text):
+async def test_text_approves(mode, text):
     adapter, _ = approving(**mode)
     first = await asked(adapter, "write")
     assert "Tool: send" in first.prompt
@@ -48,7 +48,7 @@ async def test_an_approval_by_text(mode, text):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("text", ["reject: too early", "No, because too early"])
-async def test_a_rejection_by_text_tells_the_reason(mode, text):
+async def test_text_rejects_with_a_reason(mode, text):
     adapter, model = approving(**mode)
     first = await asked(adapter, "write")
     assert answer(await run(adapter, reply(first, text))) == "done"
@@ -57,7 +57,7 @@ async def test_a_rejection_by_text_tells_the_reason(mode, text):
 
 
 @pytest.mark.parametrize("text", ["yes, but to Bob", "maybe", "approve it if you think so"])
-async def test_anything_else_is_no_approval(text):
+async def test_other_text_is_not_an_approval(text):
     adapter, _ = approving()
     first = await asked(adapter, "write")
     (again,) = await run(adapter, reply(first, text))
@@ -73,7 +73,7 @@ async def test_anything_else_is_no_approval(text):
         [{"type": "approve"}, {"type": "reject"}],
     ],
 )
-async def test_decisions_by_data_are_one_for_each_action(data):
+async def test_data_has_a_decision_for_each_action(data):
     adapter, _ = approving(2)
     first = await asked(adapter, "write")
     (again,) = await run(adapter, reply(first, Data({"type": "approve"})))
@@ -84,7 +84,7 @@ async def test_decisions_by_data_are_one_for_each_action(data):
     assert sent == ["Ann0"]
 
 
-async def test_text_approves_all_actions_of_a_question():
+async def test_text_approves_all_actions():
     adapter, _ = approving(2)
     first = await asked(adapter, "write")
     await run(adapter, reply(first, "approve"))
@@ -98,7 +98,7 @@ async def test_a_decision_may_be_text_in_a_data_part():
     assert sent == ["Ann0"]
 
 
-async def test_an_edit_by_data():
+async def test_data_edits_an_action():
     adapter, _ = approving()
     first = await asked(adapter, "write")
     edit = {"type": "edit", "edited_action": {"name": "send", "args": {"to": "Bob"}}}
@@ -107,7 +107,7 @@ async def test_an_edit_by_data():
 
 
 @pytest.mark.skipif(not HAS_MODES, reason="this LangChain asks for all calls at once")
-async def test_approvals_per_call_are_asked_one_by_one():
+async def test_separate_approvals_are_requested_in_turn():
     adapter, _ = approving(2, interrupt_mode="per_call")
     first = await asked(adapter, "write")
     second = (await run(adapter, reply(first, "approve")))[-1]
@@ -116,7 +116,7 @@ async def test_approvals_per_call_are_asked_one_by_one():
     assert len(sent) == 1
 
 
-async def test_a_tool_that_only_a_human_answers_takes_any_text():
+async def test_respond_only_tools_accept_any_text():
     middleware = HumanInTheLoopMiddleware(
         interrupt_on={"question": {"allowed_decisions": ["respond"]}}
     )
@@ -128,7 +128,7 @@ async def test_a_tool_that_only_a_human_answers_takes_any_text():
     assert model.seen[-1][-1].text == "no idea"
 
 
-async def test_a_decision_that_is_not_allowed_is_asked_again():
+async def test_disallowed_decisions_are_requested_again():
     middleware = HumanInTheLoopMiddleware(interrupt_on={"send": {"allowed_decisions": ["reject"]}})
     model = Scripted(script=[calling(call("send", to="Ann")), "done"])
     adapter = adapt(create_agent(model, tools=[send], middleware=[middleware]))

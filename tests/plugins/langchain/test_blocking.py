@@ -36,14 +36,14 @@ async def test_chunks_are_streamed():
 
 
 @pytest.mark.parametrize("wants_progress", [False, True])
-async def test_the_answer_is_made_of_the_whole_result(wants_progress):
+async def test_output_converts_the_whole_result(wants_progress):
     adapter = adapt(SHOUTING, output=lambda text: f"{text}!")
     events = await ask(adapter, "hi", wants_progress=wants_progress)
     assert answer(events) == "ONE TWO THREE!"
     assert not deltas(events)
 
 
-async def test_what_a_parser_makes_is_sent_once():
+async def test_parsed_output_of_blocking_chains_is_sent_once():
     def quote(chunks):
         for chunk in chunks:
             yield f'{{"said": "{chunk}"}}'
@@ -52,7 +52,7 @@ async def test_what_a_parser_makes_is_sent_once():
     assert only(events, Output).parts[0] == Data({"said": "hi"})
 
 
-async def test_tools_are_told_to_those_who_follow():
+async def test_tools_are_reported_as_progress():
     chain = RunnableLambda(lambda word: {"word": word}) | look_up | shout
     events = await ask(adapt(chain), "cat", wants_progress=True)
     assert only(events, ToolCall).name == "look_up"
@@ -72,7 +72,7 @@ def counting(closed):
 
 
 @pytest.mark.parametrize("wants_progress", [False, True])
-async def test_a_generator_whose_reader_is_gone_is_closed(wants_progress):
+async def test_abandoned_generators_are_closed(wants_progress):
     closed = threading.Event()
     events = counting(closed).stream(request("hi", wants_progress=wants_progress))
     while await anext(events) != TextDelta("0"):
@@ -81,7 +81,7 @@ async def test_a_generator_whose_reader_is_gone_is_closed(wants_progress):
     assert await asyncio.to_thread(closed.wait, 20)
 
 
-async def test_a_cancel_waits_for_no_chunk_and_closes_the_generator_after_it():
+async def test_cancel_does_not_wait_for_the_current_chunk_and_then_closes_the_generator():
     begun, go_on, closed = threading.Event(), threading.Event(), threading.Event()
     made = []
 

@@ -45,7 +45,7 @@ def says(text):
 @pytest.mark.parametrize(
     ("owner", "user_id"), [("alice", "alice"), ("50%@a.org", "50%25@a%2Eorg"), ("50%", "50%")]
 )
-async def test_a_graph_learns_who_calls_and_in_which_task(owner, user_id):
+async def test_graphs_receive_the_caller_and_the_task(owner, user_id):
     seen = {}
 
     def node(_state, config: RunnableConfig):
@@ -58,7 +58,7 @@ async def test_a_graph_learns_who_calls_and_in_which_task(owner, user_id):
     assert {"task_id": "t", "context_id": "c", "owner": owner}.items() <= seen["about"].items()
 
 
-async def test_notes_of_anonymous_callers_stay_in_their_conversations():
+async def test_stores_of_anonymous_callers_are_separate_per_conversation():
     def node(state, config: RunnableConfig, store: BaseStore):
         ids = config["configurable"]
         assert ids.get("langgraph_auth_user_id", "anonymous") == ids["user_id"].partition("-")[0]
@@ -73,14 +73,14 @@ async def test_notes_of_anonymous_callers_stay_in_their_conversations():
     assert answer(await ask(served, "four", context_id="c", owner="alice")) == "four"
 
 
-async def test_a_runnable_gets_the_ids_of_its_task():
+async def test_runnables_receive_the_ids_of_the_task():
     seen = []
     chain = RunnableLambda(lambda text, config: seen.append(config["metadata"]) or text)
     await ask(adapt(chain), "hello", owner="alice", task_id="t", context_id="c")
     assert {"task_id": "t", "context_id": "c", "owner": "alice"}.items() <= seen[0].items()
 
 
-async def test_a_configuration_is_made_of_each_request():
+async def test_each_request_has_its_own_configuration():
     seen = []
     chain = RunnableLambda(lambda text, config: seen.append(config) or text)
     served = adapt(chain, config=lambda request: {"tags": [request.text], "metadata": {"plan": 1}})
@@ -91,7 +91,7 @@ async def test_a_configuration_is_made_of_each_request():
     assert seen[0]["metadata"]["plan"] == 1
 
 
-async def test_no_configuration_mixes_conversations():
+async def test_configurations_cannot_replace_the_thread():
     def node(state):
         return says(str(len(state["messages"])))
 
@@ -103,7 +103,7 @@ async def test_no_configuration_mixes_conversations():
     assert said == ["1", "1"]
 
 
-async def test_each_user_has_a_memory_of_their_own():
+async def test_each_user_has_a_separate_store():
     def node(state, config: RunnableConfig, *, store: BaseStore):
         place = ("notes", config["configurable"]["user_id"])
         before = [item.value["text"] for item in store.search(place)]
@@ -125,7 +125,7 @@ async def test_each_user_has_a_memory_of_their_own():
 
 
 @pytest.mark.parametrize(("schema", "make"), [(Desk, Desk), (Room, lambda name: {"name": name})])
-async def test_a_context_is_made_of_each_request(schema, make):
+async def test_each_request_has_its_own_context(schema, make):
     def node(_state, runtime: Runtime[schema]):
         desk = runtime.context
         return says(desk["name"] if isinstance(desk, dict) else desk.name)
@@ -137,18 +137,18 @@ async def test_a_context_is_made_of_each_request(schema, make):
 
 
 @pytest.mark.parametrize("schema", [Desk, Room])
-def test_a_graph_that_lacks_its_context_is_refused(schema):
+def test_graphs_with_a_missing_context_are_refused(schema):
     graph = graph_of(lambda _state: says("ok"), context_schema=schema).compile()
     with pytest.raises(TargetError, match="needs name: serve adapt"):
         adapt(graph)
 
 
-def test_context_is_for_graphs():
+def test_only_graphs_accept_a_context():
     with pytest.raises(TargetError, match="for graphs"):
         adapt(RunnableLambda(str), context=lambda request: request.owner)
 
 
-async def test_a_function_of_the_configuration_makes_a_graph_for_every_run():
+async def test_graph_factories_make_a_graph_for_each_run():
     made = []
 
     def make_graph(config: RunnableConfig):
@@ -162,7 +162,7 @@ async def test_a_function_of_the_configuration_makes_a_graph_for_every_run():
     assert made == ["nobody", "alice", "bob", "alice"]
 
 
-async def test_such_a_function_takes_all_options():
+async def test_graph_factories_accept_all_options():
     def make_graph(config: RunnableConfig):
         assert "made" in config.get("tags", ["made"])
         builder = graph_of(
@@ -183,11 +183,11 @@ async def test_such_a_function_takes_all_options():
         adapt(lambda config: graph_of(says).compile(), stream_nodes=["x"])
 
 
-async def test_a_function_without_arguments_may_make_the_graph():
+async def test_functions_without_arguments_can_make_the_graph():
     served = installed_plugins().adapt(lambda: graph_of(lambda _state: says("made")).compile())
     assert answer(await ask(served, "hello")) == "made"
 
 
-def test_a_function_of_the_configuration_makes_graphs_only():
+def test_graph_factories_must_make_graphs():
     with pytest.raises(TargetError, match="has to make a graph, not a str"):
         installed_plugins().adapt(lambda config: "text")

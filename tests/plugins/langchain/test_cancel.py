@@ -38,7 +38,7 @@ async def cancel_when(started: asyncio.Event, adapter, asked) -> None:
         await task
 
 
-async def test_cancel_reaches_the_code_inside_of_a_runnable():
+async def test_cancel_reaches_code_inside_runnables():
     started = asyncio.Event()
     ended: list[str] = []
 
@@ -54,7 +54,7 @@ async def test_cancel_reaches_the_code_inside_of_a_runnable():
     assert ended == ["cancelled"]
 
 
-async def test_a_generator_that_is_closed_closes_what_is_inside():
+async def test_closing_a_generator_closes_the_inner_ones():
     closed = asyncio.Event()
 
     async def count(_):
@@ -71,7 +71,7 @@ async def test_a_generator_that_is_closed_closes_what_is_inside():
     assert await asyncio.wait_for(closed.wait(), 60)
 
 
-async def test_cancel_in_the_middle_of_a_stream_leaves_the_graph_usable():
+async def test_graphs_work_after_a_cancelled_stream():
     gate = asyncio.Event()
     model = Scripted(script=["one two three", last_text], gate=gate)
     adapter = adapt(create_agent(model, tools=[]))
@@ -86,7 +86,7 @@ async def test_cancel_in_the_middle_of_a_stream_leaves_the_graph_usable():
 
 
 @pytest.mark.parametrize("options", [{}, {"checkpointer": InMemorySaver()}])
-async def test_tool_calls_that_were_cut_off_are_answered(options):
+async def test_interrupted_tool_calls_receive_results(options):
     started = asyncio.Event()
 
     @tool
@@ -106,7 +106,7 @@ async def test_tool_calls_that_were_cut_off_are_answered(options):
     assert {first.text, second.text} == {"quick", "The tool call was cancelled."}
 
 
-async def test_a_tool_that_fails_leaves_the_conversation_usable():
+async def test_conversations_continue_after_a_failed_tool():
     @tool
     def broken(n: int) -> str:
         """Fail."""
@@ -119,7 +119,7 @@ async def test_a_tool_that_fails_leaves_the_conversation_usable():
     assert answer(await ask(adapter, "again")) == "human,ai,tool,human"
 
 
-async def test_an_error_of_the_checkpointer_does_not_hide_the_failure(caplog):
+async def test_failures_during_repair_do_not_hide_the_original_error(caplog):
     class Broken(InMemorySaver):
         is_broken = False
 
@@ -142,7 +142,7 @@ async def test_an_error_of_the_checkpointer_does_not_hide_the_failure(caplog):
     assert "could not repair" in caplog.text
 
 
-async def test_a_node_before_a_breakpoint_that_was_cut_off_is_not_a_question():
+async def test_interrupted_nodes_before_a_breakpoint_are_not_questions():
     started = asyncio.Event()
     runs: list[str] = []
 
@@ -162,7 +162,7 @@ async def test_a_node_before_a_breakpoint_that_was_cut_off_is_not_a_question():
     assert answer(await ask(adapter, "again")) == "done"
 
 
-async def test_a_question_is_not_dropped_when_its_generator_is_closed():
+async def test_closing_the_generator_keeps_its_question():
     @tool
     def ask_back(text: str) -> str:
         """Ask."""
@@ -199,7 +199,7 @@ class Threaded(Scripted):
             self.ended.set()
 
 
-async def test_a_model_in_a_thread_stops_at_its_next_token():
+async def test_models_in_threads_stop_at_the_next_token():
     model = Threaded(
         script=[],
         first=threading.Event(),

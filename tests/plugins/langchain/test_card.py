@@ -62,7 +62,7 @@ PROMPT = ChatPromptTemplate.from_messages([("system", SECRET), ("human", "{topic
         (plan_trip, "plan_trip", None),
     ],
 )
-def test_names_are_readable_and_nothing_private_is_told(runnable, name, description):
+def test_cards_have_readable_names_and_no_private_data(runnable, name, description):
     card = adapt(runnable).describe()
     assert card.name == name
     assert card.description == (description or card.description)
@@ -85,7 +85,7 @@ def test_tools_are_skills():
     assert adapt(MODEL).describe().skills == []
 
 
-def test_input_modes_tell_whether_files_are_taken():
+def test_input_modes_show_whether_files_are_accepted():
     assert "*/*" in adapt(MODEL).describe().input_modes
     assert "*/*" in adapt(PROMPT | MODEL, input=lambda r: {}).describe().input_modes
     assert adapt(PROMPT | MODEL).describe().input_modes == ("text/plain", "application/json")

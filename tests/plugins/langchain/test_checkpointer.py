@@ -15,7 +15,7 @@ OTHERS = """
 """
 
 
-async def test_it_uses_one_connection_however_many_threads_are_read():
+async def test_parallel_reads_share_one_connection():
     url = new_database()
     async with (
         open_checkpointer(url) as saver,

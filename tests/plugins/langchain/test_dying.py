@@ -22,7 +22,7 @@ pytestmark = pytest.mark.timeout(600)
         *((graph, "sqlite", ["after"]) for graph in ("breakpoints", "workflow", "agent")),
     ],
 )
-def test_the_answer_is_that_of_a_run_that_did_not_die(graph, engine, moments, tmp_path):
+def test_answers_equal_those_of_runs_without_crashes(graph, engine, moments, tmp_path):
     arguments = [graph, engine, new_url(engine, tmp_path), *moments]
     command = warm("-m", "tests.plugins.langchain.dying", *arguments)
     process = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
@@ -37,7 +37,7 @@ def test_the_answer_is_that_of_a_run_that_did_not_die(graph, engine, moments, tm
         assert all(done[node] <= n <= 2 * done[node] for node, n in counted.items()), name
 
 
-def test_deaths_before_any_node_ran_do_not_end_a_task(tmp_path):
+def test_crashes_before_the_first_node_do_not_fail_the_task(tmp_path):
     arguments = ["branches", "sqlite", new_url("sqlite", tmp_path)]
     command = warm("-m", "tests.plugins.langchain.dying", *arguments)
     process = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)

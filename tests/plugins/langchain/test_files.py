@@ -71,7 +71,7 @@ async def test_a_file_is_an_artifact(record):
     assert answer(events) == "Done."
 
 
-async def test_files_need_not_be_text_or_have_a_type():
+async def test_binary_files_and_unknown_types_are_sent():
     image = {"content": base64.b64encode(PNG).decode(), "encoding": "base64"}
     other = {"content": "x", "encoding": "utf-8"}
     events = await ask(adapt(graph({"/a.png": image, "/LICENCE": other}), files=["*"]), "?")
@@ -79,13 +79,13 @@ async def test_files_need_not_be_text_or_have_a_type():
     assert found == {"/a.png": (PNG, "image/png"), "/LICENCE": (b"x", "text/plain")}
 
 
-async def test_each_task_has_the_files_that_it_wrote():
+async def test_tasks_have_only_the_files_they_wrote():
     agent = adapt(graph({"/a": "1", "/b": "1"}, {"/b": "2", "/c": "1"}), files=["*"])
     assert files(await ask(agent, "first")).keys() == {"/a", "/b"}
     assert files(await ask(agent, "second")).keys() == {"/b", "/c"}
 
 
-async def test_files_come_with_the_question_that_follows_them():
+async def test_files_are_sent_before_a_question():
     agent = adapt(graph({"/a": "1"}, asks=True), files=["*"])
     asked = await ask(agent, "first")
     assert files(asked).keys() == {"/a"}
@@ -98,12 +98,12 @@ async def test_files_come_with_the_question_that_follows_them():
     ("options", "expected"),
     [({}, set()), ({"files": ["/reports/*", "*.csv"]}, {"/reports/a/b.md", "/x.csv"})],
 )
-async def test_only_wanted_files_are_sent(options, expected):
+async def test_only_matching_files_are_sent(options, expected):
     written = dict.fromkeys(["/reports/a/b.md", "/x.csv", "/large_tool_results/1"], "x")
     assert files(await ask(adapt(graph(written), **options), "?")).keys() == expected
 
 
-async def test_files_are_not_data_of_the_answer_as_well():
+async def test_files_are_not_repeated_as_data():
     class Report(TypedDict):
         files: dict
         pages: int
@@ -116,7 +116,7 @@ async def test_files_are_not_data_of_the_answer_as_well():
     assert file.name == "/a"
 
 
-async def test_callers_get_the_files():
+async def test_callers_receive_the_files():
     app = build_app(adapt(graph({"/a.txt": "hello"}), files=["*"]))
     async with running(app) as url, RemoteAgent(url) as agent:
         got = await agent.send("?")

@@ -83,7 +83,7 @@ def prompt(template: str) -> Runnable[Any, Any]:
 
 
 TWO_KEYS = prompt("{topic} in {language}")
-KEYS = "Send a data part with the keys: language (required), topic (required)"
+KEYS = "Send a data part with: language (required), topic (required)"
 
 
 @pytest.mark.parametrize(
@@ -148,22 +148,20 @@ async def test_input_follows_the_schema(runnable, parts, expected):
         (search, [Data({"query": "x", "limit": "many"})], "limit: Input should be"),
     ],
 )
-async def test_input_that_does_not_fit_is_refused_before_the_first_event(
-    runnable, parts, complaint
-):
+async def test_invalid_input_is_refused_before_the_first_event(runnable, parts, complaint):
     adapter = adapt(runnable)
     with pytest.raises(InvalidInputError) as refused:
         adapter.stream(request(*parts))
     assert complaint in str(refused.value)
 
 
-async def test_refusals_do_not_repeat_what_was_sent():
+async def test_refusals_do_not_contain_the_input():
     with pytest.raises(InvalidInputError) as refused:
         adapt(seeing(int)).stream(request("my password"))
     assert "password" not in str(refused.value)
 
 
-async def test_messages_go_under_their_key_beside_other_keys():
+async def test_messages_have_their_key_beside_other_keys():
     chain = ChatPromptTemplate.from_messages(
         [("system", "Speak {language}"), MessagesPlaceholder("messages")]
     ) | Scripted(script=[lambda messages: " | ".join(str(m.text) for m in messages)])
@@ -177,7 +175,7 @@ async def test_messages_go_under_their_key_beside_other_keys():
         adapter.stream(request(Data({"language": "fr"})))
 
 
-async def test_lists_that_cannot_be_told_apart_are_an_error_at_build_time():
+async def test_ambiguous_lists_of_messages_are_refused():
     two = ChatPromptTemplate.from_messages([MessagesPlaceholder("a"), MessagesPlaceholder("b")])
     with pytest.raises(TargetError, match=r"several lists of messages \(a, b\)"):
         adapt(two | Scripted(script=["x"]))
@@ -189,7 +187,7 @@ async def test_lists_that_cannot_be_told_apart_are_an_error_at_build_time():
 
 
 @pytest.mark.parametrize("state", [MessagesState, OldState])
-async def test_a_client_sets_only_the_messages_of_a_graph(state):
+async def test_callers_set_only_the_messages_of_a_graph(state):
     class Wider(state):
         is_admin: bool
 
@@ -200,7 +198,7 @@ async def test_a_client_sets_only_the_messages_of_a_graph(state):
     assert "is_admin" not in value
 
 
-async def test_messages_may_have_another_name_in_a_graph():
+async def test_graphs_may_name_their_messages_differently():
     class Chat(ModernTypedDict):
         chat: Annotated[list[AnyMessage], add_messages]
         mood: str
@@ -216,7 +214,7 @@ async def test_messages_may_have_another_name_in_a_graph():
         adapt(graph(Two, seen))
 
 
-async def test_graph_without_messages_takes_the_keys_of_its_input_schema():
+async def test_graphs_without_messages_accept_the_keys_of_their_input_schema():
     seen: list[Any] = []
     adapter = adapt(graph(State, seen, input_schema=Topic))
     await ask(adapter, "cats")
@@ -226,24 +224,24 @@ async def test_graph_without_messages_takes_the_keys_of_its_input_schema():
         adapter.stream(request(Data({"topic": "x", "outline": "y"})))
 
 
-async def test_graph_takes_part_of_a_state_it_does_not_narrow():
+async def test_graphs_accept_a_part_of_their_state():
     seen: list[Any] = []
     adapter = adapt(graph(State, seen))
     await ask(adapter, Data({"topic": "cats"}))
     assert seen == [{"topic": "cats"}]
-    with pytest.raises(InvalidInputError, match="keys: topic, outline"):
+    with pytest.raises(InvalidInputError, match="with: topic, outline"):
         adapter.stream(request("cats"))
     with pytest.raises(InvalidInputError, match="valid string"):
         adapter.stream(request(Data({"topic": 1})))
 
 
-async def test_graph_with_a_pydantic_state():
+async def test_graphs_with_a_pydantic_state():
     seen: list[Any] = []
     await ask(adapt(graph(Question, seen)), "cats")
     assert seen == [{"topic": "cats", "count": 3}]
 
 
-async def test_entrypoints_take_what_their_function_takes():
+async def test_entrypoints_accept_the_type_of_their_parameter():
     @entrypoint()
     async def shout(text: str) -> str:
         return text.upper()
@@ -262,7 +260,7 @@ async def test_entrypoints_take_what_their_function_takes():
     assert event.parts == (Data(3),)
 
 
-async def test_types_that_cannot_be_resolved_are_no_obstacle():
+async def test_unresolvable_types_are_accepted():
     class Local(BaseModel):
         topic: str
 
@@ -273,7 +271,7 @@ async def test_types_that_cannot_be_resolved_are_no_obstacle():
     assert answer(await ask(adapt(RunnableLambda(see)), Data({"topic": "x"}))) == "{'topic': 'x'}"
 
 
-async def test_input_callable_overrides_the_schema_and_may_refuse():
+async def test_input_functions_override_the_schema_and_may_refuse():
     def read(asked):
         if not asked.text.startswith("#"):
             raise InvalidInputError("start with #")
@@ -312,7 +310,7 @@ MESSAGES = ChatPromptTemplate.from_messages([MessagesPlaceholder("messages")])
 
 
 @pytest.mark.parametrize("url", ["https://example.com/b.wav", "file:///etc/passwd", "gs://a/b"])
-def test_the_address_of_a_file_never_reaches_a_model(url):
+def test_file_urls_never_reach_a_model(url):
     model = Scripted(script=["seen"])
     graph = StateGraph(MessagesState).add_node("answer", last_text).add_edge(START, "answer")
     for target in (model, MESSAGES | model, graph.compile()):
@@ -321,7 +319,7 @@ def test_the_address_of_a_file_never_reaches_a_model(url):
     assert not model.seen
 
 
-async def test_files_of_earlier_turns_reach_a_model_by_name_only():
+async def test_file_urls_of_earlier_turns_become_names():
     model = Scripted(script=["seen"])
     earlier = [Turn("agent", [File(url="file:///etc/passwd", filename="list")])]
     await ask(adapt(model), "look", history=earlier)
@@ -331,7 +329,7 @@ async def test_files_of_earlier_turns_reach_a_model_by_name_only():
     ]
 
 
-async def test_files_are_fetched_where_the_operator_allows_it():
+async def test_file_urls_are_fetched_if_the_policy_allows_it():
     model = Scripted(script=["seen"])
     graph = StateGraph(MessagesState)
     graph.add_node("answer", lambda state: {"messages": [model.invoke(state["messages"])]})

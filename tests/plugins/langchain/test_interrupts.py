@@ -80,7 +80,7 @@ async def asked(adapter, *parts, **fields) -> InputRequired:
     return events[-1]
 
 
-async def test_a_question_is_text_and_data_and_the_text_reply_goes_on():
+async def test_questions_have_text_and_data_and_text_resumes_the_graph():
     adapter = adapt(asking("Which city?"))
     first = await asked(adapter, "book")
     assert first.prompt == "Which city?"
@@ -106,13 +106,13 @@ async def test_payloads_become_text(payload, prompt):
     assert first.parts[0].value["value"] == payload
 
 
-async def test_a_data_reply_arrives_as_it_is():
+async def test_data_replies_are_passed_unchanged():
     adapter = adapt(asking("Where?"))
     first = await asked(adapter, "book")
     assert answer(await run(adapter, reply(first, Data({"city": "Rome"})))) == "[{'city': 'Rome'}]"
 
 
-async def test_several_data_parts_are_a_list():
+async def test_several_data_parts_become_a_list():
     adapter = adapt(asking("Where?"))
     first = await asked(adapter, "book")
     assert answer(await run(adapter, reply(first, Data(1), Data("b")))) == "[[1, 'b']]"
@@ -126,7 +126,7 @@ async def test_questions_in_turn():
     assert answer(await run(adapter, reply(second, "May"))) == "['Rome', 'May']"
 
 
-async def test_of_several_questions_text_answers_the_one_in_the_prompt():
+async def test_text_answers_the_first_of_several_questions():
     adapter = adapt(asking_at_once())
     first = await asked(adapter, Data({"city": ""}))
     assert len(first.parts) == len(first.metadata["interrupts"]) == 2
@@ -146,7 +146,7 @@ async def test_of_several_questions_text_answers_the_one_in_the_prompt():
     assert made["city"] == ", ".join(sorted([f"{first_key}=A", f"{second_key}=B"]))
 
 
-async def test_of_several_questions_a_mapping_answers_all_it_names():
+async def test_mappings_answer_all_named_questions():
     adapter = adapt(asking_at_once())
     first = await asked(adapter, Data({"city": ""}))
     answers = {part.value["interrupt_id"]: part.value["value"][:-1] for part in first.parts}
@@ -154,7 +154,7 @@ async def test_of_several_questions_a_mapping_answers_all_it_names():
     assert only(events, Output).parts[0].value["city"] == "when=When, where=Where"
 
 
-async def test_a_new_task_does_not_drop_the_question():
+async def test_new_tasks_do_not_drop_the_question():
     adapter = adapt(asking("Where?"))
     first = await asked(adapter, "book")
     (event,) = await ask(adapter, "something else")
@@ -164,7 +164,7 @@ async def test_a_new_task_does_not_drop_the_question():
     assert answer(await run(adapter, reply(first, "Rome"))) == "['Rome']"
 
 
-async def test_a_stale_answer_is_rejected():
+async def test_stale_replies_are_rejected():
     adapter = adapt(asking("Where?"))
     first = await asked(adapter, "book")
     await run(adapter, reply(first, "Rome"))
@@ -174,7 +174,7 @@ async def test_a_stale_answer_is_rejected():
     assert isinstance(event, Rejected)
 
 
-async def test_an_empty_reply_is_asked_again():
+async def test_empty_replies_are_requested_again():
     adapter = adapt(asking("Where?"))
     first = await asked(adapter, "book")
     (again,) = await run(adapter, reply(first, File(content=b"x")))
@@ -183,7 +183,7 @@ async def test_an_empty_reply_is_asked_again():
     assert answer(await run(adapter, reply(again, "Rome"))) == "['Rome']"
 
 
-async def test_the_wait_survives_a_restart(tmp_path):
+async def test_questions_survive_a_restart(tmp_path):
     file = str(tmp_path / "state.db")
     async with AsyncSqliteSaver.from_conn_string(file) as saver:
         first = await asked(adapt(asking("Where?", checkpointer=saver)), "book")
@@ -195,7 +195,7 @@ async def test_the_wait_survives_a_restart(tmp_path):
 
 
 @pytest.mark.skipif(not HAS_SCHEMAS, reason="this LangGraph has no response schemas")
-async def test_response_schema_is_told_and_kept():
+async def test_response_schemas_are_sent_and_enforced():
     def node(_):
         return {"messages": [AIMessage(repr(interrupt("How old?", response_schema=Age)))]}
 
@@ -211,8 +211,8 @@ async def test_response_schema_is_told_and_kept():
     assert answer(await run(adapter, reply(again, Data({"years": 7})))) == "Age(years=7)"
 
 
-async def test_an_interrupt_without_any_memory_fails_clearly():
-    with pytest.raises(TargetError, match="takes a checkpointer"):
+async def test_interrupts_without_a_checkpointer_fail_with_a_clear_error():
+    with pytest.raises(TargetError, match="needs a checkpointer"):
         await ask(adapt(asking("Where?", checkpointer=False)), "book")
 
 
@@ -226,7 +226,7 @@ async def test_entrypoints_can_ask():
     assert answer(await run(adapter, reply(first, "Rome"))) == "to Rome"
 
 
-async def test_a_tool_of_an_agent_can_ask_and_usage_counts_on():
+async def test_tools_can_ask_and_usage_adds_up():
     model = Scripted(script=[calling(call("question", text="Name?")), "hello Bob"])
     adapter = adapt(create_agent(model, tools=[question]))
     events = await ask(adapter, "hi")
@@ -238,7 +238,7 @@ async def test_a_tool_of_an_agent_can_ask_and_usage_counts_on():
     assert kinds(model.seen[-1]) == "human,ai,tool"
 
 
-async def test_interrupt_inside_of_a_subgraph():
+async def test_interrupts_in_subgraphs():
     builder = StateGraph(MessagesState)
     builder.add_node("inner", asking("Where?"))
     builder.add_edge(START, "inner")
@@ -252,7 +252,7 @@ def stopping(**where: Any):
     return adapt(create_agent(model, tools=[send], **where)), model
 
 
-async def test_a_breakpoint_waits_for_a_yes():
+async def test_breakpoints_wait_for_a_yes():
     adapter, _ = stopping(interrupt_before=["tools"])
     first = await asked(adapter, "write")
     assert first.prompt == "Go on with tools?"
@@ -267,7 +267,7 @@ async def test_a_breakpoint_waits_for_a_yes():
     assert sent == ["Ann"]
 
 
-async def test_a_no_at_a_breakpoint_ends_the_task_and_leaves_the_conversation_usable():
+async def test_a_no_at_a_breakpoint_ends_the_task_but_not_the_conversation():
     adapter, model = stopping(interrupt_before=["tools"])
     first = await asked(adapter, "write")
     (event,) = await run(adapter, reply(first, "no"))
@@ -285,7 +285,7 @@ async def test_interrupt_after_a_node():
     assert sent == ["Ann"]
 
 
-async def test_an_answer_to_a_question_nobody_asked_is_rejected():
+async def test_replies_without_a_question_are_rejected():
     builder = StateGraph(MessagesState)
     builder.add_node("say", lambda _: {"messages": [AIMessage("hi")]})
     builder.add_edge(START, "say")

@@ -62,7 +62,7 @@ async def tell(graph, *texts, task_id=""):
 
 
 @pytest.mark.parametrize("make", [asking, greeting])
-async def test_a_question_whose_task_is_gone_does_not_block_its_conversation(make):
+async def test_questions_of_lost_tasks_do_not_block_the_conversation(make):
     graph = make(InMemorySaver())
     [before] = await tell(graph, "hi")
     assert before.status.state == INPUT_REQUIRED
@@ -71,13 +71,13 @@ async def test_a_question_whose_task_is_gone_does_not_block_its_conversation(mak
 
 
 @pytest.mark.parametrize("make", [asking, greeting])
-async def test_a_question_whose_task_waits_does(make):
+async def test_questions_of_waiting_tasks_block_the_conversation(make):
     first, second = await tell(make(InMemorySaver()), "hi", "hi again")
     assert first.status.state == INPUT_REQUIRED
     assert second.status.state == REJECTED
 
 
-async def test_what_others_ask_is_not_given_up():
+async def test_rejected_tasks_do_not_drop_open_questions():
     graph = asking(InMemorySaver())
     async with running(build_app(graph)) as url, connect(url) as client:
         waiting = await send(client, user_message("hi", context_id="c"))
@@ -132,7 +132,7 @@ def agent(saver, tool):
     return builder.compile(checkpointer=saver)
 
 
-async def test_a_process_killed_in_a_tool_leaves_no_call_without_a_result(tmp_path):
+async def test_tool_calls_of_killed_processes_receive_results(tmp_path):
     database = str(tmp_path / "threads.db")
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", KILLED, database, stderr=subprocess.PIPE
@@ -167,7 +167,7 @@ class Deaf:
         return builder.compile(checkpointer=saver)
 
 
-async def test_a_run_that_was_left_behind_leaves_the_thread_alone():
+async def test_left_behind_runs_do_not_write_to_the_thread():
     """Its conversation is the next message's, which may be in the middle of a step."""
     deaf, saver, others = Deaf(), InMemorySaver(), outliving_calls()
     try:
@@ -211,7 +211,7 @@ def on_the_sdk(graph):
 
 
 @pytest.mark.parametrize("make", [asking, greeting])
-async def test_a_question_does_not_block_its_conversation_on_a2a_sdks_server(make, tmp_path):
+async def test_questions_of_lost_tasks_do_not_block_conversations_on_the_sdk_server(make, tmp_path):
     database = str(tmp_path / "threads.db")
     async with AsyncSqliteSaver.from_conn_string(database) as saver:
         await ask(adapt(make(saver)), "hi", context_id="c")  # its task is gone

@@ -5,7 +5,7 @@ import sqlite3
 from typing import Annotated
 
 import pytest
-from a2a_adapters_langchain import GraphAdapter, adapt
+from a2a_adapters_langchain import adapt
 from langchain.agents import create_agent
 from langchain_core.chat_history import InMemoryChatMessageHistory
 from langchain_core.messages import AIMessage
@@ -44,7 +44,7 @@ def echo_graph(**options):
     return builder.compile(**options)
 
 
-async def test_models_get_the_earlier_turns():
+async def test_models_receive_the_earlier_turns():
     model = Scripted(script=[kinds])
     adapter = adapt(model)
     assert adapter.uses_history
@@ -67,7 +67,7 @@ async def test_models_get_the_earlier_turns():
         ),
     ],
 )
-async def test_prompts_get_the_earlier_turns_where_they_have_a_place(messages, expected):
+async def test_prompts_with_a_placeholder_receive_the_earlier_turns(messages, expected):
     adapter = adapt(ChatPromptTemplate.from_messages(messages) | Scripted(script=[kinds]))
     assert adapter.uses_history
     said = answer(await ask(adapter, "again", history=HISTORY))
@@ -82,11 +82,11 @@ async def test_prompts_get_the_earlier_turns_where_they_have_a_place(messages, e
         echo_graph(),
     ],
 )
-def test_others_need_no_history(runnable):
+def test_other_runnables_need_no_history(runnable):
     assert not adapt(runnable).uses_history
 
 
-async def test_graph_without_checkpointer_remembers_each_conversation():
+async def test_graphs_without_a_checkpointer_remember_each_conversation():
     graph = echo_graph()
     adapter = adapt(graph)
     assert answer(await ask(adapter, "a")) == "a"
@@ -96,7 +96,7 @@ async def test_graph_without_checkpointer_remembers_each_conversation():
     assert graph.checkpointer is None
 
 
-async def test_owner_and_context_are_never_confused():
+async def test_owners_and_contexts_are_separate():
     adapter = adapt(echo_graph())
     pairs = [("a", "b"), ("", "ab"), ("ab", ""), ("a\x00b", ""), ('a", "b', ""), ("", "\ud800")]
     for owner, context in pairs:
@@ -106,7 +106,7 @@ async def test_owner_and_context_are_never_confused():
         assert said == "x / x / y"
 
 
-async def test_graph_with_a_checkpointer_uses_it():
+async def test_graphs_use_their_own_checkpointer():
     saver = InMemorySaver()
     adapter = adapt(echo_graph(checkpointer=saver))
     await ask(adapter, "a")
@@ -114,14 +114,14 @@ async def test_graph_with_a_checkpointer_uses_it():
     assert len(saver.storage) == 1
 
 
-async def test_graph_with_checkpointer_false_remembers_nothing():
+async def test_graphs_with_checkpointer_false_remember_nothing():
     adapter = adapt(echo_graph(checkpointer=False))
     await ask(adapter, "a")
     assert answer(await ask(adapter, "b")) == "b"
 
 
 @pytest.mark.parametrize("make", [lambda: Scripted(script=[transcript]), echo_graph])
-async def test_twenty_conversations_at_once_do_not_mix(make):
+async def test_twenty_concurrent_conversations_are_isolated(make):
     adapter = adapt(make())
 
     async def converse(number: int) -> list[str]:
@@ -146,7 +146,7 @@ async def test_twenty_conversations_at_once_do_not_mix(make):
         assert said[2] == f"{first} / {first} / {second} / {said[1]} / {third}"
 
 
-async def test_memory_keeps_the_latest_conversations_only():
+async def test_memory_evicts_the_oldest_conversations():
     adapter = adapt(echo_graph(), limits=Limits(conversations=2))
     for context in ("a", "b", "c"):
         await ask(adapter, "x", context_id=context)
@@ -154,13 +154,13 @@ async def test_memory_keeps_the_latest_conversations_only():
     assert answer(await ask(adapter, "y", context_id="a")) == "y"
 
 
-async def test_memory_forgets_idle_conversations():
+async def test_memory_evicts_idle_conversations():
     adapter = adapt(echo_graph(), limits=Limits(history_seconds=0))
     await ask(adapter, "x")
     assert answer(await ask(adapter, "y")) == "y"
 
 
-async def test_memory_never_drops_a_conversation_in_use():
+async def test_memory_never_evicts_conversations_in_use():
     adapter = adapt(echo_graph(), limits=Limits(conversations=1))
     await ask(adapter, "x", context_id="a")
     contexts = ["a", "b", "c", "d"]
@@ -168,31 +168,49 @@ async def test_memory_never_drops_a_conversation_in_use():
     assert [answer(events) for events in said] == ["x / x / y", "y", "y", "y"]
 
 
-async def test_memory_of_a_long_conversation_holds_one_state():
-    adapter = adapt(echo_graph())
-    assert isinstance(adapter, GraphAdapter)
+def observing(seen, *, nodes=()):
+    """Return a graph that calls `seen` with its checkpointer and its thread in each turn."""
+
+    async def look(state, config):
+        ids = config["configurable"]
+        thread = {"configurable": {"thread_id": ids["thread_id"]}}
+        await seen(ids["__pregel_checkpointer"], thread)
+        return {}
+
+    builder = StateGraph(MessagesState)
+    builder.add_sequence([look, *nodes])
+    builder.add_edge(START, "look")
+    return builder.compile()
+
+
+async def test_only_the_last_state_of_a_long_conversation_is_kept():
+    sizes = []
+
+    async def look(saver, thread):
+        states = [each async for each in saver.alist(thread)]
+        sizes.append((len(states), len(saver.blobs)))
+
+    adapter = adapt(observing(look))
     for _ in range(5):
         await ask(adapter, "x")
-    (saver,) = adapter._threads._memory._idle.values()
-    (namespaces,) = saver.storage.values()
-    assert [len(checkpoints) for checkpoints in namespaces.values()] == [1]
-    assert len(saver.blobs) < 10
+    assert len(sizes) == 5
+    assert len(set(sizes[1:])) == 1
 
 
-async def test_memory_of_subgraphs_that_are_over_is_dropped():
-    inner = echo_graph()
-    builder = StateGraph(MessagesState)
-    builder.add_node("inner", inner)
-    builder.add_edge(START, "inner")
-    adapter = adapt(builder.compile())
+async def test_states_of_finished_subgraphs_are_dropped():
+    namespaces = []
+
+    async def look(saver, thread):
+        found = [each.config["configurable"] async for each in saver.alist(thread)]
+        namespaces.append({each["checkpoint_ns"] for each in found})
+
+    adapter = adapt(observing(look, nodes=[("inner", echo_graph())]))
     await ask(adapter, "a")
     assert answer(await ask(adapter, "b")) == "a / a / b"
-    (saver,) = adapter._threads._memory._idle.values()
-    (namespaces,) = saver.storage.values()
-    assert list(namespaces) == [""]
+    assert namespaces[1] == {""}
 
 
-async def test_states_that_are_kept_as_changes_survive():
+async def test_delta_channels_survive():
     class Notes(TypedDict):
         notes: Annotated[list[str], DeltaChannel(lambda old, new: sum(new, old))]
         last: str
@@ -209,33 +227,26 @@ async def test_states_that_are_kept_as_changes_survive():
     assert "3 before" in str(await ask(adapter, "b"))
 
 
-async def test_nodes_can_look_into_the_memory_and_clear_it():
-    seen: list[int] = []
+async def test_nodes_can_read_and_delete_their_thread():
+    counts = []
 
-    async def look(state, config):
-        thread = {"configurable": {"thread_id": config["configurable"]["thread_id"]}}
-        seen.append(len([item async for item in graph.aget_state_history(thread)]))
-        await graph.checkpointer.adelete_thread(thread["configurable"]["thread_id"])
-        seen.append(len([item async for item in graph.aget_state_history(thread)]))
-        return {}
+    async def look(saver, thread):
+        counts.append(len([each async for each in saver.alist(thread)]))
+        await saver.adelete_thread(thread["configurable"]["thread_id"])
+        counts.append(len([each async for each in saver.alist(thread)]))
 
-    builder = StateGraph(MessagesState)
-    builder.add_node(look)
-    builder.add_edge(START, "look")
-    adapter = adapt(builder.compile())
-    graph = adapter._graph
-    await ask(adapter, "a")
-    assert seen == [2, 0]
+    await ask(adapt(observing(look)), "a")
+    assert counts == [2, 0]
 
 
-async def test_aclose_forgets_what_only_this_process_knows():
+async def test_aclose_clears_the_memory():
     adapter = adapt(echo_graph())
     await ask(adapter, "a")
     await adapter.aclose()
     assert answer(await ask(adapter, "b")) == "b"
 
 
-def test_blocking_checkpointers_are_refused_at_build_time():
+def test_blocking_checkpointers_are_refused():
     saver = SqliteSaver(sqlite3.connect(":memory:"))
     with pytest.raises(TargetError, match="AsyncSqliteSaver"):
         adapt(echo_graph(checkpointer=saver))
@@ -254,7 +265,7 @@ with_history = pytest.mark.filterwarnings("ignore:RunnableWithMessageHistory is 
 
 @with_history
 @pytest.mark.filterwarnings("ignore:.*InMemoryChatMessageHistory.*")
-async def test_message_history_gets_a_session_per_caller_and_conversation():
+async def test_message_histories_have_a_session_for_each_conversation():
     sessions: dict[str, InMemoryChatMessageHistory] = {}
     prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("past"), ("human", "{input}")])
     runnable = RunnableWithMessageHistory(
@@ -273,7 +284,7 @@ async def test_message_history_gets_a_session_per_caller_and_conversation():
 
 @with_history
 @pytest.mark.filterwarnings("ignore:.*InMemoryChatMessageHistory.*")
-async def test_message_history_of_messages_within_a_chain():
+async def test_message_histories_inside_a_chain():
     sessions: dict[tuple[str, str], InMemoryChatMessageHistory] = {}
 
     def session(user_id: str, conversation_id: str) -> InMemoryChatMessageHistory:
@@ -296,7 +307,7 @@ async def test_message_history_of_messages_within_a_chain():
 
 
 @with_history
-def test_message_history_that_wants_what_nobody_knows_is_refused():
+def test_message_histories_with_unknown_keys_are_refused():
     runnable = RunnableWithMessageHistory(
         Scripted(script=["x"]),
         lambda tenant: InMemoryChatMessageHistory(),

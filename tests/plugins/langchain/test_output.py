@@ -110,7 +110,7 @@ def native_agent(*script):
     return create_agent(Native(script=[*script]), tools=[count], response_format=strategy)
 
 
-async def test_structured_output_of_a_provider_is_sent_once_as_data():
+async def test_native_structured_output_is_sent_once_as_data():
     agent = native_agent(calling(call("count"), text="Let me count."), '{"total": 3}')
     events = await ask(adapt(agent), "1+2")
     assert answer(events) == "Let me count."
@@ -156,11 +156,11 @@ async def test_dataclasses_carry_their_schema():
     assert event.parts[0].schema["properties"] == {"x": {"title": "X", "type": "integer"}}
 
 
-async def test_nothing_returned_is_nothing_sent():
+async def test_empty_results_send_nothing():
     assert await ask(adapt(RunnableLambda(lambda _: None)), "hi") == []
 
 
-async def test_declared_output_types_give_the_schema_of_plain_objects():
+async def test_declared_output_types_are_the_schema_of_plain_objects():
     def count(_) -> Report:
         return {"topic": "x", "outline": "y", "pages": 1}
 
@@ -175,7 +175,7 @@ async def test_several_results_are_one_object():
     assert event.parts[0].value == {"text": "hello", "length": 5}
 
 
-async def test_retrievers_give_documents_as_data():
+async def test_retrievers_return_documents_as_data():
     documents = [Document("a cat", metadata={"page": 1}, id="d1"), Document("a dog")]
     adapter = adapt(Shelf(documents=documents))
     (event,) = await ask(adapter, "cat")
@@ -190,7 +190,7 @@ async def test_prompts_can_be_served():
     assert event.parts == (Text("Human: about cats"),)
 
 
-async def test_graph_sends_what_it_has_made_and_nothing_else():
+async def test_graphs_send_only_the_keys_they_wrote():
     builder = StateGraph(Report)
     builder.add_node("write", lambda state: {"outline": f"on {state['topic']}", "pages": 2})
     builder.add_edge(START, "write")
@@ -198,7 +198,7 @@ async def test_graph_sends_what_it_has_made_and_nothing_else():
     assert event.parts == (Data({"outline": "on cats", "pages": 2}),)
 
 
-async def test_graph_keeps_what_its_output_schema_leaves_out():
+async def test_graphs_send_only_the_keys_of_their_output_schema():
     class Public(TypedDict):
         outline: str
 
@@ -232,7 +232,7 @@ async def test_files_in_a_whole_answer_are_in_the_same_output():
     assert list(only(events, Output).parts) == [Text("here"), *FILES]
 
 
-async def test_a_message_from_a_workflow_keeps_its_files():
+async def test_workflow_messages_keep_their_files():
     model = Scripted(script=[AIMessage(BLOCKS)])
 
     @entrypoint()
@@ -247,7 +247,7 @@ async def test_a_message_from_a_workflow_keeps_its_files():
 @pytest.mark.parametrize("kind", [Scripted, Whole])
 @pytest.mark.parametrize("wrap", [lambda model: model, RunnableLambda(str).__or__, one_node])
 @pytest.mark.parametrize("text", ["", "let me see"])
-async def test_tools_that_a_model_wants_called_are_told_as_data(text, wrap, kind):
+async def test_tool_calls_of_a_bare_model_are_sent_as_data(text, wrap, kind):
     wanted = calling(call("add", a=1, b=2), call("add", "c2", a=3, b=4), text=text)
     events = await ask(adapt(wrap(kind(script=[wanted]))), "sums")
     assert answer(events) == text

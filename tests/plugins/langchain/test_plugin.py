@@ -39,24 +39,24 @@ def plugins():
     return plugins
 
 
-def test_hook_takes_runnables_and_graphs(plugins):
+def test_hook_accepts_runnables_and_graphs(plugins):
     assert isinstance(plugins.adapt(RunnableLambda(str)), RunnableAdapter)
     assert isinstance(plugins.adapt(builder().compile()), GraphAdapter)
     assert isinstance(plugins.adapt(builder().compile().with_config(tags=["x"])), GraphAdapter)
 
 
-def test_hook_passes_on_anything_else(plugins):
+def test_hook_ignores_other_targets(plugins):
     for target in (str.upper, object(), lambda text: text):
         with pytest.raises(NoAdapterError):
             plugins.adapt(target)
 
 
-def test_a_graph_that_is_not_compiled_is_an_error(plugins):
+def test_uncompiled_graphs_are_refused(plugins):
     with pytest.raises(TargetError, match="compile"):
         plugins.adapt(builder())
 
 
-def test_options_are_for_what_can_be_served():
+def test_options_require_a_supported_target():
     with pytest.raises(TargetError, match="compile"):
         adapt(builder())
     with pytest.raises(TargetError, match="str is no runnable"):
@@ -81,7 +81,7 @@ async def made_by_another():
 
 
 @pytest.mark.parametrize("make", [works, works_later, is_opened, made_by_another, partial(works)])
-async def test_options_for_what_a_function_makes(make):
+async def test_factories_accept_options(make):
     served = adapt(make, output=lambda state: state["messages"][-1].text.upper())
     async with running(build_app(served)) as url, connect(url) as client:
         tasks = await asyncio.gather(*(send(client, user_message(word)) for word in ("a", "b")))
@@ -89,12 +89,12 @@ async def test_options_for_what_a_function_makes(make):
 
 
 @pytest.mark.parametrize("make", [works, works_later])
-async def test_options_are_checked_when_it_is_made(make):
+async def test_options_of_factories_are_checked(make):
     with pytest.raises(TargetError, match="no node x"):
         await aserve(adapt(make, stream_nodes=["x"]), port=0)
 
 
-def test_what_a_function_may_make():
+def test_factories_must_make_supported_targets():
     with pytest.raises(TargetError, match="str is no runnable"):
         adapt(lambda: "text")
     with pytest.raises(TargetError, match=r"fails\(\) could not be called: ValueError: no model"):
@@ -105,14 +105,14 @@ def fails():
     raise ValueError("no model")
 
 
-def test_nothing_answers_before_it_is_opened():
+def test_unopened_adapters_refuse_requests():
     with pytest.raises(
         ConfigurationError, match=r"works_later\(\) is called in the server's event"
     ):
         adapt(works_later).describe()
 
 
-def test_a_graph_of_another_server_may_be_a_node():
+def test_remote_graphs_can_be_nodes():
     remote = RemoteGraph("desk", url="http://127.0.0.1:1")
     graph = StateGraph(MessagesState).add_node("remote", remote).add_edge(START, "remote").compile()
     assert adapt(graph, stream_nodes=["remote"]).describe().name
@@ -120,12 +120,12 @@ def test_a_graph_of_another_server_may_be_a_node():
         adapt(graph, stream_nodes=["desk"])
 
 
-def test_each_adapter_takes_its_kind():
+def test_adapters_refuse_other_kinds():
     with pytest.raises(TargetError, match="GraphAdapter"):
         RunnableAdapter(builder().compile())
 
 
-def test_names_are_public_and_others_are_not():
+def test_public_names():
     assert a2a_adapters_langchain.adapt is adapt
     with pytest.raises(AttributeError, match="nothing"):
         _ = a2a_adapters_langchain.nothing
@@ -149,5 +149,5 @@ assert "langgraph" not in sys.modules, "serving a runnable imported LangGraph"
 """
 
 
-def test_frameworks_are_imported_only_when_they_are_needed():
+def test_frameworks_are_imported_lazily():
     subprocess.run([sys.executable, "-c", CHECK], check=True)

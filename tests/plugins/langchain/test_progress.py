@@ -50,7 +50,7 @@ def agent(**options):
     return create_agent(model, tools=[add], **options)
 
 
-async def test_a_graph_tells_its_steps_tools_and_own_news():
+async def test_graphs_report_steps_tools_and_custom_events():
     events = await ask(adapt(agent()), "1+2", wants_progress=True)
     steps = [event for event in news(events) if not isinstance(event, Progress) or event.text]
     assert steps == [
@@ -65,12 +65,12 @@ async def test_a_graph_tells_its_steps_tools_and_own_news():
     assert deltas(events) == ["it", " is", " 3"]
 
 
-async def test_nothing_is_told_to_those_who_do_not_ask():
+async def test_progress_is_off_by_default():
     assert news(await ask(adapt(agent()), "1+2")) == []
     assert news(await ask(adapt(RunnableLambda(double.invoke)), Data({"n": 1}))) == []
 
 
-async def test_a_subgraph_tells_its_tool_calls_once():
+async def test_tool_calls_of_subgraphs_are_reported_once():
     builder = StateGraph(MessagesState)
     builder.add_node("team", agent())
     builder.add_edge(START, "team")
@@ -80,7 +80,7 @@ async def test_a_subgraph_tells_its_tool_calls_once():
     assert Progress("finished: team/model") in events
 
 
-async def test_a_tool_that_hands_over_to_another_agent_is_told():
+async def test_handoff_tools_are_reported():
     @tool
     def hand_over(runtime: ToolRuntime) -> Command:
         """Hand over."""
@@ -99,7 +99,7 @@ async def test_a_tool_that_hands_over_to_another_agent_is_told():
     assert results == [("c0", "over to team"), ("c1", "3")]
 
 
-async def test_a_second_turn_does_not_tell_the_first_ones_tool_calls():
+async def test_tool_calls_of_earlier_turns_are_not_reported_again():
     builder = StateGraph(MessagesState)
     model = Scripted(script=[calling(call("add", a=1, b=2)), "it is 3", "welcome"])
     builder.add_node("team", create_agent(model, tools=[add]))
@@ -110,7 +110,7 @@ async def test_a_second_turn_does_not_tell_the_first_ones_tool_calls():
     assert [event for event in events if isinstance(event, ToolCall)] == []
 
 
-async def test_a_failed_tool_is_told():
+async def test_failed_tools_are_reported():
     def fail(state):
         return {"messages": [AIMessage("", tool_calls=[call("gone")])]}
 
@@ -129,7 +129,7 @@ async def use_tool(text):
     return f"{text} {result}"
 
 
-async def test_a_runnable_tells_its_tools_retrievers_and_own_news():
+async def test_runnables_report_tools_retrievers_and_custom_events():
     chain = (
         RunnableLambda(use_tool)
         | Shelf(name="shelf")
@@ -144,7 +144,7 @@ async def test_a_runnable_tells_its_tools_retrievers_and_own_news():
     assert answer(events) == "got 4"
 
 
-async def test_a_runnable_tells_of_a_tool_that_fails():
+async def test_runnables_report_failed_tools():
     @tool
     def broken(n: int) -> int:
         """Fail."""

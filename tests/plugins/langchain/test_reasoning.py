@@ -78,14 +78,14 @@ MAKERS = [
 @pytest.mark.parametrize("wants_progress", [False, True])
 @pytest.mark.parametrize("kind", [Scripted, Whole])
 @pytest.mark.parametrize("make", MAKERS)
-async def test_it_is_left_out_of_the_answer(make, kind, wants_progress):
+async def test_reasoning_is_not_part_of_the_answer(make, kind, wants_progress):
     adapter = adapt(make(kind(script=[THINKING])))
     assert answer(await ask(adapter, "hi", wants_progress=wants_progress)) == ANSWER
 
 
 @pytest.mark.parametrize("kind", [Scripted, Whole])
 @pytest.mark.parametrize("make", MAKERS)
-async def test_a_model_that_only_reasons_answers_nothing(make, kind):
+async def test_reasoning_without_an_answer_sends_nothing(make, kind):
     assert answer(await ask(adapt(make(kind(script=["<think>hm hm</think>"]))), "hi")) == ""
 
 
@@ -95,7 +95,7 @@ async def test_the_answer_is_still_streamed(make):
     assert deltas(await ask(adapter, "hi")) == ["one", " two"]
 
 
-async def test_it_is_left_out_of_every_message_of_an_agent():
+async def test_reasoning_is_removed_from_each_message_of_an_agent():
     script = [
         calling(call("add", a=1, b=2), text="<think>a tool </think> let me see"),
         "<think>so </think> it is 3",

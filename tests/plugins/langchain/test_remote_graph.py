@@ -62,7 +62,7 @@ async def server(answer):
         yield RemoteGraph("desk", client=client)
 
 
-async def test_a_conversation_with_a_graph_of_another_server():
+async def test_a_conversation_with_a_remote_graph():
     replay = Replay()
     async with (
         server(replay.answer) as graph,
@@ -128,7 +128,7 @@ class Fake:
             self.left.set()
 
 
-async def test_every_caller_has_a_thread():
+async def test_each_caller_has_a_separate_thread():
     fake = Fake(8)
     async with server(fake.answer) as graph, running(build_app(graph)) as url:
 
@@ -140,7 +140,7 @@ async def test_every_caller_has_a_thread():
     assert answers == [f"W{number}" for number in range(8)]
 
 
-async def test_cancelling_leaves_the_servers_run_which_ends_it():
+async def test_cancel_disconnects_so_that_the_server_ends_its_run():
     fake = Fake(callers=2)
     async with (
         server(fake.answer) as graph,
@@ -155,7 +155,7 @@ async def test_cancelling_leaves_the_servers_run_which_ends_it():
         await fake.left.wait()
 
 
-def test_what_a_remote_graph_needs():
+def test_requirements_of_remote_graphs():
     with pytest.raises(TargetError, match="needs a client"):
         adapt(RemoteGraph("desk", sync_client=get_sync_client(url="http://127.0.0.1:1")))
     served = adapt(RemoteGraph("desk", url="http://127.0.0.1:1"), stream_nodes=["answer"])

@@ -6,8 +6,8 @@ import asyncio
 from collections import Counter
 
 import pytest
-from a2a_adapters_langchain.serving.cutoff import CutOffRun
 from a2a_adapters_langchain.serving.graph import GraphAdapter
+from a2a_adapters_langchain.serving.recovery import OrphanedRun
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -39,7 +39,7 @@ class TestContract(ResumeContract):
         return warm("-m", SERVED, storage, str(work), "contract")
 
 
-async def test_finished_nodes_are_not_run_again_and_all_is_said_once(command, tmp_path):
+async def test_finished_nodes_do_not_run_again_and_the_answer_is_complete(command, tmp_path):
     with launched(command) as (process, url):
         async with Caller(url) as ann, Caller(url) as bob:
             of_ann = await ann.send("go")
@@ -61,7 +61,7 @@ async def test_finished_nodes_are_not_run_again_and_all_is_said_once(command, tm
     assert Counter(log(tmp_path)) == {"one": 3, "two": 5, "three": 3}
 
 
-async def test_answers_are_taken_once(command, tmp_path):
+async def test_replies_are_applied_once(command, tmp_path):
     with launched(command) as (process, url):
         async with Caller(url) as ann:
             first = await ann.send("ask", wait=True)
@@ -82,7 +82,7 @@ async def test_answers_are_taken_once(command, tmp_path):
     assert counts["three"] == 1
 
 
-async def test_a_question_is_answered_by_the_next_process(command, tmp_path):
+async def test_the_next_process_resumes_a_question(command, tmp_path):
     (tmp_path / "go").touch()
     with launched(command) as (process, url):
         async with Caller(url) as ann:
@@ -100,7 +100,7 @@ def finished(*results):
         PregelTask(id=str(number), name="node", path=(), result=result)
         for number, result in enumerate(results)
     ]
-    return CutOffRun(None, {}, {}, tasks)
+    return OrphanedRun(None, {}, {}, tasks)
 
 
 def by_model(text):
@@ -116,13 +116,13 @@ def by_model(text):
         ("aside\n\nOne.\n\nTwo.", ["aside", "One.", "Two."]),
     ],
 )
-def test_what_was_not_stored_of_finished_nodes_is_in_the_thread(stored, said):
+def test_unstored_text_of_finished_nodes_comes_from_the_thread(stored, said):
     run = finished(by_model("One."), {"messages": [AIMessage("not streamed")]}, by_model("Two."))
-    assert run.said(stored, lambda _: True) == said
-    assert run.said(stored, lambda _: False) == []
+    assert run.texts(stored, lambda _: True) == said
+    assert run.texts(stored, lambda _: False) == []
 
 
-def test_only_threads_that_outlive_the_process_are_gone_on_with():
+def test_only_durable_threads_are_resumed():
     builder = StateGraph(MessagesState)
     builder.add_node("node", lambda _: {})
     builder.add_edge(START, "node")

@@ -68,13 +68,13 @@ def spoken(task):
     return "".join(part["text"] for a in task["artifacts"] for part in a["parts"])
 
 
-async def test_a_conversation_goes_on_after_a_restart(url):
+async def test_conversations_continue_after_a_restart(url):
     for said, expected in (("a", "1"), ("b", "3"), ("c", "5")):
         async with serving(counting().compile(), url) as http:
             assert spoken(await send(http, said)) == expected
 
 
-async def test_a_question_is_answered_after_a_restart(url):
+async def test_questions_are_answered_after_a_restart(url):
     async with serving(asking().compile(), url) as http:
         task = await send(http, "go")
         assert task["status"]["state"] == ASKS
@@ -83,7 +83,7 @@ async def test_a_question_is_answered_after_a_restart(url):
         assert (task["status"]["state"], spoken(task)) == (DONE, "you said yes")
 
 
-async def test_owners_and_agents_keep_apart_within_one_context(url):
+async def test_owners_and_agents_are_isolated_within_a_context(url):
     keys = {"anna-key-0123456789": "anna", "ben-key-0123456789": "ben"}
     users = ApiKeys(keys)
     agents = {"one": counting().compile(), "two": counting().compile()}
@@ -97,14 +97,14 @@ async def test_owners_and_agents_keep_apart_within_one_context(url):
             assert [spoken(task) for task in await asyncio.gather(*calls)] == [expected] * 4
 
 
-async def test_many_conversations_at_once_do_not_get_in_each_others_way(url):
+async def test_concurrent_conversations_are_isolated(url):
     async with serving(counting().compile(), url) as http:
         for expected in ("1", "3", "5"):
             calls = (send(http, f"hi {expected}", context_id=f"c{n}") for n in range(60))
             assert {spoken(task) for task in await asyncio.gather(*calls)} == {expected}
 
 
-async def test_a_function_that_makes_graphs_has_it_too(url):
+async def test_graph_factories_use_the_storage(url):
     def make(config):
         return counting().compile()
 
@@ -115,7 +115,7 @@ async def test_a_function_that_makes_graphs_has_it_too(url):
             assert spoken(await send(http, f"hi {expected}")) == expected
 
 
-async def test_a_graph_with_a_checkpointer_keeps_its_own(url):
+async def test_graphs_keep_their_own_checkpointer(url):
     saver = InMemorySaver()
     async with serving(counting().compile(checkpointer=saver), url) as http:
         await send(http, "hi")
@@ -124,7 +124,7 @@ async def test_a_graph_with_a_checkpointer_keeps_its_own(url):
         assert spoken(await send(http, "ho")) == "1"
 
 
-async def test_one_checkpointer_keeps_the_conversations_of_two_agents_apart():
+async def test_agents_with_a_shared_checkpointer_are_isolated():
     graph = counting().compile(checkpointer=InMemorySaver())
     for expected in ("1", "3"):
         async with serving({"one": graph, "two": graph}, "memory:") as http:
@@ -133,7 +133,7 @@ async def test_one_checkpointer_keeps_the_conversations_of_two_agents_apart():
     assert len(graph.checkpointer.storage) == 2
 
 
-async def test_without_langgraphs_package_one_line_says_so(url, monkeypatch, caplog):
+async def test_a_missing_checkpointer_package_is_logged(url, monkeypatch, caplog):
     for name in ("sqlite", "postgres"):
         monkeypatch.setitem(sys.modules, f"langgraph.checkpoint.{name}.aio", None)
     for _ in range(2):
@@ -145,7 +145,7 @@ async def test_without_langgraphs_package_one_line_says_so(url, monkeypatch, cap
         assert f"a2a-adapters[langgraph-{kind}]" in line
 
 
-async def test_many_servers_make_the_tables_at_once(tmp_path):
+async def test_concurrent_servers_create_the_tables(tmp_path):
     from a2a_adapters_langchain.serving.checkpointer import open_checkpointer
 
     url = new_url("postgresql", tmp_path)
@@ -157,7 +157,7 @@ async def test_many_servers_make_the_tables_at_once(tmp_path):
     await asyncio.gather(*(open_it() for _ in range(5)))
 
 
-async def test_threads_of_old_conversations_are_forgotten(url, monkeypatch):
+async def test_threads_of_expired_conversations_are_deleted(url, monkeypatch):
     from a2a_adapters_langchain.serving.checkpointer import open_checkpointer
 
     async with serving(counting().compile(), url) as http:

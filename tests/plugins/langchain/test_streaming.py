@@ -85,7 +85,7 @@ CHAIN = ChatPromptTemplate.from_template("{x}") | MODEL | StrOutputParser()
         create_agent(MODEL, tools=[]),
     ],
 )
-async def test_tokens_come_one_by_one_and_once(runnable):
+async def test_tokens_are_streamed_once(runnable):
     events = await ask(adapt(runnable), "hi")
     assert deltas(events) == WORDS
     assert not [event for event in events if isinstance(event, Output)]
@@ -113,13 +113,13 @@ async def test_generators_and_llms_stream():
         line(("say", lambda _: {"messages": [AIMessage("one two three")]})).compile(),
     ],
 )
-async def test_an_answer_that_comes_whole_is_one_output(runnable):
+async def test_whole_answers_are_one_output(runnable):
     outputs = [e for e in await ask(adapt(runnable), "hi") if isinstance(e, TextDelta | Output)]
     assert [(tuple(o.parts), o.name) for o in outputs] == [((Text("one two three"),), "answer")]
 
 
 @pytest.mark.parametrize("make", [lambda model: model, lambda model: create_agent(model, tools=[])])
-async def test_no_chunk_is_held_back(make):
+async def test_chunks_are_sent_immediately(make):
     gate = asyncio.Event()
     adapter = adapt(make(Scripted(script=["one two three"], gate=gate)))
     events = adapter.stream(request("hi"))
@@ -128,20 +128,20 @@ async def test_no_chunk_is_held_back(make):
     assert deltas([event async for event in events]) == WORDS[1:]
 
 
-async def test_text_beside_tool_calls_is_set_apart_from_the_answer():
+async def test_text_beside_tool_calls_is_a_separate_paragraph():
     model = Scripted(script=[calling(call("add", a=1, b=2), text="let me see"), "it is 3"])
     assert answer(await ask(adapt(create_agent(model, tools=[add])), "1+2")) == (
         "let me see\n\nit is 3"
     )
 
 
-async def test_only_the_last_node_speaks():
+async def test_only_the_last_node_is_streamed():
     graph = line(("classify", speaker("billing")), ("reply", speaker("one two three")))
     events = await ask(adapt(graph.compile()), "hi")
     assert deltas(events) == WORDS
 
 
-async def test_a_branch_that_may_end_speaks_and_one_that_never_does_not():
+async def test_only_branches_that_can_end_are_streamed():
     def route(_) -> Literal["left", "right"]:
         return "right"
 
@@ -156,7 +156,7 @@ async def test_a_branch_that_may_end_speaks_and_one_that_never_does_not():
     assert answer(await ask(adapt(builder.compile()), "hi")) == "right it is"
 
 
-async def test_an_unannotated_branch_speaks_if_no_other_node_surely_ends():
+async def test_unannotated_branches_are_streamed_if_no_other_node_ends():
     builder = StateGraph(MessagesState)
     builder.add_node("model", speaker("one two three"))
     builder.add_edge(START, "model")
@@ -164,7 +164,7 @@ async def test_an_unannotated_branch_speaks_if_no_other_node_surely_ends():
     assert deltas(await ask(adapt(builder.compile()), "hi")) == WORDS
 
 
-async def test_nodes_that_choose_by_command_speak_if_annotated_to_end():
+async def test_commands_annotated_to_end_are_streamed():
     say = Scripted(script=["planned", "one two three"])
 
     async def plan(state) -> Command[Literal["write"]]:
@@ -181,13 +181,13 @@ async def test_nodes_that_choose_by_command_speak_if_annotated_to_end():
     assert deltas(await ask(adapt(builder.compile()), "hi")) == WORDS
 
 
-async def test_the_rule_holds_inside_of_subgraphs():
+async def test_nodes_of_subgraphs_follow_the_same_rule():
     inner = line(("draft", speaker("a draft")), ("polish", speaker("one two three"))).compile()
     outer = line(("team", inner)).compile()
     assert deltas(await ask(adapt(outer), "hi")) == WORDS
 
 
-async def test_models_inside_of_tools_and_middleware_do_not_speak():
+async def test_models_in_tools_and_middleware_are_not_streamed():
     helper = Scripted(script=["inner words"])
 
     @tool
@@ -209,7 +209,7 @@ async def test_models_inside_of_tools_and_middleware_do_not_speak():
     assert len(helper.seen) == 3
 
 
-async def test_stream_nodes_chooses():
+async def test_stream_nodes_selects_the_nodes():
     graph = line(("draft", speaker("a draft")), ("polish", speaker("one two three"))).compile()
     both = await ask(adapt(graph, stream_nodes=["draft", "polish"]), "hi")
     assert answer(both) == "a draft\n\none two three"
@@ -225,7 +225,7 @@ async def test_stream_nodes_chooses():
         adapt(MODEL, stream_nodes=["model"])
 
 
-async def test_what_differs_from_the_streamed_text_arrives_too():
+async def test_final_text_that_differs_from_the_stream_is_sent():
     model = Scripted(script=["one two three"])
 
     async def censor(state):
@@ -236,7 +236,7 @@ async def test_what_differs_from_the_streamed_text_arrives_too():
     assert answer(events) == "one two three\n\none *** three"
 
 
-async def test_nodes_that_speak_at_once_do_not_mix_their_words():
+async def test_parallel_nodes_do_not_mix_their_text():
     slow, fast, begun = asyncio.Event(), asyncio.Event(), asyncio.Event()
     first = Scripted(script=["a b c"], gate=slow)
     second = Scripted(script=[lambda _: begun.set() or "d e f"], gate=fast)
@@ -261,7 +261,7 @@ async def test_nodes_that_speak_at_once_do_not_mix_their_words():
     assert "a" + rest == "a b c\n\nd e f"
 
 
-async def test_a_node_that_waited_goes_on_from_where_it_is():
+async def test_held_back_nodes_continue_streaming():
     slow, fast = asyncio.Event(), asyncio.Event()
     first = Scripted(script=["a b"], gate=slow)
     second = Scripted(script=["d e f"], gate=fast)
@@ -286,7 +286,7 @@ async def test_a_node_that_waited_goes_on_from_where_it_is():
     assert deltas([event async for event in events]) == [" e", " f"]
 
 
-async def test_chunks_of_other_types_are_joined_as_langchain_does():
+async def test_other_chunks_are_joined_as_langchain_does():
     async def lists(_):
         yield [1]
         yield [2]
@@ -321,7 +321,7 @@ async def test_text_of_a_state_without_messages_is_streamed_once():
     assert answer(events) == "one two three"
 
 
-async def test_an_entrypoint_speaks_itself_but_not_its_tasks():
+async def test_entrypoints_are_streamed_but_not_their_tasks():
     model = Scripted(script=["planning", "one two three"])
 
     @task
@@ -338,7 +338,7 @@ async def test_an_entrypoint_speaks_itself_but_not_its_tasks():
     )
 
 
-async def test_a_second_turn_does_not_repeat_the_first_answer():
+async def test_later_turns_do_not_repeat_earlier_answers():
     def quiet(state):
         return {"messages": [AIMessage("once")]} if len(state["messages"]) == 1 else {}
 
@@ -347,7 +347,7 @@ async def test_a_second_turn_does_not_repeat_the_first_answer():
     assert answer(await ask(adapter, "hi again")) == ""
 
 
-async def test_output_callable_gets_the_whole_result():
+async def test_output_functions_receive_the_whole_result():
     def shout(result):
         return str(result.text).upper()
 
@@ -359,7 +359,7 @@ async def test_output_callable_gets_the_whole_result():
 
 
 @pytest.mark.parametrize("wants_progress", [False, True])
-async def test_a_blocking_generator_at_the_end_of_a_chain_is_streamed(wants_progress):
+async def test_blocking_generators_at_the_end_of_a_chain_are_streamed(wants_progress):
     def shouted(chunks):
         for chunk in chunks:
             yield chunk.text.upper()

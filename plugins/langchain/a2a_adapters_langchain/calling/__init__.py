@@ -1,3 +1,1 @@
-"""Remote A2A agents as LangChain's own models, tools and runnables."""
-
-from __future__ import annotations
+"""Remote A2A agents as LangChain models, tools and runnables."""

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from langchain_core.language_models import BaseChatModel, LangSmithParams
-from langchain_core.messages import AIMessageChunk
+from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import ConfigDict, Field
 from typing_extensions import override
 
 from a2a_adapters import AgentReply, TextDelta
 from a2a_adapters_langchain.calling.messages import (
+    content_of,
     is_question,
     last_answer,
-    late_blocks,
     messages_after,
-    to_message,
     to_parts,
     usage_of,
 )
@@ -26,9 +25,9 @@ from a2a_adapters_langchain.calling.model import (
     RemoteModel,
     StopCutter,
     achunks,
+    call_options,
     chunks,
     cut,
-    send_options,
 )
 
 if TYPE_CHECKING:
@@ -47,29 +46,31 @@ class A2AChatModel(RemoteModel, BaseChatModel):
     """Any A2A agent as a chat model: `A2AChatModel(agent="http://localhost:8000")`.
 
     Within a thread (`config["configurable"]["thread_id"]`), or with a `context_id`, the agent
-    keeps the conversation: it is sent only the messages after its own last one. Without, every
-    call is a conversation of its own and is sent all messages; only the answer to a question
-    the agent has asked goes on with its task.
+    keeps the conversation and receives only the messages after its own last one. Otherwise each
+    call starts a new conversation with all messages, except that the reply to a question
+    continues the task that asked it.
 
     A question of the agent is an answer whose `response_metadata["state"]` is "input-required".
-    Files and images are sent and come back as content blocks, data as non-standard ones:
+    Files and images are content blocks in both directions. Data is a non-standard block:
     `{"type": "non_standard", "value": {"type": "data", "data": ...}}`.
 
-    Answers are not cached, not even where a cache is set for all models: an agent may act, and
-    what it answers depends on what it was told before.
+    Answers are never cached, not even with a cache for all models: agents act, and their answers
+    depend on earlier messages.
 
     Attributes:
         agent: The agent, or its URL.
-        context_id: The agent's own name of a conversation to go on with. A call may name it too,
-            and the task that its message answers: `invoke(x, context_id=..., task_id=...)`.
-            `message_metadata` of a call is sent as the message's metadata; `timeout` and `headers`
-            are those of the call. Other options, `temperature` for instance, are refused.
-        streaming: Whether `invoke` streams too; by default it does so where something listens.
+        context_id: The agent's id of the conversation to continue. A call may set it too, and
+            the task that its message answers: `invoke(x, context_id=..., task_id=...)`. A call
+            also takes `message_metadata`, which is sent with the message, `timeout` in seconds
+            and `headers`. Other options, such as `temperature`, are refused.
+        streaming: Whether `invoke` streams; by default it does if a callback listens.
 
-    With the agent's URL, `timeout`, `max_retries` and `headers` may be given; see `AgentOptions`.
+    An agent given by its URL also takes `timeout`, `max_retries` and `headers`; see
+    `AgentOptions`.
 
     Raises:
-        ConfigurationError: An option is of no use to an agent, or belongs to the `RemoteAgent`.
+        ConfigurationError: An agent does not support an option, or it belongs to the
+            `RemoteAgent`.
         RemoteAgentError: The agent does not answer, or its task ended without an answer.
     """
 
@@ -101,7 +102,7 @@ class A2AChatModel(RemoteModel, BaseChatModel):
 
     @override
     def with_structured_output(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: A2A has no way to ask for a schema.
+        """Refuse: A2A cannot request a schema.
 
         Raises:
             NotImplementedError: Always.
@@ -119,7 +120,8 @@ class A2AChatModel(RemoteModel, BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return self._result(self._call(messages, kwargs).send_sync(), stop)
+        conversation, parts, options = self._call(messages, kwargs)
+        return self._result(conversation.send_sync(parts, **options), stop)
 
     @override
     async def _agenerate(
@@ -129,7 +131,8 @@ class A2AChatModel(RemoteModel, BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return self._result(await self._call(messages, kwargs).send(), stop)
+        conversation, parts, options = self._call(messages, kwargs)
+        return self._result(await conversation.send(parts, **options), stop)
 
     @override
     def _stream(
@@ -139,7 +142,8 @@ class A2AChatModel(RemoteModel, BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        events = self._call(messages, kwargs).stream_sync()
+        conversation, parts, options = self._call(messages, kwargs)
+        events = conversation.stream_sync(parts, **options)
         return chunks(events, self._chunk, stop, run_manager)
 
     @override
@@ -150,56 +154,56 @@ class A2AChatModel(RemoteModel, BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        events = self._call(messages, kwargs).stream()
+        conversation, parts, options = self._call(messages, kwargs)
+        events = conversation.stream(parts, **options)
         return achunks(events, self._chunk, stop, run_manager)
 
     def _call(self, messages: Sequence[BaseMessage], kwargs: dict[str, Any]) -> Call:
-        """Return the conversation a call belongs to, what to send in it, and what that answers."""
+        """Return the conversation of a call, the messages that are new to it, and the options."""
         context_id, thread = kwargs.get("context_id") or self.context_id, kwargs.get(THREAD)
         answer = last_answer(messages, self.agent.name)
-        written = answer.response_metadata if answer else {}
-        asked = written.get("task_id") if answer is not None and is_question(answer) else None
+        known = answer.response_metadata if answer else {}
+        asked = known.get("task_id") if answer is not None and is_question(answer) else None
         if context_id:
             conversation = self.agent.conversation(context_id=context_id)
         elif thread is not None:
             conversation = self.agent.conversation(thread)
-            if conversation.context_id:  # which knows best whether a question still waits
+            if conversation.context_id:  # it knows best whether a question is still open
                 asked = None
-            else:  # begun by another process
-                context_id = written.get("context_id", "")
+            else:  # another process began it
+                context_id = known.get("context_id", "")
                 conversation = self.agent.conversation(thread, context_id=context_id)
         else:
-            context_id = written.get("context_id", "") if asked else ""
+            context_id = known.get("context_id", "") if asked else ""
             conversation = self.agent.conversation(context_id=context_id)
-        is_known = bool(conversation.context_id) and (
-            written.get("context_id") == conversation.context_id
+        continues = bool(conversation.context_id) and (
+            known.get("context_id") == conversation.context_id
         )
-        news = messages_after(messages, answer) if is_known else messages
-        task_id = kwargs.get("task_id")
-        return Call(
-            conversation=conversation,
-            message=to_parts(news),
-            task_id=asked if task_id is None else task_id,
-            options=send_options(kwargs),
-        )
+        new = messages_after(messages, answer) if continues else messages
+        options = call_options(kwargs)
+        if options["task_id"] is None:
+            options["task_id"] = asked
+        return Call(conversation, to_parts(new), options)
 
     def _result(self, reply: AgentReply, stop: Sequence[str] | None) -> ChatResult:
-        message = to_message(reply, cut(reply.text, stop), self._told(reply))
+        message = AIMessage(
+            content=content_of(cut(reply.text, stop), reply),
+            usage_metadata=usage_of(reply),
+            response_metadata=self._metadata(reply),
+        )
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     def _chunk(self, event: RemoteEvent, cutter: StopCutter) -> ChatGenerationChunk | None:
-        """Return what an event adds to the answer, None for nothing."""
+        """Convert an event; None if it adds nothing to the answer."""
         match event:
             case TextDelta():
                 text = cutter.add(event.text)
                 return ChatGenerationChunk(message=AIMessageChunk(content=text)) if text else None
             case AgentReply():
-                late, rest = late_blocks(event), cutter.rest()
-                content = [*([{"type": "text", "text": rest}] if rest else []), *late]
                 message = AIMessageChunk(
-                    content=content if late else rest,
+                    content=content_of(cutter.rest(), event),
                     usage_metadata=usage_of(event),
-                    response_metadata=self._told(event),
+                    response_metadata=self._metadata(event),
                     chunk_position="last",
                 )
                 return ChatGenerationChunk(message=message)

@@ -17,9 +17,9 @@ from a2a_adapters_langchain.calling.model import (
     RemoteModel,
     StopCutter,
     achunks,
+    call_options,
     chunks,
     cut,
-    send_options,
 )
 
 if TYPE_CHECKING:
@@ -38,24 +38,26 @@ class A2ALLM(RemoteModel, BaseLLM):
     """Any A2A agent as an LLM: `prompt | A2ALLM(agent="http://localhost:8000") | parser`.
 
     Within a thread (`config["configurable"]["thread_id"]`), or with a `context_id`, the agent
-    remembers what it was asked before. The ids, the state and the agent's metadata are in each
-    generation's `generation_info`. Data without text is returned as JSON text; for files take
-    `A2AChatModel`. `llm("text")` is the same as `llm.invoke("text")`.
+    keeps the conversation. The ids, the state and the agent's metadata are in each generation's
+    `generation_info`. Data without text is returned as JSON text; for files use `A2AChatModel`.
+    `llm("text")` is short for `llm.invoke("text")`.
 
-    Answers are not cached, not even where a cache is set for all models: an agent may act, and
-    what it answers depends on what it was told before.
+    Answers are never cached, not even with a cache for all models: agents act, and their answers
+    depend on earlier messages.
 
     Attributes:
         agent: The agent, or its URL.
-        context_id: The agent's own name of a conversation to go on with. A call may name it too,
-            and the task that its prompt answers: `invoke(x, context_id=..., task_id=...)`.
-            `message_metadata` of a call is sent as the message's metadata; `timeout` and `headers`
-            are those of the call. Other options, `temperature` for instance, are refused.
+        context_id: The agent's id of the conversation to continue. A call may set it too, and
+            the task that its prompt answers: `invoke(x, context_id=..., task_id=...)`. A call
+            also takes `message_metadata`, which is sent with the message, `timeout` in seconds
+            and `headers`. Other options, such as `temperature`, are refused.
 
-    With the agent's URL, `timeout`, `max_retries` and `headers` may be given; see `AgentOptions`.
+    An agent given by its URL also takes `timeout`, `max_retries` and `headers`; see
+    `AgentOptions`.
 
     Raises:
-        ConfigurationError: An option is of no use to an agent, or belongs to the `RemoteAgent`.
+        ConfigurationError: An agent does not support an option, or it belongs to the
+            `RemoteAgent`.
         RemoteAgentError: The agent does not answer, or its task ended without an answer.
     """
 
@@ -63,7 +65,7 @@ class A2ALLM(RemoteModel, BaseLLM):
 
     cache: Literal[False] = Field(default=False, exclude=True)
 
-    # Those of BaseLLM lose the config, and with it the thread.
+    # BaseLLM's own lose the config, and with it the thread.
     batch = Runnable.batch
     abatch = Runnable.abatch
 
@@ -71,15 +73,17 @@ class A2ALLM(RemoteModel, BaseLLM):
         """Return the answer to a prompt, as `invoke` does.
 
         Args:
-            prompt: What is asked.
-            stop: Where the answer ends.
-            kwargs: Options of the call; `callbacks`, `tags` and `metadata` are those of the config.
+            prompt: The prompt.
+            stop: Stop sequences.
+            kwargs: Options of the call; `callbacks`, `tags` and `metadata` go to the config.
 
         Raises:
             RemoteAgentError: The agent does not answer, or its task ended without an answer.
         """
-        about = ("callbacks", "tags", "metadata")
-        config = cast("RunnableConfig", {key: kwargs.pop(key) for key in about if key in kwargs})
+        names = ("callbacks", "tags", "metadata")
+        config = cast(
+            "RunnableConfig", {name: kwargs.pop(name) for name in names if name in kwargs}
+        )
         return self.invoke(prompt, config, stop=stop, **kwargs)
 
     @override
@@ -90,7 +94,8 @@ class A2ALLM(RemoteModel, BaseLLM):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> LLMResult:
-        replies = [self._call(prompt, kwargs).send_sync() for prompt in prompts]
+        calls = [self._call(prompt, kwargs) for prompt in prompts]
+        replies = [each.conversation.send_sync(each.message, **each.options) for each in calls]
         return LLMResult(generations=[[self._generation(reply, stop)] for reply in replies])
 
     @override
@@ -101,7 +106,8 @@ class A2ALLM(RemoteModel, BaseLLM):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> LLMResult:
-        replies = [await self._call(prompt, kwargs).send() for prompt in prompts]
+        calls = [self._call(prompt, kwargs) for prompt in prompts]
+        replies = [await each.conversation.send(each.message, **each.options) for each in calls]
         return LLMResult(generations=[[self._generation(reply, stop)] for reply in replies])
 
     @override
@@ -112,7 +118,8 @@ class A2ALLM(RemoteModel, BaseLLM):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[GenerationChunk]:
-        events = self._call(prompt, kwargs).stream_sync()
+        conversation, message, options = self._call(prompt, kwargs)
+        events = conversation.stream_sync(message, **options)
         return chunks(events, self._chunk, stop, run_manager)
 
     @override
@@ -123,28 +130,24 @@ class A2ALLM(RemoteModel, BaseLLM):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[GenerationChunk]:
-        events = self._call(prompt, kwargs).stream()
+        conversation, message, options = self._call(prompt, kwargs)
+        events = conversation.stream(message, **options)
         return achunks(events, self._chunk, stop, run_manager)
 
     def _call(self, prompt: str, kwargs: dict[str, Any]) -> Call:
-        """Return the conversation a call belongs to, and what to send in it."""
+        """Return the conversation of a call, its prompt and its options."""
         if context_id := kwargs.get("context_id") or self.context_id:
             conversation = self.agent.conversation(context_id=context_id)
         else:
             conversation = self.agent.conversation(kwargs.get(THREAD))
-        return Call(
-            conversation=conversation,
-            message=prompt,
-            task_id=kwargs.get("task_id"),
-            options=send_options(kwargs),
-        )
+        return Call(conversation, prompt, call_options(kwargs))
 
     def _generation(self, reply: AgentReply, stop: Sequence[str] | None) -> Generation:
         text = cut(reply.text or reply.data_text, stop)
-        return Generation(text=text, generation_info=self._told(reply))
+        return Generation(text=text, generation_info=self._metadata(reply))
 
     def _chunk(self, event: RemoteEvent, cutter: StopCutter) -> GenerationChunk | None:
-        """Return what an event adds to the answer, None for nothing."""
+        """Convert an event; None if it adds nothing to the answer."""
         match event:
             case TextDelta():
                 text = cutter.add(event.text)
@@ -152,6 +155,6 @@ class A2ALLM(RemoteModel, BaseLLM):
             case AgentReply():
                 late = "" if event.text else cutter.add(event.data_text)
                 text = late + cutter.rest()
-                return GenerationChunk(text=text, generation_info=self._told(event))
+                return GenerationChunk(text=text, generation_info=self._metadata(event))
             case _:
                 return None

@@ -1,8 +1,9 @@
-"""LangChain messages to what a remote agent is sent, and its answer to a message."""
+"""Converts LangChain messages to parts for a remote agent, and its replies to message content."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.messages import (
     AIMessage,
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
     from langchain_core.messages.ai import UsageMetadata
 
 AGENT = "agent"
-"""Key in `response_metadata` of the name of the agent that wrote a message."""
+"""Key in `response_metadata`: the name of the agent that wrote a message."""
 
-_QUESTIONS = frozenset({"input-required", "auth-required"})
+_QUESTION_STATES = frozenset({"input-required", "auth-required"})
 
 
 def last_answer(messages: Sequence[BaseMessage], agent: str) -> AIMessage | None:
-    """Return the last message that the agent of that name wrote."""
+    """Return the last message that the agent of this name wrote."""
     for message in reversed(messages):
         if isinstance(message, AIMessage) and message.response_metadata.get(AGENT) == agent:
             return message
@@ -44,10 +45,17 @@ def messages_after(
     return messages
 
 
+def is_question(message: AIMessage) -> bool:
+    """Whether the message is a question of an agent whose task waits for the answer."""
+    return message.response_metadata.get("state") in _QUESTION_STATES
+
+
 def to_parts(messages: Sequence[BaseMessage]) -> list[Part]:
-    """Return messages as the parts of one, as a dialogue unless all are the user's."""
-    if all(isinstance(message, HumanMessage) for message in messages):
-        return [part for message in messages for part in _parts(message)]
+    """Convert messages to the parts of one message, a dialogue unless the user wrote them all.
+
+    Raises:
+        ValueError: A file is known only by an id of the model's provider.
+    """
     return dialogue((_speaker(message), _parts(message)) for message in messages)
 
 
@@ -58,7 +66,7 @@ def _parts(message: BaseMessage) -> list[Part]:
 
 
 def _part(block: dict[str, Any]) -> Part | None:
-    """Return a content block as a part; None for reasoning, tool calls and the like."""
+    """Convert a content block; None for reasoning, tool calls and the like."""
     match block:
         case {"type": "text", "text": str(text)}:
             return Text(text)
@@ -82,21 +90,18 @@ def _speaker(message: BaseMessage) -> str:
             return "User"
         case SystemMessage():
             return "System"
-        case ToolMessage(name=str(name)) if name:
-            return f"Tool {name}"
         case ToolMessage():
-            return "Tool"
+            return f"Tool {message.name}" if message.name else "Tool"
         case _:
             return "Assistant"
 
 
-def late_blocks(reply: AgentReply) -> list[str | dict[Any, Any]]:
-    """Return what of an answer is not text, as content blocks.
+def content_of(text: str, reply: AgentReply) -> str | list[str | dict[Any, Any]]:
+    """Return `text` and the files and data of a reply as the content of a message.
 
-    Data is a non-standard block; of an answer without any text it is written as JSON text too,
-    for what reads text only.
+    If the reply has no text, its data is also written as JSON text, for readers of text only.
     """
-    blocks: list[str | dict[Any, Any]] = []
+    blocks: list[str | dict[Any, Any]] = [{"type": "text", "text": text}] if text else []
     if not reply.text and reply.data:
         blocks.append({"type": "text", "text": reply.data_text})
     for part in reply.parts:
@@ -104,36 +109,16 @@ def late_blocks(reply: AgentReply) -> list[str | dict[Any, Any]]:
             blocks.append(data_block(part.value))
         elif isinstance(part, File):
             blocks.append(to_block(part))
-    return blocks
+    return blocks if len(blocks) > bool(text) else text
 
 
 def data_block(value: object) -> dict[Any, Any]:
-    """Return data as a content block.
-
-    It is wrapped: LangChain takes a bare value for a block of its own if it looks like one.
-    """
+    """Wrap data as a content block, because LangChain may mistake a bare value for its own."""
     return {"type": "non_standard", "value": {"type": "data", "data": value}}
 
 
-def to_message(reply: AgentReply, text: str, told: dict[str, Any]) -> AIMessage:
-    """Return an answer as a message.
-
-    Args:
-        reply: The answer.
-        text: Its text as far as it is wanted.
-        told: What is said about it.
-    """
-    late = late_blocks(reply)
-    content = [*([{"type": "text", "text": text}] if text else []), *late] if late else text
-    return AIMessage(
-        content=content,
-        usage_metadata=usage_of(reply),
-        response_metadata=told,
-    )
-
-
 def metadata_of(reply: AgentReply, agent: str) -> dict[str, Any]:
-    """Return where an answer comes from and how its task stands."""
+    """Return the origin of a reply and the state of its task."""
     return {
         "model_provider": "a2a",
         "model_name": agent,
@@ -141,22 +126,11 @@ def metadata_of(reply: AgentReply, agent: str) -> dict[str, Any]:
         "context_id": reply.context_id,
         "task_id": reply.task_id,
         "state": reply.state,
-        **({"question": reply.question} if reply.state in _QUESTIONS else {}),
+        **({"question": reply.question} if reply.is_question else {}),
         **({"metadata": dict(reply.metadata)} if reply.metadata else {}),
     }
 
 
-def is_question(message: AIMessage) -> bool:
-    """Tell whether the agent asks and its task waits for the answer."""
-    return message.response_metadata.get("state") in _QUESTIONS
-
-
 def usage_of(reply: AgentReply) -> UsageMetadata | None:
-    """Return the tokens an answer took, if the agent tells."""
-    if (usage := reply.usage) is None:
-        return None
-    return {
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "total_tokens": usage.total_tokens,
-    }
+    """Return the token usage of a reply, if the agent reports it."""
+    return cast("UsageMetadata", asdict(usage)) if (usage := reply.usage) else None

@@ -1,10 +1,9 @@
-"""What the models of remote agents share: calls in a thread, stop sequences, chunks."""
+"""Shared by the models of remote agents: threads, call options, stop sequences, chunks."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from langchain_core.runnables.config import ensure_config
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import (
         AsyncGenerator,
         AsyncIterator,
-        Awaitable,
         Callable,
         Collection,
         Generator,
@@ -36,92 +34,66 @@ if TYPE_CHECKING:
 
 THREAD = "thread_id"
 
-# LangChain itself reads `stream`.
-_PLACE = frozenset({"context_id", "task_id", THREAD, "stream"})
+_KNOWN = frozenset({"context_id", "task_id", THREAD, "stream"})  # LangChain itself reads `stream`
 
 
-def send_options(kwargs: Mapping[str, Any], known: Collection[str] = _PLACE) -> SendOptions:
-    """Return the options of a message by the arguments of a model's call.
+class CallOptions(SendOptions, total=False):
+    """The options of a message, and the task it answers; None is the task that waits now."""
 
-    Args:
-        kwargs: The arguments.
-        known: The names of those that have another meaning.
-
-    Raises:
-        ConfigurationError: There are others, which an agent has no use for.
-    """
-    options = SendOptions(
-        metadata=kwargs.get("message_metadata"),
-        timeout=kwargs.get("timeout"),
-        headers=kwargs.get("headers"),
-    )
-    taken = {"message_metadata", "timeout", "headers", *known}
-    given = (name for name, value in kwargs.items() if value is not None)
-    if unknown := sorted(set(given) - taken):
-        raise ConfigurationError(f"an A2A agent takes no {', '.join(unknown)} in a call")
-    return options
+    task_id: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """What is sent, and where.
-
-    Attributes:
-        conversation: Where.
-        message: What.
-        task_id: The task it answers; None takes the one that waits now.
-        options: What the message has besides.
-    """
+class Call(NamedTuple):
+    """A message, its conversation and its options."""
 
     conversation: Conversation
     message: MessageInput
-    task_id: str | None = None
-    options: SendOptions = field(default_factory=SendOptions)
+    options: CallOptions
 
-    def send_sync(self) -> AgentReply:
-        """Send it and return the whole answer; blocks."""
-        return self.conversation.send_sync(self.message, task_id=self.task_id, **self.options)
 
-    def send(self) -> Awaitable[AgentReply]:
-        """`send_sync` in async code."""
-        return self.conversation.send(self.message, task_id=self.task_id, **self.options)
+def call_options(kwargs: Mapping[str, Any], known: Collection[str] = _KNOWN) -> CallOptions:
+    """Return the options of a message from the keyword arguments of a model call.
 
-    def stream_sync(self) -> Generator[RemoteEvent]:
-        """Send it and yield the answer as it comes; blocks."""
-        return self.conversation.stream_sync(self.message, task_id=self.task_id, **self.options)
+    Args:
+        kwargs: The arguments.
+        known: The names of further arguments that the model accepts.
 
-    def stream(self) -> AsyncGenerator[RemoteEvent]:
-        """`stream_sync` in async code."""
-        return self.conversation.stream(self.message, task_id=self.task_id, **self.options)
+    Raises:
+        ConfigurationError: An agent does not support one of the arguments.
+    """
+    accepted = {"message_metadata", "timeout", "headers", *known}
+    given = {name for name, value in kwargs.items() if value is not None}
+    if unknown := sorted(given - accepted):
+        raise ConfigurationError(f"an A2A agent takes no {', '.join(unknown)} in a call")
+    return CallOptions(
+        metadata=kwargs.get("message_metadata"),
+        timeout=kwargs.get("timeout"),
+        headers=kwargs.get("headers"),
+        task_id=kwargs.get("task_id"),
+    )
 
 
 def thread_of(config: RunnableConfig | None) -> str | None:
-    """Return `config["configurable"]["thread_id"]`, of the surrounding run if need be."""
+    """Return `config["configurable"]["thread_id"]`, by default that of the surrounding run."""
     thread = ensure_config(config).get("configurable", {}).get(THREAD)
     return None if thread is None else str(thread)
 
 
-def with_thread(kwargs: dict[str, Any], config: RunnableConfig | None) -> dict[str, Any]:
-    """Return a model's call arguments with the thread among them, for models see no config."""
-    thread = thread_of(config)
-    return kwargs if thread is None else {THREAD: thread, **kwargs}
-
-
 class StopCutter:
-    """Ends a stream of text before the first of the stop sequences.
+    """Ends a stream of text before the first stop sequence.
 
     Args:
-        stop: The sequences; none lets everything through.
+        stop: The stop sequences; without any, all text passes.
     """
 
     def __init__(self, stop: Sequence[str] | None) -> None:
         self._stop = [sequence for sequence in stop or () if sequence]
         self._held = ""
         self.is_done = False
-        """Whether a sequence was found; what comes after it is dropped."""
+        """Whether a sequence was found; all further text is dropped."""
 
     def add(self, text: str) -> str:
-        """Take a piece; return what may be shown. The beginning of a sequence is held back."""
+        """Add a chunk and return the text to show; holds back the beginning of a sequence."""
         if not self._stop or self.is_done:
             return "" if self.is_done else text
         self._held += text
@@ -136,12 +108,12 @@ class StopCutter:
         return shown
 
     def rest(self) -> str:
-        """Return what was held back, at the end of the text."""
+        """Return the held text at the end of the stream."""
         held, self._held = self._held, ""
         return held
 
     def _overlap(self, sequence: str) -> int:
-        """Return how much of the end of the held text may begin `sequence`."""
+        """Return the length of the held text's end that may begin `sequence`."""
         longest = min(len(sequence) - 1, len(self._held))
         return next((n for n in range(longest, 0, -1) if self._held.endswith(sequence[:n])), 0)
 
@@ -161,19 +133,18 @@ def chunks(
     stop: Sequence[str] | None,
     run_manager: CallbackManagerForLLMRun | None,
 ) -> Iterator[Chunk]:
-    """Yield what each event adds to the answer, and tell the callbacks.
+    """Convert events to chunks and report each to the callbacks.
 
     Args:
-        events: What the agent sends; closed at the end, and at the first stop sequence.
-        chunk_of: Makes a chunk of an event, None of one that adds nothing.
+        events: The events of the agent; closed at the end and at the first stop sequence.
+        chunk_of: Converts an event; returns None for one without content.
         stop: The stop sequences.
         run_manager: The callbacks.
     """
     cutter = StopCutter(stop)
     try:
         for event in events:
-            chunk = chunk_of(event, cutter)
-            if chunk is None:
+            if (chunk := chunk_of(event, cutter)) is None:
                 continue
             if run_manager:
                 run_manager.on_llm_new_token(chunk.text, chunk=chunk)
@@ -190,12 +161,11 @@ async def achunks(
     stop: Sequence[str] | None,
     run_manager: AsyncCallbackManagerForLLMRun | None,
 ) -> AsyncIterator[Chunk]:
-    """`chunks` in async code."""
+    """`chunks` for async code."""
     cutter = StopCutter(stop)
     try:
         async for event in events:
-            chunk = chunk_of(event, cutter)
-            if chunk is None:
+            if (chunk := chunk_of(event, cutter)) is None:
                 continue
             if run_manager:
                 await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
@@ -207,9 +177,10 @@ async def achunks(
 
 
 class RemoteModel(BaseModel):
-    """The fields that all models of remote agents have; each call knows the thread it is made in.
+    """Common fields of the models of remote agents.
 
-    LangChain's models see no configuration, so that `invoke` and the like hand the thread on.
+    LangChain passes no configuration to a model's implementation, so `invoke` and the other
+    public methods pass the thread on as an argument of the call.
     """
 
     agent: RemoteAgent
@@ -235,40 +206,50 @@ class RemoteModel(BaseModel):
     def _identifying_params(self) -> dict[str, Any]:
         return {"agent": self.agent.name, "context_id": self.context_id}
 
-    def _told(self, reply: AgentReply) -> dict[str, Any]:
-        """Return what LangChain is told about an answer, besides its content."""
+    def _metadata(self, reply: AgentReply) -> dict[str, Any]:
+        """Return the metadata of an answer."""
         return metadata_of(reply, self.agent.name)
 
-    if not TYPE_CHECKING:  # for type checkers LangChain's own declarations stand
+    if not TYPE_CHECKING:  # type checkers see LangChain's own declarations
 
         @override
         def invoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
-            return super().invoke(input, config, **with_thread(kwargs, config))
+            return super().invoke(input, config, **_with_thread(kwargs, config))
 
         @override
         async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
-            return await super().ainvoke(input, config, **with_thread(kwargs, config))
+            return await super().ainvoke(input, config, **_with_thread(kwargs, config))
 
         @override
         def stream(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
-            return super().stream(input, config, **with_thread(kwargs, config))
+            return super().stream(input, config, **_with_thread(kwargs, config))
 
         @override
         def astream(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
-            return super().astream(input, config, **with_thread(kwargs, config))
+            return super().astream(input, config, **_with_thread(kwargs, config))
 
 
-_CHECKPOINTS = "checkpoint_map"
-"""Where LangGraph tells with which checkpoints a step began: no two steps with the same."""
+def _with_thread(kwargs: dict[str, Any], config: RunnableConfig | None) -> dict[str, Any]:
+    thread = thread_of(config)
+    return kwargs if thread is None else {THREAD: thread, **kwargs}
+
+
+_STEP = "checkpoint_map"
+"""Key in LangGraph's configuration: the checkpoints a step began with, unique for each step."""
 
 _lock = Lock()
 _waiting: WeakKeyDictionary[Conversation, tuple[Any, str]] = WeakKeyDictionary()
-"""The last step that called each conversation, and the task that waited when it began."""
+"""For each conversation the last step that used it, and the task that waited when it began."""
 
 
 def answered_task(conversation: Conversation, config: RunnableConfig) -> str | None:
-    """Return the task that a call answers, "" for none; None, outside of graphs, for any."""
-    step = config.get("configurable", {}).get(_CHECKPOINTS)
+    """Return the task that a call from a graph answers, "" for none.
+
+    All calls of one step answer the task that waited when the step began, so that a node does not
+    answer the question that a parallel node has just received. Outside of graphs it is None, the
+    task that waits now.
+    """
+    step = config.get("configurable", {}).get(_STEP)
     if not step:
         return None
     with _lock:

@@ -1,19 +1,27 @@
-"""A remote agent as a runnable, and so as a node of a graph."""
+"""A remote agent as a runnable, and so as a node of a graph.
+
+LangGraph runs a resumed node again from its start. Each exchange with the agent is therefore a
+LangGraph task, whose result is kept with the interrupted node
+(https://docs.langchain.com/oss/python/langgraph/durable-execution).
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
-from langchain_core.messages import AIMessage, BaseMessage, convert_to_messages
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import ensure_config
+from langgraph.func import task
+from langgraph.types import interrupt
 from typing_extensions import override
 
 from a2a_adapters import Question, RemoteAgent
 from a2a_adapters_langchain.calling.chat_model import A2AChatModel
+from a2a_adapters_langchain.calling.messages import data_block, is_question
 from a2a_adapters_langchain.calling.model import answered_task, thread_of
 
 if TYPE_CHECKING:
@@ -27,6 +35,8 @@ if TYPE_CHECKING:
     from a2a_adapters_langchain.calling.model import StopCutter
 
 
+_Model: TypeAlias = "Runnable[LanguageModelInput, AIMessage]"
+
 _MESSAGES = "messages"
 _CHECKPOINTER = "__pregel_checkpointer"
 
@@ -34,19 +44,18 @@ _CHECKPOINTER = "__pregel_checkpointer"
 class A2ARunnable(Runnable[Any, Any]):
     """Any A2A agent as a runnable: `graph.add_node("weather", A2ARunnable("http://..."))`.
 
-    Takes a graph's state with `messages`, what a prompt makes, a list of messages, one message, or
-    a text. A state is answered with `{"messages": [answer]}`, anything else with the answer, an
-    `AIMessage`.
+    The input is a graph's state with `messages`, a prompt value, a list of messages, one message,
+    or text. The answer to a state is `{"messages": [answer]}`, otherwise an `AIMessage`.
 
-    In a graph with a checkpointer a question of the agent interrupts the graph; the interrupt's
-    value has `question` and `agent`, and `data` and `files` (content blocks) if it came with any.
-    What the graph is resumed with is the answer: a text, a message, or data of any kind. What was
-    sent before is not sent again, not even after a restart.
-    Elsewhere the question is the answer. Tokens are streamed as those of a chat model.
+    In a graph with a checkpointer a question of the agent interrupts the graph. The value of the
+    interrupt has `question` and `agent`, and `data` and `files` (content blocks) if the question
+    came with any. The graph is resumed with the reply: text, a message, or data of any kind.
+    Earlier messages are not sent again, not even after a restart. Elsewhere the question is the
+    answer. Tokens are streamed like those of a chat model.
 
     Args:
         agent: The agent, or its URL.
-        **options: For an agent that is given by its URL; see `AgentOptions`.
+        **options: Options for an agent given by its URL; see `AgentOptions`.
 
     Raises:
         RemoteAgentError: The agent does not answer, or its task ended without an answer.
@@ -62,19 +71,24 @@ class A2ARunnable(Runnable[Any, Any]):
         config = ensure_config(config)
         if not _can_interrupt(config):
             return _shaped(self._model.invoke(_messages(input), config, **kwargs), input)
-        from a2a_adapters_langchain.calling.node import answer  # noqa: PLC0415 - needs langgraph
-
-        return _shaped(answer(self._bound(config, kwargs), config, _messages(input)), input)
+        model = self._bound(config, kwargs)
+        answer = _ask(model, config, _messages(input)).result()
+        while is_question(answer):
+            reply = _reply(interrupt(_question(answer)))
+            answer = _ask(model.bind(**_place(answer)), config, [reply]).result()
+        return _shaped(answer, input)
 
     @override
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         config = ensure_config(config)
         if not _can_interrupt(config):
             return _shaped(await self._model.ainvoke(_messages(input), config, **kwargs), input)
-        from a2a_adapters_langchain.calling.node import aanswer  # noqa: PLC0415 - needs langgraph
-
-        said = await aanswer(self._bound(config, kwargs), config, _messages(input))
-        return _shaped(said, input)
+        model = self._bound(config, kwargs)
+        answer: AIMessage = await _aask(model, config, _messages(input))
+        while is_question(answer):
+            reply = _reply(interrupt(_question(answer)))
+            answer = await _aask(model.bind(**_place(answer)), config, [reply])
+        return _shaped(answer, input)
 
     @override
     def stream(
@@ -95,13 +109,46 @@ class A2ARunnable(Runnable[Any, Any]):
             async for chunk in self._model.astream(_messages(input), config, **kwargs):
                 yield chunk
 
-    def _bound(
-        self, config: RunnableConfig, kwargs: Mapping[str, Any]
-    ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Return the model, told which task its message answers: none that a parallel node got."""
+    def _bound(self, config: RunnableConfig, kwargs: Mapping[str, Any]) -> _Model:
+        """Bind the model to the task that its message answers."""
         conversation = self._model.agent.conversation(thread_of(config))
         task_id = answered_task(conversation, config)
         return self._node_model.bind(**{"task_id": task_id, **kwargs})
+
+
+# LangGraph would replace an argument named `config` by the task's own configuration.
+@task
+def _ask(model: _Model, node: RunnableConfig, messages: Sequence[BaseMessage]) -> AIMessage:
+    return model.invoke(list(messages), node)
+
+
+@task
+async def _aask(model: _Model, node: RunnableConfig, messages: Sequence[BaseMessage]) -> AIMessage:
+    return await model.ainvoke(list(messages), node)
+
+
+def _question(message: AIMessage) -> dict[str, Any]:
+    """Return the value of the interrupt that asks the agent's question."""
+    blocks = [b for b in message.content if isinstance(b, dict) and b["type"] != "text"]
+    data = [block["value"]["data"] for block in blocks if block["type"] == "non_standard"]
+    files = [block for block in blocks if block["type"] != "non_standard"]
+    return {
+        "question": message.response_metadata["question"],
+        "agent": message.response_metadata["agent"],
+        **({"data": data} if data else {}),
+        **({"files": files} if files else {}),
+    }
+
+
+def _reply(value: object) -> BaseMessage:
+    if isinstance(value, BaseMessage):
+        return value
+    return HumanMessage(value if isinstance(value, str) else [data_block(value)])
+
+
+def _place(message: AIMessage) -> dict[str, str]:
+    """Return the ids of the conversation and the task that asked."""
+    return {key: message.response_metadata[key] for key in ("context_id", "task_id")}
 
 
 def _can_interrupt(config: RunnableConfig) -> bool:
@@ -109,12 +156,12 @@ def _can_interrupt(config: RunnableConfig) -> bool:
     return bool(config.get("configurable", {}).get(_CHECKPOINTER))
 
 
-def _is_state(input: Any) -> bool:  # noqa: A002 - what LangChain calls it
+def _is_state(input: Any) -> bool:  # noqa: A002 - LangChain's name
     is_prompt = isinstance(input, PromptValue)
     return isinstance(input, Mapping) or (hasattr(input, _MESSAGES) and not is_prompt)
 
 
-def _messages(input: Any) -> list[BaseMessage]:  # noqa: A002 - what LangChain calls it
+def _messages(input: Any) -> list[BaseMessage]:  # noqa: A002 - LangChain's name
     if isinstance(input, PromptValue):
         return input.to_messages()
     if isinstance(input, Mapping):
@@ -124,15 +171,15 @@ def _messages(input: Any) -> list[BaseMessage]:  # noqa: A002 - what LangChain c
     return convert_to_messages(input if isinstance(input, list | tuple) else [input])
 
 
-def _shaped(answer: AIMessage, input: Any) -> Any:  # noqa: A002 - what LangChain calls it
+def _shaped(answer: AIMessage, input: Any) -> Any:  # noqa: A002 - LangChain's name
     return {_MESSAGES: [answer]} if _is_state(input) else answer
 
 
 class NodeModel(A2AChatModel):
-    """Keeps the agent's questions out of its text: the node asks them by an interrupt.
+    """Keeps an agent's question out of the streamed text: the node's interrupt asks it.
 
-    A question is in `response_metadata["question"]` only; whoever reads the graph's tokens would
-    be asked twice otherwise.
+    The question is in `response_metadata["question"]` only. Otherwise readers of the graph's
+    tokens would see it twice.
     """
 
     @override

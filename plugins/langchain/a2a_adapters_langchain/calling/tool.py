@@ -3,126 +3,94 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, BaseToolkit, ToolException
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
+from typing_extensions import override
 
-from a2a_adapters import AgentReply, RemoteAgent, RemoteAgentError, ToolDescription, tool_answer
-from a2a_adapters_langchain.calling.model import answered_task, thread_of
+from a2a_adapters import (
+    AgentReply,
+    RemoteAgent,
+    RemoteAgentError,
+    ToolDescription,
+    ToolFactory,
+    ToolInput,
+    tool_answer,
+)
+from a2a_adapters_langchain.calling.model import CallOptions, answered_task, thread_of
 from a2a_adapters_langchain.serving.content import to_block
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from langchain_core.runnables import RunnableConfig
 
-    from a2a_adapters import JSON, AgentOptions, Conversation
+    from a2a_adapters import AgentOptions, Conversation
 
 
-class A2AToolInput(BaseModel):
-    """What a model gives to the tool."""
-
-    message: str = Field(description="What to ask the agent or tell it, in full sentences.")
-
-
-class A2ATool(BaseTool):
+class A2ATool(ToolFactory, BaseTool):
     """A remote agent, or one of its skills, as a tool: `A2ATool.from_agent("http://...")`.
 
     Within a thread (`config["configurable"]["thread_id"]`) all calls of the tool are one
-    conversation with the agent, and when it asks back, the next call is the answer. What goes
-    wrong is told to the model as the result of the call, with status "error".
+    conversation with the agent, and the next call after a question is the reply. The model
+    receives errors as results with the status "error".
 
-    The artifact of the result holds `task_id`, `context_id`, `state`, and the answer's `data` and
+    The artifact of a result has `task_id`, `context_id`, `state`, and the answer's `data` and
     `files` (as content blocks).
 
     Attributes:
         agent: The agent, or its URL.
-        skill_id: Sent along as metadata `skill_id`, if the tool stands for one skill.
+        skill_id: The skill that the tool stands for; sent as metadata `skill_id`.
     """
 
     model_config = ConfigDict(extra="forbid")
 
     agent: RemoteAgent
     skill_id: str | None = None
-    args_schema: type[BaseModel] = A2AToolInput
+    args_schema: type[BaseModel] = ToolInput
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     handle_tool_error: bool | str | None = True
     handle_validation_error: bool | str | None = True
 
     @classmethod
-    def from_agent(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> Self:
-        """Return a tool for an agent, named and described by its card.
-
-        Args:
-            agent: The agent, or its URL.
-            **options: For an agent that is given by its URL; see `AgentOptions`.
-
-        Raises:
-            RemoteAgentError: The card cannot be had.
-        """
-        remote = RemoteAgent.of(agent, **options)
-        return cls._of(remote, ToolDescription.of_agent(remote.describe_sync()))
-
-    @classmethod
-    async def afrom_agent(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> Self:
-        """`from_agent` in async code."""
-        remote = RemoteAgent.of(agent, **options)
-        return cls._of(remote, ToolDescription.of_agent(await remote.describe()))
-
-    @classmethod
-    def per_skill(cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]) -> list[Self]:
-        """Return a tool for each skill of an agent's card; for the arguments see `from_agent`.
-
-        Raises:
-            RemoteAgentError: The card cannot be had.
-        """
-        remote = RemoteAgent.of(agent, **options)
-        skills = remote.describe_sync().skills
-        return [cls._of(remote, ToolDescription.of_skill(skill)) for skill in skills]
-
-    @classmethod
-    async def aper_skill(
-        cls, agent: str | RemoteAgent, **options: Unpack[AgentOptions]
-    ) -> list[Self]:
-        """`per_skill` in async code."""
-        remote = RemoteAgent.of(agent, **options)
-        skills = (await remote.describe()).skills
-        return [cls._of(remote, ToolDescription.of_skill(skill)) for skill in skills]
-
-    @classmethod
+    @override
     def _of(cls, agent: RemoteAgent, tool: ToolDescription) -> Self:
         return cls(agent=agent, **asdict(tool))
 
     def _run(self, message: str, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
-        conversation, thread = self._conversation(config)
-        try:
-            task_id = answered_task(conversation, config)
-            reply = conversation.send_sync(message, task_id=task_id, metadata=self._metadata())
-        except RemoteAgentError as error:
-            raise ToolException(str(error)) from error
-        return _result(reply, has_thread=thread is not None)
+        conversation, options = self._call(config)
+        with _as_tool_exception():
+            reply = conversation.send_sync(message, **options)
+        return _result(reply, has_thread=thread_of(config) is not None)
 
     async def _arun(self, message: str, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
-        conversation, thread = self._conversation(config)
-        try:
-            task_id = answered_task(conversation, config)
-            reply = await conversation.send(message, task_id=task_id, metadata=self._metadata())
-        except RemoteAgentError as error:
-            raise ToolException(str(error)) from error
-        return _result(reply, has_thread=thread is not None)
+        conversation, options = self._call(config)
+        with _as_tool_exception():
+            reply = await conversation.send(message, **options)
+        return _result(reply, has_thread=thread_of(config) is not None)
 
-    def _conversation(self, config: RunnableConfig) -> tuple[Conversation, str | None]:
-        thread = thread_of(config)
-        # A question of one skill must not be answered by a call of another.
-        key = f"{thread} {self.skill_id}" if thread is not None and self.skill_id else thread
-        return self.agent.conversation(key), thread
+    def _call(self, config: RunnableConfig) -> tuple[Conversation, CallOptions]:
+        key = thread_of(config)
+        if key is not None and self.skill_id:  # one skill must not answer the question of another
+            key = f"{key} {self.skill_id}"
+        conversation = self.agent.conversation(key)
+        metadata = {"skill_id": self.skill_id} if self.skill_id else None
+        task_id = answered_task(conversation, config)
+        return conversation, CallOptions(metadata=metadata, task_id=task_id)
 
-    def _metadata(self) -> Mapping[str, JSON] | None:
-        return {"skill_id": self.skill_id} if self.skill_id else None
+
+@contextmanager
+def _as_tool_exception() -> Iterator[None]:
+    try:
+        yield
+    except RemoteAgentError as error:
+        raise ToolException(str(error)) from error
 
 
 def _result(reply: AgentReply, *, has_thread: bool) -> tuple[str, dict[str, Any]]:
@@ -142,7 +110,7 @@ _STEM_LENGTH = 60
 class A2AToolkit(BaseToolkit):
     """A tool for each of several agents: `A2AToolkit.from_urls([...]).get_tools()`.
 
-    Tools whose agents have the same name are numbered.
+    Tools of agents with the same name are numbered.
     """
 
     tools: list[A2ATool]
@@ -151,14 +119,14 @@ class A2AToolkit(BaseToolkit):
     def from_urls(
         cls, agents: Iterable[str | RemoteAgent], **options: Unpack[AgentOptions]
     ) -> Self:
-        """Return a toolkit for agents, given by URL or as `RemoteAgent`.
+        """Return a toolkit for agents.
 
         Args:
-            agents: The agents.
-            **options: For all agents, if they are given by their URLs; see `AgentOptions`.
+            agents: The agents, or their URLs.
+            **options: Options for all agents given by their URLs; see `AgentOptions`.
 
         Raises:
-            RemoteAgentError: A card cannot be had.
+            RemoteAgentError: A card cannot be read.
         """
         return cls(tools=_numbered([A2ATool.from_agent(agent, **options) for agent in agents]))
 
@@ -166,7 +134,7 @@ class A2AToolkit(BaseToolkit):
     async def afrom_urls(
         cls, agents: Iterable[str | RemoteAgent], **options: Unpack[AgentOptions]
     ) -> Self:
-        """`from_urls` in async code; reads all cards at once."""
+        """`from_urls` in async code; reads all cards in parallel."""
         tools = await asyncio.gather(*(A2ATool.afrom_agent(agent, **options) for agent in agents))
         return cls(tools=_numbered(tools))
 
@@ -176,6 +144,7 @@ class A2AToolkit(BaseToolkit):
 
 
 def _numbered(tools: Sequence[A2ATool]) -> list[A2ATool]:
+    """Give each tool a unique name."""
     taken = {tool.name for tool in tools}
     seen: set[str] = set()
     numbered = []

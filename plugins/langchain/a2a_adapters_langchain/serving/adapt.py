@@ -1,4 +1,4 @@
-"""Picks the adapter for a target."""
+"""Chooses the adapter for a target."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def adapt(  # noqa: PLR0913 - a choice each
     runnable: Runnable[Any, Any] | Callable[[RunnableConfig], object] | Callable[[], object],
     *,
-    input: Callable[[AgentRequest], object] | None = None,  # noqa: A002 - what LangChain calls it
+    input: Callable[[AgentRequest], object] | None = None,  # noqa: A002 - LangChain's name
     output: Callable[[Any], object] | None = None,
     stream_nodes: Collection[str] | None = None,
     config: MakeConfig | None = None,
@@ -36,31 +36,30 @@ def adapt(  # noqa: PLR0913 - a choice each
     """Wrap a runnable or graph, with options.
 
     Args:
-        runnable: What answers, or a function that makes it: of a run's configuration a graph for
-            every run, or without arguments one for all. The latter may be `async` or of
-            `asynccontextmanager`; what it makes is opened and closed in the server's loop.
-        input: Makes the runnable's input of a request, in place of its schema's rules. It may
-            raise `InvalidInputError`.
-        output: Makes the answer of the runnable's result: text, parts, a message or anything
-            JSON can express. The answer is then sent whole.
+        runnable: The runnable or graph, or a function that makes it: either a graph for each run
+            from the run's configuration, or without arguments one for all runs. The latter may
+            be `async` or an `asynccontextmanager`, which the server's event loop opens and closes.
+        input: Makes the runnable's input from a request, in place of the rules for its schema. It
+            may raise `InvalidInputError`.
+        output: Makes the answer from the runnable's result: text, parts, a message or any JSON
+            value. The answer is then sent whole.
         stream_nodes: The nodes of a graph whose tokens are the answer, see `GraphAdapter`.
-        config: Makes the configuration of a run of a request: tags, metadata, what is configurable.
-        context: Makes a graph's context of a request, for graphs with a `context_schema`.
-        limits: Bounds of the memory a graph without checkpointer gets.
-        files: Which files in a graph's state are sent as artifacts, by patterns of their paths as
-            `*.md`.
-        fetch: From where files that callers name by their addresses are fetched; without it such
-            files are refused.
+        config: Makes the configuration of a run from a request: tags, metadata, `configurable`.
+        context: Makes a graph's context from a request, for graphs with a `context_schema`.
+        limits: Bounds the memory that a graph without a checkpointer gets.
+        files: Patterns for the paths of files in a graph's state that are sent as artifacts, such
+            as `*.md`.
+        fetch: The policy for fetching files that callers send as URLs; by default they are refused.
 
     Raises:
-        TargetError: It cannot be served as it is.
+        TargetError: The target cannot be served as it is.
     """
 
     def wrap(target: Any) -> Adapter:
         made: Any = target.example if isinstance(target, Factory) else target
         make = made if makes_graphs(made) else None
         served = _example(make) if make else made
-        _refuse(served)
+        _check(served)
         if _is_instance(served, "langgraph.pregel", "Pregel"):
             from a2a_adapters_langchain.serving.graph import (  # noqa: PLC0415 - needs langgraph
                 GraphAdapter,
@@ -105,13 +104,13 @@ def adapt(  # noqa: PLR0913 - a choice each
 
 
 def adapt_if_ours(target: Any) -> Adapter | None:
-    """Wrap a runnable or graph, pass on anything else."""
+    """Wrap a runnable or graph; return None for other targets."""
     if isinstance(target, Runnable) or _is_builder(target) or makes_graphs(target):
         return adapt(target)
     return None
 
 
-def _refuse(served: object) -> None:
+def _check(served: object) -> None:
     if _is_builder(served):
         raise TargetError("this graph is not compiled yet: serve graph.compile()")
     if not isinstance(served, Runnable):
@@ -119,7 +118,7 @@ def _refuse(served: object) -> None:
 
 
 def _example(make: Callable[[RunnableConfig], object]) -> Any:
-    """Call a function that makes graphs, as `langgraph.json` lists them, to see one."""
+    """Call a function that makes graphs, as listed in `langgraph.json`, to inspect a graph."""
     example = make({"configurable": {}})
     if not _is_instance(example, "langgraph.pregel", "Pregel"):
         kind = type(example).__name__
@@ -132,7 +131,7 @@ def _is_builder(target: object) -> bool:
 
 
 def _is_instance(target: object, module: str, name: str) -> bool:
-    """Whether `target` is of a class whose module may not even be imported."""
+    """Whether `target` is an instance of a class, without importing the class's module."""
     return module in sys.modules and isinstance(target, getattr(sys.modules[module], name))
 
 
@@ -140,7 +139,7 @@ _HINTS = ("RunnableConfig", "langchain_core.runnables.RunnableConfig")
 
 
 def makes_graphs(target: object) -> TypeGuard[Callable[[RunnableConfig], Any]]:
-    """Whether it is a function of one argument, which is named or annotated as a configuration."""
+    """Whether this is a function with one argument, named or annotated as a configuration."""
     if not (inspect.isfunction(target) or inspect.ismethod(target)):
         return False
     if inspect.isgeneratorfunction(target) or inspect.iscoroutinefunction(target):

@@ -1,4 +1,4 @@
-"""Runs chains in threads that LangChain can only block with."""
+"""Runs chains with blocking steps in threads."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _END = object()
 
 
 class InThreads(Runnable[Any, Any]):
-    """The async way of a chain that has none, because a step is a blocking generator function.
+    """Async methods for a chain without any: one of its steps is a blocking generator function.
 
     Args:
-        chain: What is run.
-        task_id: Whose work it is.
+        chain: The chain.
+        task_id: The task that the threads work for.
     """
 
     def __init__(self, chain: AnyRunnable, task_id: str) -> None:
@@ -43,40 +43,40 @@ class InThreads(Runnable[Any, Any]):
 
     async def astream(
         self,
-        input: Any,  # noqa: A002 - LangChain's word
+        input: Any,  # noqa: A002 - LangChain's name
         config: RunnableConfig | None = None,
         **_: Any,
     ) -> AsyncGenerator[Any]:
-        """Take the chain's chunks in threads, one after the other; close it there, too."""
+        """Make each chunk in a thread, and close the chain in a thread."""
         chunks = _Chunks(self._chain.stream(input, config))
         try:
             while (chunk := await run_in_thread(chunks.next, self._task_id)) is not _END:
                 yield chunk
-        except BaseException:  # a cancel too, and the end of this generator
-            # Nobody waits for that: the chunk that is being made may never come.
+        except BaseException:  # also a cancel, and the end of this generator
+            # Not awaited, because the current chunk may never come.
             asyncio.get_running_loop().run_in_executor(None, chunks.close)
             raise
 
 
 class _Chunks:
-    """Chunks of a blocking generator, which is closed when none of them is being made."""
+    """Chunks of a blocking generator. It is closed between two chunks."""
 
     def __init__(self, source: Any) -> None:
         self._source: Generator[Any] = source
         self._turn = threading.Lock()
-        self._is_over = False
+        self._is_closed = False
 
     def next(self) -> object:
         """Return the next chunk, or `_END`."""
         with self._turn:
             chunk = next(self._source, _END)
-        if self._is_over:
+        if self._is_closed:
             self.close()
         return chunk
 
     def close(self) -> None:
-        """Close the generator: now, or after the chunk that is being made."""
-        self._is_over = True
+        """Close the generator now or, while it makes a chunk, after that."""
+        self._is_closed = True
         if self._turn.acquire(blocking=False):
             try:
                 self._source.close()

@@ -1,4 +1,4 @@
-"""What the agent card says of a runnable or graph. Never a prompt, never a model's settings."""
+"""Describes runnables and graphs for the agent card, without prompts and model settings."""
 
 from __future__ import annotations
 
@@ -33,14 +33,8 @@ def describe_runnable(runnable: AnyRunnable, read: ReadInput) -> AgentDescriptio
 
 def describe_graph(graph: Any, read: ReadInput) -> AgentDescription:
     """Describe a graph by its name and the tools of its nodes."""
-    name = _graph_name(graph)
     tools = list({tool.name: tool for tool in _graph_tools(graph)}.values())
-    return _describe(name, "", tools, read)
-
-
-def describe_named(name: str, read: ReadInput) -> AgentDescription:
-    """Describe a graph of which only the name is known."""
-    return _describe(name, "", [], read)
+    return _describe(_graph_name(graph), "", tools, read)
 
 
 def _graph_name(graph: Any) -> str:
@@ -48,7 +42,8 @@ def _graph_name(graph: Any) -> str:
     name = str(graph.get_name())
     if name != "LangGraph":
         return name
-    return "Agent" if hasattr(graph, "builder") else str(next(iter(graph.nodes), "Agent"))
+    nodes = () if hasattr(graph, "builder") else getattr(graph, "nodes", ())
+    return str(next(iter(nodes), "Agent"))
 
 
 def _describe(
@@ -74,7 +69,7 @@ def _usage(read: ReadInput) -> str:
     if isinstance(read, MessagesInput):
         return "answers messages."
     if isinstance(read, KeysInput):
-        return f"takes {', '.join(read.keys)}."
+        return f"takes {', '.join(read.names)}."
     return "answers one message at a time."
 
 
@@ -83,10 +78,10 @@ def _skill(tool: BaseTool) -> Skill:
 
 
 def _given_name(runnable: AnyRunnable) -> str:
-    """Return the name somebody gave the runnable; a class's name is not one."""
+    """Return the name that the developer gave the runnable, if any."""
     while isinstance(runnable, RunnableBindingBase):
         if isinstance(runnable, RunnableWithMessageHistory):
-            return str(runnable.name or "")  # it names its own inner run
+            return str(runnable.name or "")  # its bound runnable has a name of its own
         if name := runnable.config.get("run_name") or runnable.name:
             return str(name)
         runnable = runnable.bound
@@ -118,7 +113,7 @@ def _documentation(runnable: AnyRunnable) -> str:
 
 
 def _graph_tools(graph: Any) -> Iterator[BaseTool]:
-    if not hasattr(graph, "nodes"):  # it runs on another server
+    if not hasattr(graph, "nodes"):  # a remote graph
         return
     for node in graph.nodes.values():
         yield from getattr(node.bound, "tools_by_name", {}).values()

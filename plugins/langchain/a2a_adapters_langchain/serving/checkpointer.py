@@ -1,4 +1,4 @@
-"""LangGraph's own checkpointers in the server's database, for graphs that bring none."""
+"""Opens LangGraph's own checkpointers in the server's database."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
     from psycopg import AsyncConnection
 
-_PATIENCE = 5.0
-"""How many seconds a graph waits for the database."""
+_TIMEOUT = 5.0
+"""Seconds that a graph waits for the database."""
 
 _LOCK = 0x613261_6C67
-"""The number of the lock under which PostgreSQL's tables are made."""
+"""The advisory lock for creating the tables in PostgreSQL."""
 
 
 @asynccontextmanager
 async def open_checkpointer(url: str) -> AsyncGenerator[BaseCheckpointSaver[str]]:
-    """Yield a checkpointer in the database at a URL of `ServerOptions.storage`.
+    """Yield a checkpointer in the database of `ServerOptions.storage`.
 
     Raises:
         ModuleNotFoundError: LangGraph's package for that database is not installed.
@@ -38,9 +38,9 @@ async def _in_sqlite(url: str) -> AsyncGenerator[BaseCheckpointSaver[str]]:
     import aiosqlite  # noqa: PLC0415 - an extra
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver  # noqa: PLC0415
 
-    place = make_url(url)
-    async with aiosqlite.connect(place.database or "", timeout=_PATIENCE) as connection:
-        synchronous = place.query.get("synchronous", "normal")
+    address = make_url(url)
+    async with aiosqlite.connect(address.database or "", timeout=_TIMEOUT) as connection:
+        synchronous = address.query.get("synchronous", "normal")
         await connection.execute(f"PRAGMA synchronous={synchronous}")
         saver = AsyncSqliteSaver(connection)
         await saver.setup()
@@ -60,22 +60,22 @@ async def _in_postgresql(url: str) -> AsyncGenerator[BaseCheckpointSaver[str]]:
         kwargs=kwargs,
         min_size=1,
         max_size=1,  # the saver's lock lets only one operation run at a time
-        timeout=_PATIENCE,
-        check=AsyncConnectionPool.check_connection,  # it outlives restarts of the database
+        timeout=_TIMEOUT,
+        check=AsyncConnectionPool.check_connection,  # survives restarts of the database
         open=False,
     )
     async with pool:
         saver = AsyncPostgresSaver(pool)
         async with await AsyncConnection.connect(url, **kwargs) as connection:
-            await _take_turns(connection)
+            await _lock_setup(connection)
             await saver.setup()  # closing the connection releases the lock
         yield saver
 
 
-async def _take_turns(connection: AsyncConnection[dict[str, Any]]) -> None:
-    """Wait until no other process makes the tables.
+async def _lock_setup(connection: AsyncConnection[dict[str, Any]]) -> None:
+    """Wait until no other process creates the tables.
 
-    Its indexes are made once all transactions have ended, so that none may be open for the lock.
+    Polls, because an open transaction that waits for the lock would block index creation.
     """
     while True:
         found = await connection.execute("SELECT pg_try_advisory_lock(%s) AS mine", [_LOCK])

@@ -1,9 +1,8 @@
-"""What a run is told of who calls, in the words LangChain's and LangGraph's users know."""
+"""Makes the configuration of a run: callbacks, caller, thread and limits."""
 
 from __future__ import annotations
 
-import hashlib
-import json
+import os
 import re
 import uuid
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 MakeConfig: TypeAlias = "Callable[[AgentRequest], RunnableConfig]"
-"""Makes a run's configuration of a request; what keeps conversations apart cannot be replaced."""
+"""Makes a run's configuration for a request. It cannot replace the ids of the conversation."""
 
 _ESCAPED = re.compile(r"\.|%25|%2E")
 
@@ -31,15 +30,12 @@ def run_config(
     configurable: Mapping[str, Any],
     make: MakeConfig | None,
 ) -> RunnableConfig:
-    """Return the configuration of one run.
-
-    Its metadata has the ids by which the run's traces are found.
-    """
-    about = {"task_id": request.task_id, "context_id": request.context_id, "owner": request.owner}
+    """Return the configuration of one run. Its metadata identifies the run's traces."""
+    ids = {"task_id": request.task_id, "context_id": request.context_id, "owner": request.owner}
     ours: RunnableConfig = {
         "callbacks": [watch],
         "configurable": dict(configurable),
-        "metadata": {name: value for name, value in about.items() if value},
+        "metadata": {name: value for name, value in ids.items() if value},
     }
     return merge_configs(make(request), ours) if make else ours
 
@@ -47,10 +43,10 @@ def run_config(
 def caller(request: AgentRequest) -> dict[str, Any]:
     """Return the caller as LangGraph's server puts them into a run's `configurable`.
 
-    An anonymous caller is authenticated as nobody, but has a `user_id` for each conversation:
-    notes kept under it stay apart from those of other conversations and of users. It is a digest,
-    so that no choice of a context id makes it another's. The `user_id` of a known caller is their
-    name, with percent signs for what LangGraph's stores refuse in a namespace.
+    The `user_id` of a known caller is the owner's name, escaped with percent signs because
+    LangGraph's stores allow no periods in a namespace. An anonymous caller has a `user_id` for
+    each conversation, so that notes stored under it are separate from those of other
+    conversations and users. It is a digest, so that no context id can imitate another one.
     """
     if not request.owner:
         return {"user_id": f"anonymous-{conversation_uuid(request)}"}
@@ -63,24 +59,27 @@ def caller(request: AgentRequest) -> dict[str, Any]:
 
 
 def _label(owner: str) -> str:
-    """Return an owner's name without periods, another one for each owner.
-
-    A name that needs no escapes, and does not look as if it had some, stays as it is.
-    """
+    """Escape the periods in a name; different names have different labels."""
     if not _ESCAPED.search(owner):
         return owner
     return owner.replace("%", "%25").replace(".", "%2E")
 
 
-def conversation_key(request: AgentRequest, *agent: str) -> str:
-    """Return a name for (owner, context) that no other pair has, whatever the strings are.
-
-    With an agent's name it is the name among those of all agents.
-    """
-    names = json.dumps([*agent, request.owner, request.context_id])
-    return hashlib.sha256(names.encode()).hexdigest()
-
-
 def conversation_uuid(request: AgentRequest, *agent: str) -> str:
-    """Return the same as a UUID, for LangGraph's servers, whose threads have no other names."""
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, conversation_key(request, *agent)))
+    """Return `AgentRequest.conversation_key` as a UUID, the name of threads on other servers."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, request.conversation_key(*agent)))
+
+
+_MAX_STEPS = 100
+"""The number of steps for one message, if the developer sets no `recursion_limit`."""
+
+_DEFAULT_LIMITS = (None, 9_999)
+"""Recursion limits that the developer did not set; the second is that of `create_agent`."""
+
+
+def step_limit(graph: Any) -> RunnableConfig:
+    """Return the configuration that limits a graph's steps; empty if the developer has set one."""
+    if (graph.config or {}).get("recursion_limit") not in _DEFAULT_LIMITS:
+        return {}
+    # LangGraph reads the same variable; its own default is 10,007 steps.
+    return {"recursion_limit": int(os.environ.get("LANGGRAPH_DEFAULT_RECURSION_LIMIT", _MAX_STEPS))}

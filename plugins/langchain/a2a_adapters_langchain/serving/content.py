@@ -1,17 +1,32 @@
-"""Parts to langchain-core's content blocks and messages, and back."""
+"""Converts between message parts and LangChain's messages, content blocks and results."""
 
 from __future__ import annotations
 
 import base64
-import mimetypes
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeGuard
 
+from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.prompt_values import PromptValue
 
-from a2a_adapters import AgentRequest, Data, File, Part, Text, Turn, as_text, without_reasoning
+from a2a_adapters import (
+    AgentRequest,
+    Data,
+    File,
+    Output,
+    Part,
+    Text,
+    Turn,
+    as_output,
+    as_text,
+    without_reasoning,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from a2a_adapters_langchain.serving.schema import Schema
 
 _MEDIA = ("image", "audio", "video")
 _FILES = (*_MEDIA, "file")
@@ -19,10 +34,10 @@ _NO_FILES = {"text", "reasoning", "thinking", "tool_use", "tool_call_chunk", "in
 
 
 def human_message(parts: Sequence[Part]) -> HumanMessage:
-    """Return what the caller sent as a message; data is written as JSON text.
+    """Convert parts of the caller to a message; data becomes JSON text.
 
     Raises:
-        InvalidInputError: A file is given by its address, which a model's library would fetch.
+        InvalidInputError: A file is given by URL, which a model's library would fetch.
     """
     for part in parts:
         if isinstance(part, File):
@@ -35,45 +50,13 @@ def history_messages(request: AgentRequest) -> list[BaseMessage]:
     return [_turn_message(turn) for turn in request.history if turn.parts]
 
 
-def conversation(request: AgentRequest) -> list[BaseMessage]:
-    """Return the earlier turns and the new message."""
-    return [*history_messages(request), human_message(request.parts)]
-
-
-def message_parts(message: BaseMessage) -> list[Part]:
-    """Return all of a message but its reasoning."""
-    text = without_reasoning(str(message.text))
-    return [*([Text(text)] if text else []), *message_extras(message)]
-
-
-def message_extras(message: BaseMessage) -> list[File | Data]:
-    """Return what of a message is not text: its files, and the tools that it wants called."""
-    calls = message.tool_calls if isinstance(message, AIMessage) else []
-    wanted = [{"id": call["id"], "name": call["name"], "args": call["args"]} for call in calls]
-    return [*message_files(message), *([Data({"tool_calls": wanted})] if wanted else [])]
-
-
-def message_files(message: BaseMessage) -> list[File]:
-    """Return a message's images, sounds and other files."""
-    if _is_plain(message):
-        return []
-    return [file for block in message.content_blocks if (file := from_block(dict(block)))]
-
-
-def _is_plain(message: BaseMessage) -> bool:
-    """Whether it surely has no files; far cheaper than normalising its content."""
-    return isinstance(message.content, str) or all(
-        isinstance(block, str) or block.get("type") in _NO_FILES for block in message.content
-    )
-
-
 def _turn_message(turn: Turn) -> BaseMessage:
     kind = HumanMessage if turn.role == "user" else AIMessage
-    return kind(_content([_at_hand(part) for part in turn.parts]))
+    return kind(_content([_received(part) for part in turn.parts]))
 
 
-def _at_hand(part: Part) -> Part:
-    """Return a part of an earlier turn; of a file elsewhere only how it is called."""
+def _received(part: Part) -> Part:
+    """Return a part of an earlier turn; a file given by URL becomes text."""
     if isinstance(part, File) and part.content is None:
         return Text(as_text([part]))
     return part
@@ -82,15 +65,34 @@ def _at_hand(part: Part) -> Part:
 def _content(parts: Sequence[Part]) -> str | list[str | dict[Any, Any]]:
     if any(isinstance(part, File) for part in parts):
         return [to_block(part) for part in parts]
-    return as_text(parts)  # every model takes a string, not every one takes blocks
+    return as_text(parts)  # every model accepts a string, but not every model accepts blocks
+
+
+def message_extras(message: BaseMessage) -> list[Part]:
+    """Return the files and the tool calls of a message."""
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    shown = [{"id": call["id"], "name": call["name"], "args": call["args"]} for call in calls]
+    return [*_files(message), *([Data({"tool_calls": shown})] if shown else [])]
+
+
+def _files(message: BaseMessage) -> list[File]:
+    if _has_no_files(message):
+        return []
+    return [file for block in message.content_blocks if (file := from_block(dict(block)))]
+
+
+def _has_no_files(message: BaseMessage) -> bool:
+    """Whether the message certainly has no files; much cheaper than normalising its content."""
+    return isinstance(message.content, str) or all(
+        isinstance(block, str) or block.get("type") in _NO_FILES for block in message.content
+    )
 
 
 def to_block(part: Part) -> dict[Any, Any]:
-    """Return a part as a content block; data is written as JSON text."""
+    """Convert a part to a content block; data becomes JSON text."""
     if not isinstance(part, File):
         return {"type": "text", "text": as_text([part])}
-    guess, _ = mimetypes.guess_type(part.filename or part.url or "")
-    media_type = part.media_type or guess or "application/octet-stream"
+    media_type = part.guess_media_type()
     family = media_type.partition("/")[0]
     block = {"type": family if family in _MEDIA else "file", "mime_type": media_type}
     if part.content is not None:
@@ -101,7 +103,7 @@ def to_block(part: Part) -> dict[Any, Any]:
 
 
 def from_block(block: dict[str, Any]) -> File | None:
-    """Return a content block as a file, None if it is not one."""
+    """Convert a content block to a file; None if it is not one."""
     if block["type"] not in _FILES:
         return None
     media_type = block.get("mime_type") or ""
@@ -111,4 +113,38 @@ def from_block(block: dict[str, Any]) -> File | None:
         return File(content=content, media_type=media_type, filename=filename)
     if url := block.get("url"):
         return File(url=url, media_type=media_type, filename=filename)
-    return None  # known to the model's provider only, by an id
+    return None  # known by id to the model's provider only
+
+
+def is_message_list(value: object) -> TypeGuard[list[BaseMessage]]:
+    """Whether this is a list of one or more messages."""
+    return isinstance(value, list) and bool(value) and isinstance(value[-1], BaseMessage)
+
+
+def outputs(value: object, schema: Schema | None = None) -> list[Output]:
+    """Convert the result of a runnable; [] for None and empty text.
+
+    The last message stands for a list of messages. `schema` describes mappings; models and
+    dataclasses have their own schemas.
+    """
+    if isinstance(value, Mapping) and is_message_list(value.get("messages")):
+        value = value["messages"]
+    if is_message_list(value):
+        value = value[-1]
+    match value:
+        case PromptValue():
+            value = value.to_string()
+        case BaseMessage():
+            text = without_reasoning(str(value.text))
+            value = [*([Text(text)] if text else []), *message_extras(value)] or None
+        case Document():
+            value = _document(value)
+        case list() if value and all(isinstance(each, Document) for each in value):
+            value = [_document(each) for each in value]
+    output = as_output(value, schema=schema if isinstance(value, Mapping) else None)
+    return [output] if output else []
+
+
+def _document(document: Document) -> dict[str, Any]:
+    content: dict[str, Any] = {"page_content": document.page_content, "metadata": document.metadata}
+    return {"id": document.id, **content} if document.id else content

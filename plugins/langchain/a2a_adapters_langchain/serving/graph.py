@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, is_typeddict
@@ -22,35 +22,30 @@ from a2a_adapters import (
     InvalidInputError,
     Limits,
     Rejected,
-    Speech,
     TargetError,
     TextDelta,
 )
+from a2a_adapters_langchain.serving.answer_nodes import answer_filter
 from a2a_adapters_langchain.serving.card import describe_graph
-from a2a_adapters_langchain.serving.config import MakeConfig, caller, run_config
-from a2a_adapters_langchain.serving.cutoff import (
+from a2a_adapters_langchain.serving.config import MakeConfig, caller, run_config, step_limit
+from a2a_adapters_langchain.serving.input import graph_input
+from a2a_adapters_langchain.serving.memory import Threads
+from a2a_adapters_langchain.serving.progress import GraphProgress
+from a2a_adapters_langchain.serving.questions import USAGE, first_input, question
+from a2a_adapters_langchain.serving.recovery import (
     FINISHED,
     POSITION,
-    CutOffRun,
-    cut_off_run,
-    has_begun,
-    has_started,
-    is_asking,
+    OrphanedRun,
+    belongs_to,
+    has_run_nodes,
+    is_interrupted,
+    orphaned_run,
     position_of,
     repair_thread,
 )
-from a2a_adapters_langchain.serving.input import graph_input
-from a2a_adapters_langchain.serving.memory import Threads
-from a2a_adapters_langchain.serving.progress import GraphNews
-from a2a_adapters_langchain.serving.questions import (
-    USAGE,
-    first_input,
-    question,
-)
 from a2a_adapters_langchain.serving.run import GraphResult, GraphRun
 from a2a_adapters_langchain.serving.schema import output_schema
-from a2a_adapters_langchain.serving.speakers import choose_voices
-from a2a_adapters_langchain.serving.watch import RunWatch, step_limit
+from a2a_adapters_langchain.serving.watch import RunWatch
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -63,7 +58,7 @@ _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
 @dataclass(frozen=True, slots=True)
 class _Thread:
-    """A conversation as the graph knows it: the graph of this run, and where its state is kept."""
+    """A conversation of a graph: the graph of this run, and the run's configuration."""
 
     graph: Any
     config: RunnableConfig
@@ -72,39 +67,39 @@ class _Thread:
 class GraphAdapter(Adapter):
     """Serves compiled LangGraph graphs, agents of `create_agent` and `@entrypoint` workflows.
 
-    Every (caller, conversation) is a thread of the graph's checkpointer. A graph without one
-    gets LangGraph's own in the server's storage, or a memory in this process, bounded by `limits`,
-    where there is none; one compiled with `checkpointer=False`
-    remembers nothing and cannot ask its caller anything.
+    Each conversation of a caller is a thread of the graph's checkpointer. A graph without one
+    gets LangGraph's own checkpointer in the server's database or, without a database, a memory in
+    this process that `limits` bounds. One compiled with `checkpointer=False` remembers nothing
+    and cannot ask its caller.
 
-    Tokens are streamed of the nodes that can be the graph's last (see `speakers`), each message
-    apart from the next by a blank line; text that a model writes along with tool calls is
-    part of that. What was not streamed of the answer follows at the end.
+    The tokens of all nodes that can be the graph's last are streamed, with a blank line between
+    messages. That includes text that a model writes along with tool calls. The rest of the answer
+    follows at the end.
 
     Args:
-        graph: What answers.
-        input: Makes the graph's input of a request, in place of the schema's rules.
-        output: Makes the answer of the graph's output, which is then sent whole.
+        graph: The graph.
+        input: Makes the graph's input from a request, in place of the rules for its schema.
+        output: Makes the answer from the graph's output. The answer is then sent whole.
         stream_nodes: The nodes, of the graph or of its subgraphs, whose tokens are the answer,
-            in place of the rule; with none of them the answer is sent whole.
-        config: Makes the configuration of a run of a request. Its `configurable` has the caller
-            already, as `user_id` and as LangGraph's server has them; the thread is ours.
-        context: Makes the graph's context of a request.
-        make: Makes the graph of each run of its configuration; `graph` is then an example.
-        limits: Bounds of the memory for a graph without checkpointer.
-        files: Patterns of the files in the graph's state that are sent as artifacts.
+            in place of the rule above; if it is empty, the answer is sent whole.
+        config: Makes the configuration of a run from a request. The adapter adds the thread and,
+            as LangGraph's server does, the caller to `configurable`.
+        context: Makes the graph's context from a request.
+        make: Makes a graph for each run from its configuration; `graph` is then an example.
+        limits: Bounds the memory in this process.
+        files: Patterns for the paths of files in the graph's state that are sent as artifacts.
         fetch: See `Adapter.fetch`.
 
     Raises:
-        TargetError: The graph's checkpointer has no async methods, a node is not there, or the
-            graph needs a context and gets none.
+        TargetError: The graph's checkpointer has no async methods, a node does not exist, or the
+            graph requires a context and `context` is missing.
     """
 
     def __init__(  # noqa: PLR0913 - a choice each
         self,
         graph: Any,
         *,
-        input: Callable[[AgentRequest], object] | None = None,  # noqa: A002 - LangChain's word
+        input: Callable[[AgentRequest], object] | None = None,  # noqa: A002 - LangChain's name
         output: Callable[[Any], object] | None = None,
         stream_nodes: Collection[str] | None = None,
         config: MakeConfig | None = None,
@@ -119,72 +114,68 @@ class GraphAdapter(Adapter):
             _refuse_missing_context(graph)
         self._make_config = config
         self._make_context = context
-        self._threads = Threads(graph, limits or Limits())
-        self._example = graph
-        self._graph = self._threads.remembering(graph)
         self._make = make
+        self._graph = graph
+        self._threads = Threads(graph, limits or Limits())
         self._remembers = graph.checkpointer is not False
         self._has_breakpoints = bool(graph.interrupt_before_nodes or graph.interrupt_after_nodes)
         self._input: ReadInput = input or graph_input(graph)
-        self._may_speak = None if output else choose_voices(graph, stream_nodes)
+        self._is_answer = None if output else answer_filter(graph, stream_nodes)
         self._result = GraphResult(graph.output_channels, output_schema(graph), output, files)
         self._description = describe_graph(graph, self._input)
 
-    def _thread(self, config: RunnableConfig) -> _Thread:
-        graph = self._graph
-        if self._make:
-            graph = self._threads.remembering(self._make(config))
-        return _Thread(graph, {**step_limit(graph), **config})
+    @contextmanager
+    def _thread(self, config: RunnableConfig) -> Iterator[_Thread]:
+        graph = self._make(config) if self._make else self._graph
+        with self._threads.thread(config["configurable"]["thread_id"], graph) as bound:
+            yield _Thread(bound, {**step_limit(bound), **config})
 
     def describe(self) -> AgentDescription:
-        """Describe the graph by its name, its tools and what it takes."""
+        """Describe the graph by its name, its tools and its input."""
         return self._description
 
     async def open(self, storage: StateStorage) -> None:
         """Keep the threads of a graph without a checkpointer in the server's database."""
         await self._threads.open(storage)
-        self._graph = self._threads.remembering(self._example)
 
     def stream(self, request: AgentRequest) -> _Events:
-        """Run the graph, or go on where it asked its caller.
+        """Run the graph, or resume it after a question.
 
         Raises:
-            InvalidInputError: The message is not what the graph takes.
+            InvalidInputError: The message does not fit the graph's input.
         """
         value = None if request.resuming else self._input(request)
         return self._answer(value, request)
 
     @property
     def resumes(self) -> bool:  # type: ignore[override]
-        """Whether the graph's threads outlive the process."""
+        """Whether the threads outlive the process, so that its runs can be resumed."""
         return self._threads.are_durable
 
     def resume(self, request: AgentRequest) -> _Events:
-        """Go on from the last checkpoint: the nodes that had finished are not run again."""
+        """Resume from the last checkpoint; finished nodes do not run again."""
         value = None if request.resuming else self._input(request)
-        return self._answer(value, request, is_resumed=True)
+        return self._answer(value, request, is_recovery=True)
 
     async def had_effect(self, request: AgentRequest) -> bool:
-        """Whether a node ran since the message, or may have: LangGraph stored that one was next."""
-        thread = self._thread({"configurable": {"thread_id": self._threads.key(request)}})
-        state = await thread.graph.aget_state(thread.config)
-        if not has_begun(state, request) or await self._position(thread) == _asked_at(request):
-            return False
-        return await has_started(thread.graph, state)
+        """Whether a node may have run since the message."""
+        with self._thread({"configurable": {"thread_id": self._threads.key(request)}}) as thread:
+            state = await thread.graph.aget_state(thread.config)
+            if not belongs_to(state, request) or await self._position(thread) == _asked_at(request):
+                return False
+            return await has_run_nodes(thread.graph, state)
 
     async def abandon(self, request: AgentRequest) -> None:
-        """Close the conversation's open question, so that it can go on."""
-        key = self._threads.key(request)
-        with self._threads.held(key):
-            await self._repair(self._thread({"configurable": {"thread_id": key}}))
+        """Close the open question, so that the conversation can continue."""
+        with self._thread({"configurable": {"thread_id": self._threads.key(request)}}) as thread:
+            await self._repair(thread)
 
     async def aclose(self) -> None:
-        """Forget all conversations that only this process remembers."""
+        """Forget the conversations that only this process remembers."""
         await self._threads.aclose()
-        self._graph = self._threads.remembering(self._example)
 
     async def _answer(
-        self, value: object, request: AgentRequest, *, is_resumed: bool = False
+        self, value: object, request: AgentRequest, *, is_recovery: bool = False
     ) -> _Events:
         watch = RunWatch(request.cancelled, _usage_so_far(request))
         key = self._threads.key(request)
@@ -192,33 +183,32 @@ class GraphAdapter(Adapter):
         config = run_config(request, watch, ids, self._make_config)
         context = self._make_context(request) if self._make_context else None
         await self._threads.used(request)
-        with self._threads.held(key):
-            thread = self._thread(config)
-            cut_off = await self._cut_off(request, thread) if is_resumed else None
-            said = cut_off.said(request.said, self._may_speak or _nobody) if cut_off else []
-            watch.count(cut_off.usages() if cut_off else ())
-            speech = Speech[str]()
-            if text := "".join(speech.end("", message) for message in said):
-                yield TextDelta(text)
-            begin = cut_off.begin if cut_off else await self._begin(value, request, thread)
+        with self._thread(config) as thread:
+            orphan = await self._orphan(request, thread) if is_recovery else None
+            begin = orphan.begin if orphan else await self._begin(value, request, thread)
+            run = GraphRun(
+                begin,
+                self._is_answer,
+                progress=GraphProgress() if request.wants_progress else None,
+                orphan=orphan,
+                is_structured=watch.is_structured,
+            )
+            if orphan:
+                watch.count(orphan.usages())
+                texts = orphan.texts(request.said, self._is_answer)
+                if text := "".join(run.speech.end("", each) for each in texts):
+                    yield TextDelta(text)
             if isinstance(begin, Rejected | InputRequired):
                 yield begin
                 return
-            news = GraphNews() if request.wants_progress else None
-            run = GraphRun(
-                begin,
-                speech,
-                self._may_speak,
-                news=news,
-                cut_off=cut_off,
-                is_structured=watch.is_structured,
-            )
             if begin is not FINISHED:
-                durability = "sync" if self.resumes else None
                 events = run.events(
-                    thread.graph, thread.config, context=context, durability=durability
+                    thread.graph,
+                    thread.config,
+                    context=context,
+                    durability="sync" if self.resumes else None,
                 )
-                with watch.explaining():
+                with watch.categorized():
                     async with self._repairing(run, thread, request.cancelled), aclosing(events):
                         async for event in events:
                             yield event
@@ -226,7 +216,7 @@ class GraphAdapter(Adapter):
                 yield event
 
     async def _begin(self, value: object, request: AgentRequest, thread: _Thread) -> object:
-        """Return the graph's input, or the event that is the answer because there is none."""
+        """Return the graph's input, or the event that answers without a run."""
         if not self._remembers:
             return value
         state = await thread.graph.aget_state(thread.config)
@@ -246,29 +236,29 @@ class GraphAdapter(Adapter):
     async def _position(self, thread: _Thread) -> str:
         return await position_of(thread.graph, thread.config) if self.resumes else ""
 
-    async def _cut_off(self, request: AgentRequest, thread: _Thread) -> CutOffRun | None:
-        """Return the request's run as its process has left it; None if it had not begun."""
+    async def _orphan(self, request: AgentRequest, thread: _Thread) -> OrphanedRun | None:
+        """Return the run of the dead process; None if it had not begun."""
         state = await thread.graph.aget_state(thread.config)
-        if not has_begun(state, request):
+        if not belongs_to(state, request):
             return None
         position = await self._position(thread)
         begin: object = None
-        if position == _asked_at(request):  # the answer was not taken yet
+        if position == _asked_at(request):  # the graph has not received the reply
             begin = await self._begin(None, request, thread)
-        elif not state.tasks:  # `next` lacks those whose writes are stored, but not applied yet
+        elif not state.tasks:  # `next` lacks tasks whose writes are stored, but not applied yet
             begin = FINISHED
-        elif await is_asking(thread.graph, thread.config):
+        elif await is_interrupted(thread.graph, thread.config):
             begin = question(state, _usage_so_far(request), position=position)
-        return await cut_off_run(thread.graph, thread.config, request, state, begin)
+        return await orphaned_run(thread.graph, thread.config, request, state, begin)
 
     @asynccontextmanager
     async def _repairing(
         self, run: GraphRun, thread: _Thread, cancelled: CancelFlag
     ) -> AsyncGenerator[None]:
-        """Bring the thread to rest unless its run comes to its end, or refuses a reply."""
+        """Repair the thread unless its run completes or refuses a reply."""
         try:
             yield
-        except BaseException as error:  # a cancel too, and the end of the generator
+        except BaseException as error:  # also a cancel, and the end of the generator
             if _is_invalid_reply(error):
                 run.complaint = str(InvalidInputError.of(error))
                 return
@@ -276,19 +266,19 @@ class GraphAdapter(Adapter):
             raise
 
     async def _repair(self, thread: _Thread, cancelled: CancelFlag | None = None) -> None:
-        # A thread that was left behind is the next message's, which repairs it.
+        # If the run was left behind, the next message owns the thread and repairs it.
         if self._remembers and (cancelled is None or not cancelled.left_behind):
             await repair_thread(thread.graph, thread.config)
 
     async def _end(self, run: GraphRun, thread: _Thread, watch: RunWatch) -> Sequence[AgentEvent]:
-        """Return the rest of the answer, or what the graph asks."""
+        """Return the rest of the answer, or the question."""
         if run.is_paused or run.complaint:
             if not self._remembers:
-                raise TargetError("the graph asked its caller, which takes a checkpointer")
+                raise TargetError("a graph needs a checkpointer to ask its caller")
             state = await thread.graph.aget_state(thread.config)
             position = await self._position(thread)
             return self._result.events(run, question(state, watch.usage, run.complaint, position))
-        self._threads.tidy(thread.config["configurable"]["thread_id"])
+        self._threads.tidy(thread.config["configurable"]["thread_id"], thread.graph)
         return self._result.events(run)
 
 
@@ -308,21 +298,17 @@ def _refuse_missing_context(graph: Any) -> None:
 
 
 def _asked_at(request: AgentRequest) -> JSON:
-    """Return how far the graph had come when it asked what a message answers."""
+    """Return the graph's position at the question that a message answers."""
     return request.resume_metadata.get(POSITION)
 
 
-def _nobody(_: str) -> bool:
-    return False
-
-
 def _usage_so_far(request: AgentRequest) -> Mapping[str, JSON] | None:
-    """Return the usage of the task's runs before this one."""
+    """Return the usage of the task's earlier runs."""
     usage = request.resume_metadata.get(USAGE)
     return usage if isinstance(usage, Mapping) else None
 
 
 def _is_invalid_reply(error: BaseException) -> TypeGuard[ValidationError]:
-    """Whether the graph refused a reply by the schema it asked for; it still waits then."""
-    check = getattr(errors, "is_invalid_resume", None)  # LangGraph 1.2.0 has no such schemas
+    """Whether the graph refused a reply by the schema of its question, and still waits."""
+    check = getattr(errors, "is_invalid_resume", None)  # not in all supported versions
     return isinstance(error, ValidationError) and check is not None and bool(check(error))

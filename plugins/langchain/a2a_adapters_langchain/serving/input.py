@@ -1,12 +1,12 @@
-"""From a request to a runnable's input, as the schema of the runnable tells.
+"""Converts requests to the input of a runnable or graph, according to its schema.
 
-| the runnable takes                   | it gets                                                 |
-|--------------------------------------|---------------------------------------------------------|
-| messages or a prompt value           | earlier turns (not for graphs) and a `HumanMessage`     |
-| an object with a `messages` key      | that, under the key; other keys from data parts         |
-| any other object with keys           | data parts; text is the one required key they leave     |
-| text                                 | the text, data parts as JSON text                       |
-| anything else, or it does not say    | the data part's value, or else the text                 |
+| the target accepts                | its input                                            |
+|-----------------------------------|------------------------------------------------------|
+| messages or a prompt value        | earlier turns (not for graphs) and a `HumanMessage`  |
+| an object with a `messages` key   | the same under that key; other keys from data parts  |
+| any other object with keys        | data parts; text becomes the one remaining key       |
+| text                              | the text; data parts as JSON text                    |
+| anything else, or no schema       | the value of the data part, otherwise the text       |
 """
 
 from __future__ import annotations
@@ -20,8 +20,17 @@ from langchain_core.tools import BaseTool
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import is_typeddict
 
-from a2a_adapters import AgentRequest, Data, File, InvalidInputError, TargetError, Text, as_text
-from a2a_adapters_langchain.serving.content import conversation, history_messages, human_message
+from a2a_adapters import (
+    AgentRequest,
+    Data,
+    File,
+    InvalidInputError,
+    NamedInputs,
+    TargetError,
+    Text,
+    as_text,
+)
+from a2a_adapters_langchain.serving.content import history_messages, human_message
 from a2a_adapters_langchain.serving.schema import (
     UNREADABLE,
     AnyRunnable,
@@ -39,86 +48,56 @@ ReadInput: TypeAlias = Callable[[AgentRequest], object]
 
 @dataclass(frozen=True, slots=True)
 class MessagesInput:
-    """Takes a list of messages, or an object with only that under `key`."""
+    """The input is a list of messages, or an object with only that list under `key`."""
 
     key: str | None = None
     uses_history: ClassVar[bool] = True
 
     def __call__(self, request: AgentRequest) -> object:
-        """Return the messages."""
+        """Return the earlier turns and the new message."""
         _refuse_empty(request)
-        messages = conversation(request)
+        messages = [*history_messages(request), human_message(request.parts)]
         return {self.key: messages} if self.key else messages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeysInput:
-    """Takes an object; `keys` are those a client may set.
+class KeysInput(NamedInputs):
+    """The input is an object.
 
-    `messages_key` gets the conversation with the new message, `history_key` only what was
-    said before it.
+    Attributes:
+        check: Validates the object.
+        messages_key: The key of the conversation, including the new message.
+        history_key: The key of the earlier turns only.
     """
 
-    keys: Sequence[str]
-    required: Sequence[str]
     check: Check
     messages_key: str | None = None
     history_key: str | None = None
 
     @property
     def uses_history(self) -> bool:
-        """Whether it needs the earlier turns."""
+        """Whether the input contains earlier turns."""
         return bool(self.messages_key or self.history_key)
 
     def __call__(self, request: AgentRequest) -> object:
         """Return the object."""
-        values = self._values_of_data(request)
-        if self.messages_key:
-            values |= self._messages(request)
-        else:
+        if not self.messages_key:
             _refuse_files(request)
-            if request.text.strip():
-                values[self._text_key(values)] = request.text
-        if missing := [key for key in self.required if key not in values]:
-            raise InvalidInputError(f"missing: {', '.join(missing)}. {self._usage()}")
+        values = self.read(request.parts, "" if self.messages_key else request.text)
+        if self.messages_key:
+            parts = [part for part in request.parts if not isinstance(part, Data)]
+            if not parts:
+                raise InvalidInputError("the message has neither text nor files")
+            values[self.messages_key] = [*history_messages(request), human_message(parts)]
+        self.check_complete(values)
         if self.history_key:
             values[self.history_key] = history_messages(request)
         return self.check(values)
 
-    def _values_of_data(self, request: AgentRequest) -> dict[str, Any]:
-        values: dict[str, Any] = {}
-        for part in request.parts:
-            if isinstance(part, Data):
-                if not isinstance(part.value, Mapping):
-                    raise InvalidInputError(f"a data part must be an object. {self._usage()}")
-                values |= part.value
-        if unknown := sorted(set(values) - set(self.keys)):
-            raise InvalidInputError(f"unknown: {', '.join(unknown)}. {self._usage()}")
-        return values
-
-    def _messages(self, request: AgentRequest) -> dict[str, Any]:
-        said = [part for part in request.parts if not isinstance(part, Data)]
-        if not said:
-            raise InvalidInputError("the message has neither text nor files")
-        return {self.messages_key or "": [*history_messages(request), human_message(said)]}
-
-    def _text_key(self, values: Mapping[str, object]) -> str:
-        """Return the one key that can only be meant by the text."""
-        free = [key for key in self.required or self.keys if key not in values]
-        if len(free) == 1:
-            return free[0]
-        if free:
-            raise InvalidInputError(f"text alone is not enough. {self._usage()}")
-        raise InvalidInputError(f"the data part has every key, the text none. {self._usage()}")
-
-    def _usage(self) -> str:
-        names = (f"{key} (required)" if key in self.required else key for key in self.keys)
-        return f"Send a data part with the keys: {', '.join(names)}"
-
 
 @dataclass(frozen=True, slots=True)
 class ValueInput:
-    """Takes one value of the type its schema names, `text`, `any`, or another."""
+    """The input is one value; `kind` is the type in its JSON schema, or `any`."""
 
     kind: str
     check: Check
@@ -152,39 +131,37 @@ def _refuse_empty(request: AgentRequest) -> None:
 
 
 Check: TypeAlias = Callable[[Any], Any]
+"""Validates an input and returns it as the runnable expects it, such as a pydantic model."""
 
 
-def input_check(runnable: AnyRunnable) -> Check:
-    """Return a function that validates an input by its declared type.
-
-    It gives back what the runnable is to get, for instance an instance of a pydantic model.
-    """
+def _check_of(runnable: AnyRunnable) -> Check:
+    """Return the check for the declared type of a runnable's input."""
     first = first_step(runnable)
     if isinstance(first, BaseLanguageModel):
-        return _unchanged
+        return _unchecked
     if isinstance(first, BaseTool):
-        return _keeping(TypeAdapter(first.get_input_schema()).validate_python)
+        return _checked(_unchanged(TypeAdapter(first.get_input_schema()).validate_python))
     declared = input_type(runnable)
     if is_typeddict(declared):
         return _checked(_typed_dict_check(declared))
     adapter = _type_adapter(declared)
-    return _checked(adapter.validate_python) if adapter else _unchanged
+    return _checked(adapter.validate_python) if adapter else _unchecked
 
 
-def _unchanged(value: Any) -> Any:
+def _unchecked(value: Any) -> Any:
     return value
 
 
-def _keeping(validate: Check) -> Check:
+def _unchanged(validate: Check) -> Check:
     def check(value: Any) -> Any:
         validate(value)
         return value
 
-    return _checked(check)
+    return check
 
 
 def _checked(validate: Check) -> Check:
-    """Tell the caller what is wrong, but not what the server makes of it."""
+    """Tell the caller what is wrong, without details of the server."""
 
     def check(value: Any) -> Any:
         try:
@@ -196,7 +173,7 @@ def _checked(validate: Check) -> Check:
 
 
 def _typed_dict_check(declared: type) -> Check:
-    """Check key by key: graphs take part of their state, and keys are checked elsewhere."""
+    """Check each key alone: a graph accepts a part of its state."""
     adapters = {name: _type_adapter(hint) for name, hint in hints_of(declared).items()}
 
     def check(value: dict[str, Any]) -> dict[str, Any]:
@@ -222,10 +199,13 @@ _MESSAGES = "messages"
 
 
 def graph_input(graph: AnyRunnable) -> Input:
-    """Return what maps requests to a graph's input; its memory is its own affair.
+    """Return the converter for a graph's input. The graph has its own memory.
 
-    Of a state with messages only those can be set by clients: a state's other keys are the
-    graph's notebook. A graph without messages exposes the keys of its `input_schema`.
+    Of a state with messages, callers can set only those; the other keys are internal. A graph
+    without messages exposes the keys of its `input_schema`.
+
+    Raises:
+        TargetError: The schema has several lists of messages.
     """
     schema = input_schema(graph)
     properties: Properties = schema.get("properties", {})
@@ -233,54 +213,54 @@ def graph_input(graph: AnyRunnable) -> Input:
         return MessagesInput()
     lists = [key for key, value in properties.items() if holds_messages(value)]
     if _MESSAGES in properties or lists:
-        key = _MESSAGES if _MESSAGES in properties else _only(lists)
-        return MessagesInput(key)
+        return MessagesInput(_MESSAGES if _MESSAGES in properties else _only(lists))
     if not properties:
         return _value_input(schema, graph)
     required = schema.get("required", ()) if _declares_input(graph) else ()
-    return KeysInput(keys=list(properties), required=required, check=input_check(graph))
+    return KeysInput(names=list(properties), required=required, check=_check_of(graph))
 
 
 def runnable_input(runnable: AnyRunnable) -> Input:
-    """Return what maps requests to a runnable's input.
+    """Return the converter for a runnable's input.
 
     Raises:
         TargetError: The schema has several lists of messages.
     """
     schema = input_schema(runnable)
     properties: Properties = schema.get("properties", {})
-    if list(properties) == ["root"]:  # what a dict of passthroughs makes of "anything"
+    if list(properties) == ["root"]:  # the schema of a dict of passthroughs, which accept anything
         schema, properties = properties["root"], {}
     if takes_messages(schema):
         return MessagesInput()
     if not properties:
         return _value_input(schema, runnable)
-    required = [key for key in schema.get("required", ()) if key in properties]
     lists = [key for key, value in properties.items() if holds_messages(value)]
     if _MESSAGES in properties and _MESSAGES not in lists and not properties[_MESSAGES].get("type"):
         lists.append(_MESSAGES)
-    return _object_input(list(properties), required, lists, input_check(runnable))
+    required = [key for key in schema.get("required", ()) if key in properties]
+    return _object_input(list(properties), required, lists, _check_of(runnable))
 
 
 def _object_input(
     keys: Sequence[str], required: Sequence[str], lists: Sequence[str], check: Check
 ) -> MessagesInput | KeysInput:
-    open_keys = [key for key in keys if key not in lists]
+    names = [key for key in keys if key not in lists]
     needed = [key for key in required if key not in lists]
     if not lists:
-        return KeysInput(keys=open_keys, required=needed, check=check)
-    target = (
-        _MESSAGES if _MESSAGES in lists else _only([k for k in lists if k in required] or lists)
-    )
-    is_whole = target == _MESSAGES or not needed
-    if is_whole and not needed:
+        return KeysInput(names=names, required=needed, check=check)
+    if _MESSAGES in lists:
+        target = _MESSAGES
+    else:
+        target = _only([key for key in lists if key in required] or lists)
+    if not needed:
         return MessagesInput(target)
+    has_message = target == _MESSAGES
     return KeysInput(
-        keys=open_keys,
+        names=names,
         required=needed,
         check=check,
-        messages_key=target if is_whole else None,
-        history_key=None if is_whole else target,
+        messages_key=target if has_message else None,
+        history_key=None if has_message else target,
     )
 
 
@@ -288,7 +268,7 @@ def _only(lists: Sequence[str]) -> str:
     if len(lists) > 1:
         raise TargetError(
             f"the input has several lists of messages ({', '.join(lists)}); "
-            "say which is which: adapt(runnable, input=...)"
+            "choose one with adapt(runnable, input=...)"
         )
     return lists[0]
 
@@ -297,13 +277,13 @@ def _value_input(schema: Schema, runnable: AnyRunnable) -> ValueInput:
     options = {option.get("type") for option in schema.get("anyOf", ())}
     is_optional_text = "string" in options and options <= {"string", "null"}
     kind = "string" if is_optional_text else schema.get("type", "any")
-    return ValueInput(str(kind), input_check(runnable))
+    return ValueInput(str(kind), _check_of(runnable))
 
 
 def _declares_input(graph: Any) -> bool:
-    """Whether the graph says what it takes, rather than listing its whole state.
+    """Whether the graph declares its input, rather than its whole state.
 
-    Every key of a `TypedDict` state counts as required, though no graph needs them all.
+    Every key of a `TypedDict` state counts as required, although no graph needs them all.
     """
     builder = getattr(graph, "builder", None)
     if builder is None or builder.input_schema is not builder.state_schema:

@@ -1,4 +1,4 @@
-"""News of a run, for clients that follow it: tool calls, their results and steps."""
+"""Reports the progress of a run to clients that follow it: tool calls, results and steps."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from a2a_adapters import Progress, ProgressEvent, ToolCall, ToolResult, as_json
+from a2a_adapters import Progress, ProgressEvent, ToolCall, ToolCalls, ToolResult, as_json
 
 if TYPE_CHECKING:
     from langchain_core.runnables.schema import StreamEvent
 
 Namespace = tuple[str, ...]
-"""Where in nested graphs something happened: a `node:task` per level."""
+"""The position of an event in nested graphs: a `node:task` for each level."""
 
 
-def runnable_news(event: StreamEvent) -> list[ProgressEvent]:
-    """Return what an event of `astream_events` tells of tools and the code's own events."""
+def runnable_progress(event: StreamEvent) -> list[ProgressEvent]:
+    """Convert an event of `astream_events`: tool calls, retrievals and custom events."""
     data: Mapping[str, Any] = event["data"]
     call_id, name = event["run_id"], event["name"]
     match event["event"]:
         case "on_tool_start":
             return [ToolCall(call_id, name, as_json(data.get("input")))]
         case "on_tool_end":
-            return [_result(call_id, name, data.get("output"))]
+            return _finished(ToolCalls(), call_id, name, data.get("output"))
         case "on_tool_error":
             return [ToolResult(call_id, name, is_error=True)]
         case "on_retriever_start":
@@ -34,76 +34,68 @@ def runnable_news(event: StreamEvent) -> list[ProgressEvent]:
     return []
 
 
-class GraphNews:
-    """What one run of a graph tells, each tool call and result once."""
+class GraphProgress:
+    """The progress of one graph run. Each tool call and each result is reported once."""
 
     def __init__(self) -> None:
-        self._names: dict[str, str] = {}
-        self._answered: set[str] = set()
+        self._tools = ToolCalls()
         self._parents: set[Namespace] = set()
 
-    def custom(self, news: object) -> Progress:
-        """Return what a node or tool said by `get_stream_writer`."""
-        return Progress(news) if isinstance(news, str) else Progress(data=as_json(news))
+    def custom(self, value: object) -> Progress:
+        """Convert a value that a node or tool passed to `get_stream_writer`."""
+        return Progress(value) if isinstance(value, str) else Progress(data=as_json(value))
 
     def updates(self, namespace: Namespace, updates: Mapping[str, Any]) -> Iterator[ProgressEvent]:
-        """Yield the steps that were made and the tool messages in them."""
-        self._parents.add(_names(namespace))
+        """Convert the updates of a step: its nodes and their tool messages."""
+        self._parents.add(_nodes(namespace))
         for node, update in updates.items():
-            path = (*_names(namespace), node)
+            path = (*_nodes(namespace), node)
             yield Progress(f"finished: {'/'.join(path)}")
             messages = list(_messages(update))
             if path in self._parents:
-                messages = self._not_repeated(messages)
+                messages = self._not_reported(messages)
             for message in messages:
-                yield from self._news(message)
+                yield from self._tool_events(message)
 
-    def _not_repeated(self, messages: list[BaseMessage]) -> list[BaseMessage]:
+    def _not_reported(self, messages: list[BaseMessage]) -> list[BaseMessage]:
         """Return the results of tools that ran a graph themselves.
 
-        Other messages of a node that runs a graph are that graph's: it has told those of this
-        turn, and those of earlier turns are no news.
+        All other messages of a node that runs a graph are messages of that graph: it reported
+        those of this turn itself, and those of earlier turns are old.
         """
-        calls = {
+        repeated = {
             call["id"]
             for message in messages
             if isinstance(message, AIMessage)
             for call in message.tool_calls
+            if call["id"] not in self._tools
         }
-        repeated = calls - self._names.keys()
         return [
             message
             for message in messages
             if isinstance(message, ToolMessage) and message.tool_call_id not in repeated
         ]
 
-    def _news(self, message: BaseMessage) -> Iterator[ProgressEvent]:
+    def _tool_events(self, message: BaseMessage) -> Iterator[ProgressEvent]:
         if isinstance(message, AIMessage):
             for call in message.tool_calls:
-                call_id = call["id"] or ""
-                if call_id not in self._names:
-                    self._names[call_id] = call["name"]
-                    yield ToolCall(call_id, call["name"], as_json(call["args"]))
-        elif isinstance(message, ToolMessage) and message.tool_call_id not in self._answered:
-            self._answered.add(message.tool_call_id)
-            name = message.name or self._names.get(message.tool_call_id, "")
-            yield _result(message.tool_call_id, name, message)
+                yield from self._tools.started(call["id"] or "", call["name"], call["args"])
+        elif isinstance(message, ToolMessage):
+            yield from _finished(self._tools, message.tool_call_id, message.name or "", message)
 
 
-def _result(call_id: str, name: str, output: object) -> ToolResult:
-    if isinstance(output, ToolMessage):
-        if output.status == "error":  # its text is mostly an exception's
-            return ToolResult(call_id, name, is_error=True)
-        return ToolResult(call_id, name, as_json(output.content))
-    return ToolResult(call_id, name, as_json(output))
+def _finished(tools: ToolCalls, call_id: str, name: str, output: object) -> list[ProgressEvent]:
+    result = output.content if isinstance(output, ToolMessage) else output
+    failed = isinstance(output, ToolMessage) and output.status == "error"
+    return [*tools.finished(call_id, result, name=name, is_error=failed)]
 
 
-def _names(namespace: Namespace) -> Namespace:
+def _nodes(namespace: Namespace) -> Namespace:
     return tuple(step.partition(":")[0] for step in namespace)
 
 
 def _messages(update: object) -> Iterator[BaseMessage]:
-    """Yield the messages of a node's update, whatever keys hold them."""
+    """Yield the messages in a node's update, in any of its keys."""
     match update:
         case BaseMessage():
             yield update

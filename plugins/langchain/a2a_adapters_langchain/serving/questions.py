@@ -1,9 +1,9 @@
-"""Questions of a graph to its caller, and the replies to them.
+"""Asks the questions of a graph and reads the replies.
 
-Every pending interrupt is a data part of the question, whose text lists them. Text, or a data part
-that names no interrupt, answers the first one, and the others are asked again. A data part that
-maps interrupt ids to values answers all it names. A graph that stops before or after a node
-(`interrupt_before`) goes on after a plain yes and ends after a no.
+A question has a data part for each pending interrupt, and a text that lists them. A text reply, or
+a data part without interrupt ids, answers the first interrupt, and the others are asked again. A
+data part that maps interrupt ids to values answers all of these. A graph that stops before or
+after a node (`interrupt_before`) continues after a plain yes and ends after a no.
 """
 
 from __future__ import annotations
@@ -24,17 +24,23 @@ from a2a_adapters import (
     Rejected,
     as_decision,
 )
-from a2a_adapters_langchain.serving.cutoff import POSITION
+from a2a_adapters_langchain.serving.recovery import POSITION
 
 if TYPE_CHECKING:
     from langgraph.types import Interrupt, StateSnapshot
 
 
 USAGE = "usage"
+"""Key in a question's metadata: the token usage of the task so far."""
+
 _IDS = "interrupts"
 _TEXT_KEYS = ("question", "prompt", "message", "description")
 
 DECLINED = Rejected("Stopped, because the step was not approved.")
+
+
+class UnclearReplyError(Exception):
+    """The reply does not answer the question; the text says what would."""
 
 
 async def first_input(
@@ -46,16 +52,16 @@ async def first_input(
     rest: Callable[[], Awaitable[None]],
     has_breakpoints: bool = False,
 ) -> object:
-    """Return a graph's input for a message, or the event that is the answer if there is none.
+    """Return a graph's input for a message, or the event that answers without a run.
 
     Args:
-        value: The input that a new task has.
+        value: The input for a new task.
         request: The message.
-        state: Where the graph stands. It is not at rest if its process was killed, or if the task
-            that asked is gone.
-        ask: Asks again, with a hint at what was wrong with the reply.
-        rest: Brings the graph to rest.
-        has_breakpoints: Whether it may wait without a question.
+        state: The state of the graph. It has pending steps if its process died, or if the task
+            that asked no longer exists.
+        ask: Asks again, with a hint at the problem of the reply.
+        rest: Drops the pending steps.
+        has_breakpoints: Whether the graph may wait without an interrupt.
     """
     if request.resuming:
         try:
@@ -79,29 +85,28 @@ def question(
     hint: str = "",
     position: str = "",
 ) -> InputRequired:
-    """Return what the graph asks.
+    """Return the question of a graph.
 
-    `usage` is counted on when the graph goes on; `hint` says what was wrong with a reply, and
-    `position` where the graph has come to.
+    Args:
+        state: The state of the graph.
+        usage: The token usage so far; the resumed run adds to it.
+        hint: The problem of the last reply.
+        position: The position of the graph, see `recovery`.
     """
     interrupts = _open(state)
     prompt = _prompts(interrupts) if interrupts else f"Go on with {', '.join(state.next)}?"
-    parts = [Data(_payload(item)) for item in interrupts] or [Data(_stopped_at(state))]
+    parts = [Data(_payload(item)) for item in interrupts] or [Data(_breakpoint(state))]
     metadata: dict[str, Any] = {_IDS: [item.id for item in interrupts]}
     if usage:
         metadata[USAGE] = usage
     if position:
         metadata[POSITION] = position
-    return InputRequired(
-        f"{hint}\n\n{prompt}" if hint else prompt,
-        parts,
-        metadata=metadata,
-        durable=True,
-    )
+    text = f"{hint}\n\n{prompt}" if hint else prompt
+    return InputRequired(text, parts, metadata=metadata, durable=True)
 
 
 def resumption(state: StateSnapshot, request: AgentRequest) -> Command[Any] | Rejected | None:
-    """Return the graph's input that gives it the reply; None goes on after a breakpoint.
+    """Return the graph's input for a reply; None continues after a breakpoint.
 
     Raises:
         UnclearReplyError: The reply does not answer the question.
@@ -109,40 +114,34 @@ def resumption(state: StateSnapshot, request: AgentRequest) -> Command[Any] | Re
     asked = cast("Sequence[str]", request.resume_metadata.get(_IDS, ()))
     pending = {item.id: item for item in _open(state)}
     if not asked and not pending and state.next:
-        return _after_breakpoint(request)
+        if (decision := as_decision(request.text)) is None:
+            raise UnclearReplyError("Please reply with yes or no.")
+        return None if decision[0] else DECLINED
     open_ids = [item for item in asked if item in pending]
     if not open_ids:
         return QUESTION_CLOSED
     data = [part.value for part in request.parts if isinstance(part, Data)]
     if data and isinstance(data[0], Mapping) and data[0] and set(data[0]) <= pending.keys():
-        answers = {item: _value(pending[item], [value], "") for item, value in data[0].items()}
+        replies = {item: _reply(pending[item], [value], "") for item, value in data[0].items()}
     else:
-        answers = {open_ids[0]: _value(pending[open_ids[0]], data, request.text)}
-    return Command(resume=answers)
+        replies = {open_ids[0]: _reply(pending[open_ids[0]], data, request.text)}
+    return Command(resume=replies)
 
 
 def _open(state: StateSnapshot) -> list[Interrupt]:
-    """Return the interrupts without an answer; LangGraph 1.2.0 lists answered ones too."""
+    """Return the interrupts without a reply; LangGraph 1.2.0 also lists resolved ones."""
     tasks = (task for task in state.tasks if not task.result)
     return [item for task in tasks for item in task.interrupts]
 
 
-def _after_breakpoint(request: AgentRequest) -> Rejected | None:
-    if (decision := as_decision(request.text)) is None:
-        raise UnclearReplyError("Please reply with yes or no.")
-    return None if decision[0] else DECLINED
-
-
-def _value(interrupt: Interrupt, data: Sequence[object], text: str) -> object:
-    approval = is_approval(interrupt.value)
-    if data:
-        value = data[0] if len(data) == 1 else list(data)
-        if approval and isinstance(value, str):
-            return approval_of_text(interrupt.value, _schema(interrupt), value)
-        return approval_of_data(interrupt.value, value) if approval else value
-    if not text.strip():
+def _reply(interrupt: Interrupt, data: Sequence[object], text: str) -> object:
+    """Return the value that an interrupt is resumed with."""
+    if not data and not text.strip():
         raise UnclearReplyError("Please reply with text or data.")
-    return approval_of_text(interrupt.value, _schema(interrupt), text) if approval else text
+    value = data[0] if len(data) == 1 else list(data) or text
+    if not _is_approval(interrupt.value):
+        return value
+    return _decide(interrupt, value) if isinstance(value, str) else _decisions(interrupt, value)
 
 
 def _prompts(interrupts: Sequence[Interrupt]) -> str:
@@ -155,8 +154,10 @@ def _prompts(interrupts: Sequence[Interrupt]) -> str:
 
 def _prompt(interrupt: Interrupt) -> str:
     value = interrupt.value
-    if is_approval(value):
-        return approval_prompt(value, _schema(interrupt))
+    if _is_approval(value):
+        actions = value.get("action_requests", [value])
+        lines = [str(action.get("description") or action["name"]) for action in actions]
+        return "\n\n".join([*lines, f"Please reply with: {_choices(interrupt)}."])
     if isinstance(value, Mapping):
         for key in _TEXT_KEYS:
             if isinstance(value.get(key), str):
@@ -171,10 +172,11 @@ def _payload(interrupt: Interrupt) -> dict[str, object]:
 
 
 def _schema(interrupt: Interrupt) -> Mapping[str, Any] | None:
-    return getattr(interrupt, "response_schema", None)  # since LangGraph 1.2.x
+    return getattr(interrupt, "response_schema", None)  # not in all supported versions
 
 
-def _stopped_at(state: StateSnapshot) -> dict[str, object]:
+def _breakpoint(state: StateSnapshot) -> dict[str, object]:
+    """Return the nodes that a graph stopped before, and the tool calls that they will run."""
     messages = state.values.get("messages") if isinstance(state.values, Mapping) else None
     last = messages[-1] if messages else None
     calls = last.tool_calls if isinstance(last, AIMessage) else []
@@ -182,86 +184,58 @@ def _stopped_at(state: StateSnapshot) -> dict[str, object]:
     return {"next": list(state.next), **({"tool_calls": shown} if shown else {})}
 
 
-_CHOICES = "Please reply with: {}."
-
-Decision = dict[str, object]
+# The approval of tool calls: by LangChain's middleware, or of a single tool.
 
 
-class UnclearReplyError(Exception):
-    """The reply does not answer the question; the text says what would."""
-
-
-def is_approval(value: object) -> bool:
-    """Whether an interrupt's payload is that middleware's."""
+def _is_approval(value: object) -> bool:
     return isinstance(value, Mapping) and (
         {"action_requests", "review_configs"} <= value.keys()
         or value.get("type") == "tool_approval"
     )
 
 
-def approval_prompt(value: Mapping[str, Any], schema: Mapping[str, Any] | None) -> str:
-    """Return the question as text."""
-    requests = value.get("action_requests", [value])
-    lines = [str(request.get("description") or request["name"]) for request in requests]
-    return "\n\n".join([*lines, _CHOICES.format(_choices(value, schema))])
-
-
-def approval_of_text(
-    value: Mapping[str, Any], schema: Mapping[str, Any] | None, text: str
-) -> object:
-    """Return what "approve", "no, because ..." and the like mean to the middleware.
-
-    A decision is for all actions the question lists.
-
-    Raises:
-        UnclearReplyError: The text is no decision, or one that is not allowed.
-    """
-    decision = _decision(text, only_answer=_allowed(value, schema) == {"respond"})
-    if decision is None or decision["type"] not in _allowed(value, schema):
+def _decide(interrupt: Interrupt, text: str) -> object:
+    """Convert "approve", "no, because ..." and the like to a decision on all listed actions."""
+    allowed, answer = _allowed(interrupt), as_decision(text)
+    decision: dict[str, object] = {}
+    if allowed == {"respond"}:
+        decision = {"type": "respond", "message": text}
+    elif answer:
+        is_yes, reason = answer
+        decision = {"type": "approve" if is_yes else "reject"}
+        decision |= {"message": reason} if reason else {}
+    if decision.get("type") not in allowed:
         raise UnclearReplyError("That is none of the decisions that can be made.")
-    if "action_requests" in value:
-        return {"decisions": [decision] * len(value["action_requests"])}
+    if "action_requests" in interrupt.value:
+        return {"decisions": [decision] * len(interrupt.value["action_requests"])}
     return decision
 
 
-def approval_of_data(value: Mapping[str, Any], data: object) -> object:
-    """Return a data part as it is, but a bare decision in the form a list of actions needs.
-
-    Raises:
-        UnclearReplyError: There is not one allowed decision for each action.
-    """
+def _decisions(interrupt: Interrupt, data: object) -> object:
+    """Return the decisions in a data part: one for each action."""
+    value = interrupt.value
     if "action_requests" not in value:
         return data
     count = len(value["action_requests"])
     decisions = data.get("decisions", [data]) if isinstance(data, Mapping) else data
-    allowed = [set(config["allowed_decisions"]) for config in value["review_configs"]]
     if not isinstance(decisions, list) or len(decisions) != count:
         raise UnclearReplyError(f"Please send {count} decisions, one for each action.")
-    for decision, types in zip(decisions, allowed, strict=False):
+    for decision, config in zip(decisions, value["review_configs"], strict=False):
+        types = set(config["allowed_decisions"])
         if not isinstance(decision, Mapping) or decision.get("type") not in types:
             raise UnclearReplyError(f"Please send decisions of type: {', '.join(sorted(types))}.")
     return {"decisions": decisions}
 
 
-def _decision(text: str, *, only_answer: bool) -> Decision | None:
-    if only_answer:
-        return {"type": "respond", "message": text}
-    if (decision := as_decision(text)) is None:
-        return None
-    is_yes, reason = decision
-    kind: Decision = {"type": "approve" if is_yes else "reject"}
-    return {**kind, "message": reason} if reason else kind
-
-
-def _allowed(value: Mapping[str, Any], schema: Mapping[str, Any] | None) -> set[str]:
-    """Return the types of decision that every action allows."""
-    if configs := value.get("review_configs"):
+def _allowed(interrupt: Interrupt) -> set[str]:
+    """Return the types of decision that all actions allow."""
+    if configs := interrupt.value.get("review_configs"):
         return set.intersection(*(set(config["allowed_decisions"]) for config in configs))
-    return set(_types(schema or {}))
+    return set(_types(_schema(interrupt) or {}))
 
 
 def _types(schema: object) -> list[str]:
-    """Find the decision types in the schema of a single tool's approval."""
+    """Find the types of decision in the schema of a single tool's approval."""
     match schema:
         case {"properties": {"type": {"const": str(name)}}}:
             return [name]
@@ -272,8 +246,8 @@ def _types(schema: object) -> list[str]:
     return []
 
 
-def _choices(value: Mapping[str, Any], schema: Mapping[str, Any] | None) -> str:
-    allowed = _allowed(value, schema)
+def _choices(interrupt: Interrupt) -> str:
+    allowed = _allowed(interrupt)
     if allowed == {"respond"}:
         return "your answer"
     words = {"approve": "approve", "reject": "reject and a reason"}

@@ -1,4 +1,4 @@
-"""A graph that runs on a LangGraph server, as an adapter."""
+"""A graph on a LangGraph server as an adapter."""
 
 from __future__ import annotations
 
@@ -22,20 +22,16 @@ from a2a_adapters import (
     AgentRequest,
     InputRequired,
     Rejected,
-    Speech,
     TargetError,
     model_failure,
 )
-from a2a_adapters_langchain.serving.card import describe_named
+from a2a_adapters_langchain.serving.answer_nodes import IsAnswer, names_of
+from a2a_adapters_langchain.serving.card import describe_graph
 from a2a_adapters_langchain.serving.config import MakeConfig, caller, conversation_uuid, run_config
 from a2a_adapters_langchain.serving.input import MessagesInput
-from a2a_adapters_langchain.serving.progress import GraphNews
-from a2a_adapters_langchain.serving.questions import (
-    first_input,
-    question,
-)
+from a2a_adapters_langchain.serving.progress import GraphProgress
+from a2a_adapters_langchain.serving.questions import first_input, question
 from a2a_adapters_langchain.serving.run import GraphResult, GraphRun
-from a2a_adapters_langchain.serving.speakers import MaySpeak, names_of
 from a2a_adapters_langchain.serving.watch import RunWatch, limit_failure
 
 if TYPE_CHECKING:
@@ -49,17 +45,17 @@ _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
 
 class RemoteGraphAdapter(Adapter):
-    """Serves a `RemoteGraph`, each (caller, conversation) as a thread of its server.
+    """Serves a `RemoteGraph`; each conversation of a caller is a thread of its server.
 
     Args:
-        graph: What answers. Its server is asked for nothing before the first message.
-        input: Makes the graph's input of a request; by default `messages` with the new message.
-        output: Makes the answer of the graph's last state, which is then sent whole.
-        stream_nodes: The nodes whose tokens are the answer; by default those after which the
-            graph can end, as its server tells.
-        config: Makes the configuration of a run of a request.
-        context: Makes the graph's context of a request.
-        files: Patterns of the files in the graph's state that are sent as artifacts.
+        graph: The graph. Its server is not contacted before the first message.
+        input: Makes the graph's input from a request; by default `messages` with the new message.
+        output: Makes the answer from the graph's last state. The answer is then sent whole.
+        stream_nodes: The nodes whose tokens are the answer; by default the nodes that the server
+            reports as possible ends of the graph.
+        config: Makes the configuration of a run from a request.
+        context: Makes the graph's context from a request.
+        files: Patterns for the paths of files in the graph's state that are sent as artifacts.
         fetch: See `Adapter.fetch`.
 
     Raises:
@@ -70,7 +66,7 @@ class RemoteGraphAdapter(Adapter):
         self,
         graph: RemoteGraph,
         *,
-        input: ReadInput | None = None,  # noqa: A002 - LangChain's word
+        input: ReadInput | None = None,  # noqa: A002 - LangChain's name
         output: Callable[[Any], object] | None = None,
         stream_nodes: Collection[str] | None = None,
         config: MakeConfig | None = None,
@@ -86,41 +82,47 @@ class RemoteGraphAdapter(Adapter):
         self._input: ReadInput = input or MessagesInput("messages")
         self._result = GraphResult(None, {}, output, files)
         self._is_whole = output is not None
-        self._speaking = None if stream_nodes is None else frozenset(stream_nodes)
-        self._looking = asyncio.Lock()
+        self._nodes = None if stream_nodes is None else frozenset(stream_nodes)
+        self._reading = asyncio.Lock()
         self._make_config = config
         self._make_context = context
-        self._description = describe_named(str(graph.name), self._input)
+        self._description = describe_graph(graph, self._input)
 
     def describe(self) -> AgentDescription:
         """Describe the graph by its name."""
         return self._description
 
     def stream(self, request: AgentRequest) -> _Events:
-        """Run the graph, or go on where it asked its caller.
+        """Run the graph, or resume it after a question.
 
         Raises:
-            InvalidInputError: The message is not what the graph takes.
+            InvalidInputError: The message does not fit the graph's input.
         """
         value = None if request.resuming else self._input(request)
         return self._answer(value, request)
 
     async def abandon(self, request: AgentRequest) -> None:
-        """Close the conversation's open question, so that it can go on."""
+        """Close the open question, so that the conversation can continue."""
         await self._close({"configurable": {"thread_id": conversation_uuid(request)}})
 
     async def _answer(self, value: object, request: AgentRequest) -> _Events:
         ids = {**caller(request), "thread_id": conversation_uuid(request)}
         config = run_config(request, RunWatch(request.cancelled), ids, self._make_config)
-        begin = await self._begin(value, request, config)
+        state = await self._state(config)
+
+        async def ask(hint: str) -> InputRequired:
+            return question(state, None, hint)
+
+        close = partial(self._close, config)
+        begin = await first_input(value, request, state, ask=ask, rest=close)
         if isinstance(begin, Rejected | InputRequired):
             yield begin
             return
-        speaking = await self._speakers()
-        news = GraphNews() if request.wants_progress else None
-        run = GraphRun(begin, Speech(), None if self._is_whole else speaking, news=news)
+        progress = GraphProgress() if request.wants_progress else None
+        is_answer = await self._answer_filter()
+        run = GraphRun(begin, None if self._is_whole else is_answer, progress=progress)
         context = self._make_context(request) if self._make_context else None
-        events = run.events(self._graph, config, _read, context=context, on_disconnect="cancel")
+        events = run.events(self._graph, config, _parsed, context=context, on_disconnect="cancel")
         async with aclosing(events):
             try:
                 async for event in events:
@@ -131,42 +133,31 @@ class RemoteGraphAdapter(Adapter):
                 raise
         for event in run.rest():
             yield event
-        state = await self._state(config) if run.is_paused else None
-        asked = question(state, None) if state and state.tasks else None
+        state = await self._state(config) if run.is_paused else state
+        asked = question(state, None) if run.is_paused and state.tasks else None
         for event in self._result.events(run, asked):
             yield event
 
-    async def _begin(self, value: object, request: AgentRequest, config: RunnableConfig) -> object:
-        """Return the graph's input, or the event that is the answer because there is none."""
-        state = await self._state(config)
-
-        async def ask(hint: str) -> InputRequired:
-            return question(state, None, hint)
-
-        return await first_input(value, request, state, ask=ask, rest=partial(self._close, config))
-
-    async def _speakers(self) -> MaySpeak:
-        async with self._looking:
-            if self._speaking is None:
+    async def _answer_filter(self) -> IsAnswer:
+        async with self._reading:
+            if self._nodes is None:
                 drawn = await self._graph.aget_graph()
-                self._speaking = frozenset(
-                    edge.source for edge in drawn.edges if edge.target == END
-                )
-        speaking = self._speaking
-        return lambda task: not speaking.isdisjoint(names_of(task))
+                self._nodes = frozenset(edge.source for edge in drawn.edges if edge.target == END)
+        nodes = self._nodes
+        return lambda task: not nodes.isdisjoint(names_of(task))
 
     async def _close(self, config: RunnableConfig) -> None:
         await self._graph.aupdate_state(config, None, as_node=END)
 
     async def _state(self, config: RunnableConfig) -> StateSnapshot:
-        """Return a thread's state, an empty one if nothing was said in it."""
-        nothing = StateSnapshot({}, (), config, None, None, None, (), ())
+        """Return the state of a thread; an empty one for a new thread."""
+        empty = StateSnapshot({}, (), config, None, None, None, (), ())
         try:
             state = await self._client.threads.get_state(config["configurable"]["thread_id"])
         except NotFoundError:
-            return nothing
+            return empty
         if not state["checkpoint"]:
-            return nothing
+            return empty
         tasks = tuple(
             PregelTask(
                 task["id"],
@@ -177,30 +168,30 @@ class RemoteGraphAdapter(Adapter):
             )
             for task in state["tasks"]
         )
-        values = _restored(state["values"])
+        values = _with_messages(state["values"])
         return StateSnapshot(values, tuple(state["next"]), config, None, None, None, tasks, ())
 
 
 def _failure(error: RemoteException) -> AgentFailedError | None:
-    """Return why a run failed on its server, which tells the name of an exception's class."""
-    told = error.args[0] if error.args else None
-    name = str(told.get("error")) if isinstance(told, Mapping) else ""
+    """Return the category of a failure from the exception's class name, which the server sends."""
+    details = error.args[0] if error.args else None
+    name = str(details.get("error")) if isinstance(details, Mapping) else ""
     return limit_failure(error, name) or model_failure(name)
 
 
-def _read(mode: str, data: Any) -> Any:
-    """Return what a server streams as the graph streams it."""
+def _parsed(mode: str, data: Any) -> Any:
+    """Convert streamed JSON to the objects that a local graph streams."""
     if mode != "messages":
-        return _restored(data)
+        return _with_messages(data)
     message, metadata = data
     is_chunk = message.get("type") == AIMessageChunk.__name__
     return (AIMessageChunk.model_validate(message) if is_chunk else message), metadata
 
 
-def _restored(data: Any) -> Any:
-    """Return JSON in which lists of messages are messages again."""
+def _with_messages(data: Any) -> Any:
+    """Convert the lists of messages in JSON to message objects."""
     if isinstance(data, Mapping):
-        return {key: _restored(value) for key, value in data.items()}
+        return {key: _with_messages(value) for key, value in data.items()}
     if not isinstance(data, list):
         return data
     are_messages = data and all(

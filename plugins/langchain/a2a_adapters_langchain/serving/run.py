@@ -1,10 +1,10 @@
-"""One run of a graph: what its stream tells, and what its state adds to that at the end.
+"""Converts one run of a graph to events: its stream, and the rest of the answer from its state.
 
-| the graph's output has    | the answer is                                                    |
-|---------------------------|------------------------------------------------------------------|
-| `structured_response`     | that, as data with its schema                                    |
-| messages                  | the run's last message: its text, unless streamed, and its files |
-| other keys                | those the run has written; a single text is sent as text         |
+| the graph's output has    | the answer is                                                        |
+|---------------------------|----------------------------------------------------------------------|
+| `structured_response`     | that, as data with its schema                                        |
+| messages                  | the run's last message: its text, unless it was streamed, and files  |
+| other keys                | those that the run has written; a single text is sent as text        |
 """
 
 from __future__ import annotations
@@ -20,61 +20,64 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 
 from a2a_adapters import AgentEvent, File, InputRequired, Output, Speech, TargetError, TextDelta
-from a2a_adapters_langchain.serving.content import message_extras
-from a2a_adapters_langchain.serving.output import is_message_list, outputs
+from a2a_adapters_langchain.serving.content import is_message_list, message_extras, outputs
 from a2a_adapters_langchain.serving.watch import TASK
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-    from a2a_adapters_langchain.serving.cutoff import CutOffRun
-    from a2a_adapters_langchain.serving.progress import GraphNews, Namespace
+    from a2a_adapters_langchain.serving.answer_nodes import IsAnswer
+    from a2a_adapters_langchain.serving.progress import GraphProgress, Namespace
+    from a2a_adapters_langchain.serving.recovery import OrphanedRun
     from a2a_adapters_langchain.serving.schema import Schema
-    from a2a_adapters_langchain.serving.speakers import MaySpeak
 
 
 FILES = "files"
-"""The key of the files in a graph's state, as deepagents has it."""
+"""The key of the files in a graph's state, as in deepagents."""
 
 _INTERRUPT = "__interrupt__"
 
 
 class GraphRun:
-    """Takes a run's stream and gives the events that are to be sent at once.
+    """One run: converts its stream to events.
 
     Args:
         given: The graph's input.
-        speech: Joins the messages.
-        may_speak: Whether the tokens of a task, given by its path, are part of the answer; None
-            if those of no task are.
-        news: Takes what clients that follow the run want to know; None if nobody does.
-        cut_off: The run of a process that is gone, with which this one goes on.
-        is_structured: Whether a task's text is structured output. That is held back, since it may
-            prove invalid; the graph's result has it.
+        is_answer: Selects the tasks whose tokens are the answer; None selects none.
+        progress: Converts the progress, for clients that follow it.
+        orphan: The run of a dead process that this run resumes.
+        is_structured: Whether the text of a task is structured output. That is held back, because
+            it may prove invalid; the graph's result contains it.
+
+    Attributes:
+        speech: Joins the messages of the answer.
+        values: The graph's last state.
+        first_values: Its state at the beginning of the run.
+        is_paused: Whether the graph asks its caller.
+        complaint: The problem of a reply that the graph refused.
     """
 
     def __init__(
         self,
         given: object,
-        speech: Speech[str],
-        may_speak: MaySpeak | None,
+        is_answer: IsAnswer | None,
         *,
-        news: GraphNews | None,
-        cut_off: CutOffRun | None = None,
+        progress: GraphProgress | None,
+        orphan: OrphanedRun | None = None,
         is_structured: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        self.speech = speech
-        self._may_speak = may_speak
-        self._is_heard: dict[str, bool] = {}
-        self._is_structured = is_structured
-        self._held: dict[str, list[str]] = {}
-        self.values: Any = cut_off.values if cut_off else None
-        self.first_values: Mapping[str, Any] = cut_off.first_values if cut_off else {}
+        self.speech = Speech[str]()
+        self.values: Any = orphan.values if orphan else None
+        self.first_values: Mapping[str, Any] = orphan.first_values if orphan else {}
         self.is_paused = False
         self.complaint = ""
-        self._news = news
         self._given = given
-        self._written: set[str] = cut_off.written() if cut_off else set()
+        self._written: set[str] = orphan.written() if orphan else set()
+        self._is_answer = is_answer
+        self._is_answer_of: dict[str, bool] = {}
+        self._is_structured = is_structured
+        self._held: dict[str, list[str]] = {}
+        self._progress = progress
 
     async def events(
         self,
@@ -83,17 +86,17 @@ class GraphRun:
         read: Callable[[str, Any], Any] | None = None,
         **options: Any,
     ) -> AsyncGenerator[AgentEvent]:
-        """Run a graph and yield what is to be sent at once.
+        """Run a graph and yield the events to send at once.
 
         Args:
-            graph: What runs.
+            graph: The graph.
             config: The run's configuration.
-            read: Makes what the graph would stream here of what it streams elsewhere, by its mode.
+            read: Parses the data that a remote graph streams, given its mode.
             options: Options of the graph's `astream`.
         """
         modes = ["updates", "values"]
-        modes += ["messages"] if self._may_speak else []
-        modes += ["custom"] if self._news else []
+        modes += ["messages"] if self._is_answer else []
+        modes += ["custom"] if self._progress else []
         steps = graph.astream(self._given, config, stream_mode=modes, subgraphs=True, **options)
         async with aclosing(steps):
             async for namespace, mode, streamed in steps:
@@ -109,7 +112,9 @@ class GraphRun:
         if not isinstance(message, AIMessageChunk):
             return ""
         task = metadata[TASK]
-        if not self._hears(task):
+        if task not in self._is_answer_of:
+            self._is_answer_of[task] = bool(self._is_answer and self._is_answer(task))
+        if not self._is_answer_of[task]:
             return ""
         content = message.content
         text = content if type(content) is str else str(message.text)
@@ -117,35 +122,6 @@ class GraphRun:
             text = self._hold(task, text, message)
         text = self.speech.add(task, text)
         return text + self.speech.end(task) if message.chunk_position else text
-
-    def _step(self, namespace: Namespace, mode: str, data: Any) -> Iterator[AgentEvent]:
-        if mode == "values":
-            if not namespace:
-                self._take_values(data)
-        elif mode == "updates":
-            if not namespace:
-                self._take_updates(data)
-            if self._news:
-                yield from self._news.updates(namespace, data)
-        elif self._news:
-            yield self._news.custom(data)
-
-    def rest(self) -> Iterator[TextDelta]:
-        """Return text that waited for its turn."""
-        if text := self.speech.rest():
-            yield TextDelta(text)
-
-    def has_made(self, key: str, value: object) -> bool:
-        """Whether this run wrote a key of the state, and not only what it was given."""
-        return key in self._written and not self._was_given(key, value)
-
-    def _was_given(self, key: str, value: object) -> bool:
-        return isinstance(self._given, Mapping) and value is self._given.get(key)
-
-    def _hears(self, task: str) -> bool:
-        if task not in self._is_heard:
-            self._is_heard[task] = bool(self._may_speak and self._may_speak(task))
-        return self._is_heard[task]
 
     def _hold(self, task: str, text: str, chunk: AIMessageChunk) -> str:
         """Hold text back until its message calls a tool, which structured output never does."""
@@ -156,36 +132,52 @@ class GraphRun:
             held.clear()
         return text
 
-    def _take_values(self, values: Any) -> None:
-        if isinstance(values, Mapping) and _INTERRUPT in values:
-            return
-        if self.values is None and isinstance(values, Mapping):
-            self.first_values = values
-        self.values = values
+    def _step(self, namespace: Namespace, mode: str, data: Any) -> Iterator[AgentEvent]:
+        if mode == "values":
+            if not namespace and not (isinstance(data, Mapping) and _INTERRUPT in data):
+                if self.values is None and isinstance(data, Mapping):
+                    self.first_values = data
+                self.values = data
+        elif mode == "updates":
+            if not namespace:
+                self._note_updates(data)
+            if self._progress:
+                yield from self._progress.updates(namespace, data)
+        elif self._progress:
+            yield self._progress.custom(data)
 
-    def _take_updates(self, updates: Mapping[str, Any]) -> None:
-        if _INTERRUPT in updates:
-            self.is_paused = True
+    def _note_updates(self, updates: Mapping[str, Any]) -> None:
+        self.is_paused = self.is_paused or _INTERRUPT in updates
         for update in updates.values():
             for written in update if isinstance(update, list) else [update]:
                 if isinstance(written, Mapping):
                     self._written |= written.keys()
+
+    def rest(self) -> Iterator[TextDelta]:
+        """Yield the text that was held back."""
+        if text := self.speech.rest():
+            yield TextDelta(text)
+
+    def has_made(self, key: str, value: object) -> bool:
+        """Whether the run wrote a key of the state, other than its own input."""
+        is_input = isinstance(self._given, Mapping) and value is self._given.get(key)
+        return key in self._written and not is_input
 
 
 _STRUCTURED = "structured_response"
 
 
 class GraphResult:
-    """Reads the answer from a graph's last state.
+    """Reads the answer from the last state of a graph.
 
     Args:
-        channels: What of the state is the output; None for all.
-        schema: The output's schema, empty if it is not known.
-        output: Makes the answer of the output state, in place of the rules above.
-        files: Which files of the state are artifacts, by patterns of their paths.
+        channels: The keys of the state that are the output; None for all.
+        schema: The schema of the output; empty if it is unknown.
+        output: Makes the answer from the output, in place of the rules above.
+        files: Patterns for the paths of files in the state that are artifacts.
 
     Raises:
-        TargetError: The patterns are no list.
+        TargetError: `files` is not a list.
     """
 
     def __init__(
@@ -203,29 +195,38 @@ class GraphResult:
         self._patterns = files
 
     def events(self, run: GraphRun, asked: InputRequired | None = None) -> Sequence[AgentEvent]:
-        """Return the rest of the answer, or what the graph asks, and the files that it wrote."""
+        """Return the new files and the question, or the rest of the answer and the new files."""
         files = self._new_files(run)
         return [*files, asked] if asked else [*self._answer(run), *files]
 
     def _answer(self, run: GraphRun) -> Sequence[AgentEvent]:
         values = run.values
         if isinstance(self._channels, str) or not isinstance(values, Mapping):
-            return self._unless_said(self._output(values) if self._output else values, run.speech)
+            return self._unless_sent(self._output(values) if self._output else values, run.speech)
         channels = values if self._channels is None else self._channels
         hidden = {FILES} if self._patterns else set()
         state = {key: values[key] for key in channels if key in values and key not in hidden}
         if self._output:
             return outputs(self._output(state))
-        if state.get(_STRUCTURED) is not None:
-            return outputs(state[_STRUCTURED], self._property(_STRUCTURED))
+        properties = self._schema.get("properties", {})
+        if (structured := state.get(_STRUCTURED)) is not None:
+            schema = properties.get(_STRUCTURED)
+            definitions = {"$defs": self._schema.get("$defs", {})}
+            return outputs(structured, {**schema, **definitions} if schema else None)
         if lists := [key for key, value in state.items() if is_message_list(value)]:
             key = "messages" if "messages" in lists else lists[0]
             return _last_message(state[key], run.first_values.get(key), run.speech)
         made = {key: value for key, value in state.items() if run.has_made(key, value)}
-        return self._made(made, run.speech)
+        if len(made) == 1:
+            (value,) = made.values()
+            if isinstance(value, str | BaseMessage):
+                return self._unless_sent(value, run.speech)
+        new = {key: value for key, value in made.items() if not _is_sent(value, run.speech)}
+        is_complete = new.keys() == properties.keys()
+        return outputs(new, self._schema if is_complete else None) if new else []
 
     def _new_files(self, run: GraphRun) -> list[Output]:
-        """Return an artifact for each wanted file that is new or changed, named by its path."""
+        """Return an artifact, named by its path, for each selected file that has changed."""
         if not self._patterns:
             return []
         before, now = _files(run.first_values), _files(run.values)
@@ -235,35 +236,22 @@ class GraphResult:
             if record != before.get(path) and any(fnmatchcase(path, p) for p in self._patterns)
         ]
 
-    def _made(self, made: Mapping[str, object], speech: Speech[str]) -> Sequence[AgentEvent]:
-        if len(made) == 1:
-            (value,) = made.values()
-            if isinstance(value, str | BaseMessage):
-                return self._unless_said(value, speech)
-        new = {key: value for key, value in made.items() if not _is_said(value, speech)}
-        is_complete = new.keys() == self._schema.get("properties", {}).keys()
-        return outputs(new, self._schema if is_complete else None) if new else []
-
-    def _unless_said(self, value: object, speech: Speech[str]) -> Sequence[AgentEvent]:
+    def _unless_sent(self, value: object, speech: Speech[str]) -> Sequence[AgentEvent]:
         if isinstance(value, BaseMessage):
             return _message_events(value, speech)
         return (
             _text_events(value, speech) if isinstance(value, str) else outputs(value, self._schema)
         )
 
-    def _property(self, name: str) -> Schema | None:
-        schema = self._schema.get("properties", {}).get(name)
-        return {**schema, "$defs": self._schema.get("$defs", {})} if schema else None
 
-
-def _is_said(value: object, speech: Speech[str]) -> bool:
+def _is_sent(value: object, speech: Speech[str]) -> bool:
     return isinstance(value, str) and speech.has_said(value)
 
 
 def _last_message(
     messages: Sequence[object], before: object, speech: Speech[str]
 ) -> Sequence[AgentEvent]:
-    """Return the last message of the run, if it made one, as far as it was not streamed."""
+    """Return the rest of the run's last message, if it made one."""
     last_before = before[-1] if is_message_list(before) else None
     for message in reversed(messages):
         if last_before and _is_same(message, last_before):
@@ -299,7 +287,7 @@ def _files(values: Any) -> Mapping[str, Any]:
 
 
 def _file(path: str, record: Any) -> File:
-    """Return a file: a string, or an object with `content`, whose lines may be a list."""
+    """Convert a file of the state: a string, or an object whose `content` is text or lines."""
     is_binary = isinstance(record, Mapping) and record.get("encoding") == "base64"
     content = record["content"] if isinstance(record, Mapping) else record
     text = content if isinstance(content, str) else "\n".join(content)

@@ -21,16 +21,16 @@ from a2a_adapters import (
 )
 from a2a_adapters_langchain.serving.blocking import InThreads
 from a2a_adapters_langchain.serving.card import describe_runnable
-from a2a_adapters_langchain.serving.config import MakeConfig, conversation_key, run_config
-from a2a_adapters_langchain.serving.content import message_extras
+from a2a_adapters_langchain.serving.config import MakeConfig, run_config
+from a2a_adapters_langchain.serving.content import message_extras, outputs
 from a2a_adapters_langchain.serving.input import runnable_input
-from a2a_adapters_langchain.serving.output import declared_schema, outputs
-from a2a_adapters_langchain.serving.progress import runnable_news
+from a2a_adapters_langchain.serving.progress import runnable_progress
 from a2a_adapters_langchain.serving.schema import (
     AnyRunnable,
     all_steps,
     answers_whole,
     blocks_only,
+    declared_schema,
     is_model,
 )
 from a2a_adapters_langchain.serving.watch import RunWatch
@@ -47,24 +47,24 @@ if TYPE_CHECKING:
 _Events: TypeAlias = AsyncGenerator[AgentEvent, AgentRequest | None]
 
 _SESSION_KEYS = ("session_id", "conversation_id", "thread_id")
-"""What the memories of runnables call a conversation."""
+"""The names of a conversation in the memories of runnables."""
 
 _OWNER_KEY = "user_id"
 
 
 class RunnableAdapter(Adapter):
-    """Serves chains, models, retrievers, tools and every other runnable.
+    """Serves chains, models, retrievers, tools and all other runnables.
 
-    The input follows the runnable's schema (see `input`). Runnables that take messages get
-    the earlier turns of the conversation; a `RunnableWithMessageHistory` gets a session per
-    caller and conversation. Text is streamed as the runnable streams it: of a chain that is
-    its last step, never a model inside of it. Everything else is sent whole.
+    The input follows the runnable's schema (see the module `input`). Runnables that take messages
+    receive the earlier turns of the conversation; a `RunnableWithMessageHistory` has a session for
+    each conversation of a caller. Text is streamed as the runnable streams it: for a chain this
+    is the text of its last step, not of a model inside of it. All other output is sent whole.
 
     Args:
-        runnable: What answers.
-        input: Makes the runnable's input of a request, in place of the schema's rules.
-        output: Makes the answer of the runnable's result, which is then sent whole.
-        config: Makes the configuration of a run: tags, metadata, what is configurable.
+        runnable: The runnable.
+        input: Makes the runnable's input from a request, in place of the rules for its schema.
+        output: Makes the answer from the runnable's result. The answer is then sent whole.
+        config: Makes the configuration of a run, such as tags and metadata.
         fetch: See `Adapter.fetch`.
 
     Raises:
@@ -75,7 +75,7 @@ class RunnableAdapter(Adapter):
         self,
         runnable: AnyRunnable,
         *,
-        input: Callable[[AgentRequest], object] | None = None,  # noqa: A002 - LangChain's word
+        input: Callable[[AgentRequest], object] | None = None,  # noqa: A002 - LangChain's name
         output: Callable[[Any], object] | None = None,
         config: MakeConfig | None = None,
         fetch: OutboundPolicy | None = None,
@@ -99,18 +99,18 @@ class RunnableAdapter(Adapter):
         self.uses_history = reads_history and not _remembers(runnable)
 
     async def open(self, storage: StateStorage) -> None:
-        """Name sessions by the agent from now on: another may have the same history."""
+        """Add the agent's name to the session ids: another agent may use the same history."""
         self._agent = (storage.agent,)
 
     def describe(self) -> AgentDescription:
-        """Describe the runnable by its name, its tools and what it takes."""
+        """Describe the runnable by its name, its tools and its input."""
         return self._description
 
     def stream(self, request: AgentRequest) -> _Events:
         """Run the runnable.
 
         Raises:
-            InvalidInputError: The message is not what the runnable takes.
+            InvalidInputError: The message does not fit the runnable's input.
         """
         value = self._input(request)
         watch = RunWatch(request.cancelled)
@@ -119,7 +119,7 @@ class RunnableAdapter(Adapter):
         if self._is_blocking:
             chain = InThreads(chain, request.task_id)
         if request.wants_progress and self._has_steps:
-            return self._run_telling(chain, value, config, watch)
+            return self._run_with_progress(chain, value, config, watch)
         if self._is_whole:
             return self._run_whole(chain, value, config, watch)
         return self._run(chain, value, config, watch)
@@ -129,7 +129,7 @@ class RunnableAdapter(Adapter):
     ) -> _Events:
         answer = Answer()
         chunks = cast("AsyncGenerator[object]", chain.astream(value, config))
-        with watch.explaining():
+        with watch.categorized():
             async with aclosing(chunks):
                 async for chunk in chunks:
                     if text := answer.add(chunk):
@@ -140,15 +140,15 @@ class RunnableAdapter(Adapter):
     async def _run_whole(
         self, chain: AnyRunnable, value: object, config: RunnableConfig, watch: RunWatch
     ) -> _Events:
-        with watch.explaining():
+        with watch.categorized():
             result = await chain.ainvoke(value, config)
         for event in (*self._whole(result), *watch.metadata()):
             yield event
 
-    async def _run_telling(
+    async def _run_with_progress(
         self, chain: AnyRunnable, value: object, config: RunnableConfig, watch: RunWatch
     ) -> _Events:
-        """Run with `astream_events`, which costs more and is only for those who want it."""
+        """Run with `astream_events`, which is slower, for clients that follow the progress."""
         answer = Answer()
         result: object = None
         root = ""
@@ -156,12 +156,12 @@ class RunnableAdapter(Adapter):
             "AsyncGenerator[StreamEvent]",
             chain.astream_events(value, config, version="v2"),
         )
-        with watch.explaining():
+        with watch.categorized():
             async with aclosing(events):
                 async for event in events:
                     root = root or event["run_id"]
-                    for news in runnable_news(event):
-                        yield news
+                    for progress in runnable_progress(event):
+                        yield progress
                     if event["run_id"] != root:
                         continue
                     if event["event"].endswith("_end"):
@@ -174,7 +174,7 @@ class RunnableAdapter(Adapter):
             yield last
 
     def _config(self, request: AgentRequest, watch: RunWatch) -> RunnableConfig:
-        key = conversation_key(request, *self._agent)
+        key = request.conversation_key(*self._agent)
         ids = {_OWNER_KEY: request.owner, **dict.fromkeys(_SESSION_KEYS, key)}
         wanted = {name: value for name, value in ids.items() if name in self._ids}
         return run_config(request, watch, wanted, self._make_config)
@@ -190,7 +190,7 @@ def _is_graph(runnable: AnyRunnable) -> bool:
 
 
 def _remembers(runnable: AnyRunnable) -> bool:
-    """Whether something in the chain keeps the conversation itself."""
+    """Whether a step of the chain keeps the conversation itself."""
     return any(
         isinstance(step, RunnableWithMessageHistory)
         or (_is_graph(step) and bool(getattr(step, "checkpointer", None)))
@@ -204,13 +204,13 @@ def _check_session(runnable: AnyRunnable) -> None:
             names = {spec.id for spec in step.history_factory_config}
             if unknown := sorted(names - {_OWNER_KEY, *_SESSION_KEYS}):
                 raise TargetError(
-                    f"its history is found by {', '.join(unknown)}, which a request does not "
+                    f"the history's factory takes {', '.join(unknown)}, which requests do not "
                     f"have; use {', '.join((*_SESSION_KEYS, _OWNER_KEY))}"
                 )
 
 
 class Answer:
-    """One answer: its text is passed on at once, everything else at the end."""
+    """One answer: its text is sent at once, all other output at the end."""
 
     def __init__(self) -> None:
         self._value: object = None
@@ -218,7 +218,7 @@ class Answer:
         self._blocks: list[AIMessageChunk] = []
 
     def add(self, chunk: object) -> str:
-        """Take a chunk and return the text in it that is sure to be the answer."""
+        """Add a chunk and return the text to send now."""
         if isinstance(chunk, AIMessageChunk):
             if type(chunk.content) is str and not chunk.tool_call_chunks:
                 return self._reasoning.add(chunk.content)
@@ -230,7 +230,7 @@ class Answer:
         return ""
 
     def rest(self, schema: Schema | None) -> list[AgentEvent]:
-        """Return the end of the text, and what was not text."""
+        """Return the end of the text and all other output."""
         text = self._reasoning.rest()
         rest: list[AgentEvent] = [TextDelta(text)] if text else []
         rest += outputs(self._value, schema)
@@ -240,7 +240,7 @@ class Answer:
 
 
 def _joined(value: Any, chunk: Any) -> object:
-    """Join chunks as LangChain itself does: those that cannot be added are snapshots."""
+    """Join chunks as LangChain does: chunks that cannot be added are snapshots."""
     try:
         return value + chunk
     except TypeError:

@@ -1,8 +1,7 @@
-"""Reads what a runnable takes and gives, from its JSON schemas."""
+"""Inspects runnables: their input and output schemas, and their steps."""
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import json
 import re
@@ -35,24 +34,24 @@ Schema: TypeAlias = Mapping[str, Any]
 
 _MESSAGE = re.compile(r'(Human|AI|Base)Message"')
 _KNOWN: WeakKeyDictionary[type, Schema] = WeakKeyDictionary()
-"""The schemas of graphs' states."""
+"""The schemas of the state classes of graphs."""
 
 UNREADABLE = (PydanticUserError, PydanticInvalidForJsonSchema, TypeError, NameError)
-"""What reading a type raises that pydantic or this Python does not know."""
+"""Errors for types that pydantic, JSON or this version of Python does not support."""
 
 
 def input_schema(runnable: AnyRunnable) -> Schema:
-    """Return the JSON schema of the input, `{}` if it may be anything."""
+    """Return the JSON schema of the input; `{}` accepts anything."""
     if isinstance(first_step(runnable), BaseLLM):
-        return {"type": "string"}  # its own schema is that of a chat model
+        return {"type": "string"}  # it reports the schema of a chat model
     try:
         return _read(_state(runnable, "input_schema"), runnable.get_input_jsonschema)
-    except UNREADABLE:  # typing.TypedDict before Python 3.12, types JSON does not know
+    except UNREADABLE:  # such as typing.TypedDict before Python 3.12
         return _schema_of_type(input_type(runnable))
 
 
 def output_schema(runnable: AnyRunnable) -> Schema:
-    """Return the JSON schema of the output, `{}` if nothing is known about it."""
+    """Return the JSON schema of the output; `{}` if it is unknown."""
     try:
         return _read(_state(runnable, "output_schema"), runnable.get_output_jsonschema)
     except UNREADABLE:
@@ -60,14 +59,14 @@ def output_schema(runnable: AnyRunnable) -> Schema:
 
 
 def _state(graph: AnyRunnable, name: str) -> type | None:
-    """Return the class that tells all of a graph's schema, None if there is none."""
+    """Return the class that determines a graph's schema, if there is one."""
     state = getattr(getattr(graph, "builder", None), name, None)
     is_model = isinstance(state, type) and issubclass(state, BaseModel)
     return state if is_model or is_typeddict(state) else None
 
 
 def _read(state: type | None, read: Callable[[], dict[str, Any]]) -> Schema:
-    """Return what `read` does, which takes 10 ms where there are messages: once for a class."""
+    """Call `read` once for each state class: with messages it takes 10 ms."""
     if state is None:
         return _resolved(read())
     if state not in _KNOWN:
@@ -76,44 +75,37 @@ def _read(state: type | None, read: Callable[[], dict[str, Any]]) -> Schema:
 
 
 def holds_messages(schema: Schema) -> bool:
-    """Whether a schema is that of a list of messages, and not of a plain string too."""
+    """Whether a schema requires a list of messages, and does not also accept a plain string."""
     options = schema.get("anyOf", ())
     takes_text = any(option.get("type") == "string" for option in options)
     return not takes_text and takes_messages(schema)
 
 
 def takes_messages(schema: Schema) -> bool:
-    """Whether a list of messages is among what a schema allows."""
+    """Whether a schema accepts a list of messages."""
     options = (schema, *schema.get("anyOf", ()))
     lists = [option for option in options if option.get("type") == "array"]
     return any(_MESSAGE.search(json.dumps(option.get("items", {}))) for option in lists)
 
 
-def schema_of_value(value: object) -> Schema | None:
-    """Return the JSON schema of a pydantic model or dataclass instance."""
-    if isinstance(value, BaseModel) or dataclasses.is_dataclass(value):
-        return TypeAdapter(type(value)).json_schema()
-    return None
-
-
 def input_type(runnable: AnyRunnable) -> Any:
-    """Return the declared type of the input, `Any` if there is none."""
+    """Return the declared type of the input, by default `Any`."""
     try:
         declared: Any = runnable.InputType
-    except TypeError:  # a subclass that declares none
+    except TypeError:  # the subclass declares none
         return Any
-    # LangChain does not evaluate what `from __future__ import annotations` makes of types.
+    # LangChain does not evaluate annotations that `from __future__ import annotations` defers.
     return _first_hint(runnable) if isinstance(declared, str) else declared
 
 
 def _first_hint(runnable: Any) -> Any:
-    """Return the type of the first argument of a runnable's, or a workflow's, function."""
+    """Return the type of the first argument of a runnable's or workflow's function."""
     nodes = getattr(runnable, "nodes", None)
     step = next(iter(nodes.values())).bound if nodes else first_step(runnable)
     function = getattr(step, "func", None) or getattr(step, "afunc", None)
     try:
         return next(iter(get_type_hints(function).values()), Any)
-    except UNREADABLE:  # defined inside of a function
+    except UNREADABLE:  # the type is local to a function
         return Any
 
 
@@ -141,7 +133,7 @@ def _schema_of_hint(hint: Any) -> Schema:
 
 
 def _resolved(schema: dict[str, Any]) -> Schema:
-    """Replace a schema that only refers to one of its definitions by that."""
+    """Replace a schema that only refers to one of its definitions."""
     reference = schema.get("$ref", "").rpartition("/")[2]
     definitions = schema.get("$defs", {})
     return {**definitions[reference], "$defs": definitions} if reference else schema
@@ -153,7 +145,7 @@ _WHOLE = (BasePromptTemplate, BaseRetriever, BaseTool, RunnableAssign, RunnableP
 
 
 def unwrapped(runnable: AnyRunnable) -> AnyRunnable:
-    """Return what is inside of bindings, retries, fallbacks and configurable runnables."""
+    """Return the runnable inside of bindings, retries, fallbacks and configurable runnables."""
     while not isinstance(runnable, RunnableWithMessageHistory):
         match runnable:
             case RunnableBindingBase() if runnable.custom_input_type is None:
@@ -168,40 +160,40 @@ def unwrapped(runnable: AnyRunnable) -> AnyRunnable:
 
 
 def first_step(runnable: AnyRunnable) -> AnyRunnable:
-    """Return what the input goes into."""
+    """Return the step that receives the input."""
     while isinstance(runnable := unwrapped(runnable), RunnableSequence):
         runnable = runnable.first
     return runnable
 
 
 def last_step(runnable: AnyRunnable) -> AnyRunnable:
-    """Return what the output comes from."""
+    """Return the step that makes the output."""
     while isinstance(runnable := unwrapped(runnable), RunnableSequence):
         runnable = runnable.last
     return runnable
 
 
 def all_steps(runnable: AnyRunnable) -> list[AnyRunnable]:
-    """Return the steps one after the other, each unwrapped."""
+    """Return all steps in order, each unwrapped."""
     if isinstance(runnable := unwrapped(runnable), RunnableSequence):
         return [inner for step in runnable.steps for inner in all_steps(step)]
     return [runnable]
 
 
 def is_model(runnable: AnyRunnable) -> bool:
-    """Whether it is nothing but a language model."""
+    """Whether the runnable is just a language model."""
     return isinstance(unwrapped(runnable), BaseLanguageModel)
 
 
 def blocks_only(runnable: AnyRunnable) -> bool:
-    """Whether it is a blocking generator function, for which LangChain has no async way."""
+    """Whether the step is a blocking generator function, which LangChain cannot run async."""
     return isinstance(runnable, RunnableGenerator) and not hasattr(runnable, "_atransform")
 
 
 def answers_whole(runnable: AnyRunnable) -> bool:
-    """Whether the answer comes at once, so that there is nothing to stream.
+    """Whether the answer comes as a whole, so that streaming is useless.
 
-    Parsers of structured output do stream, but snapshots that a caller has no use for.
+    Parsers of structured output stream snapshots, which are useless for callers.
     """
     last = last_step(runnable)
     if isinstance(last, RunnableLambda):
@@ -212,7 +204,16 @@ def answers_whole(runnable: AnyRunnable) -> bool:
 
 
 def _can_stream(step: RunnableLambda[Any, Any]) -> bool:
-    """Whether a function is a generator, or may return a runnable that streams."""
+    """Whether the function is a generator, or may return a runnable that streams."""
     function = getattr(step, "func", None) or step.afunc
     is_generator = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
     return is_generator or bool(step.deps)
+
+
+def declared_schema(runnable: AnyRunnable) -> Schema | None:
+    """Return the schema of a structured output; None if it is text, messages or unknown."""
+    schema = output_schema(runnable)
+    properties = schema.get("properties", {})
+    if any(holds_messages(value) for value in properties.values()):
+        return None
+    return schema if properties and "content" not in properties else None

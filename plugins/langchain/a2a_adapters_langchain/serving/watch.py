@@ -1,9 +1,8 @@
-"""Watches a run: adds up its token usage, notes who raises, stops its threads after a cancel."""
+"""Observes a run: adds up token usage, notes who raises errors, stops threads after a cancel."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
@@ -26,55 +25,54 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from langchain_core.outputs import LLMResult
-    from langchain_core.runnables import RunnableConfig
 
 
 TASK = "langgraph_checkpoint_ns"
 """Key in the metadata of a model call: the path of its task."""
 
 _SCHEMAS = ("response_format", "output_format", "response_json_schema", "response_schema", "format")
-"""Parameters by which model providers take the schema of an answer."""
+"""Parameters in which model providers take the schema of an answer."""
 
 
 class RunWatch(BaseCallbackHandler):
-    """One run's callback handler.
+    """The callback handler of one run.
 
-    Cancelling an asyncio task does not reach code in threads. That code meets this handler at
-    its next token or step, which then raises in place of going on.
+    Cancelling an asyncio task does not stop code in threads. Such code calls this handler at its
+    next token or step, which then raises `CancelledError`.
     """
 
-    run_inline = True  # a handler that is not gets a thread for every token
+    run_inline = True  # otherwise LangChain starts a thread for every token
 
     def __init__(self, cancelled: CancelFlag, usage: Mapping[str, JSON] | None = None) -> None:
         self._cancelled = cancelled
         self._structured: set[str | None] = set()
-        self._of_models: list[BaseException] = []
-        self._of_tools: list[BaseException] = []
-        # Threads append, which is atomic; the sum is made by whoever asks.
+        self._model_errors: list[BaseException] = []
+        self._tool_errors: list[BaseException] = []
+        # Threads append, which is atomic; readers make the sum.
         self._usages = [cast("UsageMetadata", dict(usage))] if usage else []
 
     @property
     def usage(self) -> UsageMetadata | None:
-        """The usage of all model calls so far; None if no model told."""
+        """The token usage of all model calls so far; None if no model reported any."""
         total: UsageMetadata | None = None
         for usage in self._usages:
             total = add_usage(total, usage)
         return total
 
     def count(self, usages: Iterable[UsageMetadata]) -> None:
-        """Take the usage of model calls that another process has made for this run."""
+        """Add the usage of model calls that another process made for this run."""
         self._usages += usages
 
     def metadata(self) -> list[AgentEvent]:
-        """Return the usage as an event, if there is any."""
+        """Return the event with the token usage, if there is any."""
         return [TaskMetadata({"usage": cast("JSON", usage)})] if (usage := self.usage) else []
 
     @contextmanager
-    def explaining(self) -> Iterator[None]:
-        """Give errors of the run their category; others leave as they are.
+    def categorized(self) -> Iterator[None]:
+        """Categorize the errors of the run.
 
         Raises:
-            AgentFailedError: From the run's error.
+            AgentFailedError: From the error, if its category is known.
         """
         try:
             yield
@@ -84,20 +82,20 @@ class RunWatch(BaseCallbackHandler):
             raise
 
     def _failure(self, error: Exception) -> AgentFailedError | None:
-        of_model = any(error is each for each in self._of_models)
+        of_model = any(error is each for each in self._model_errors)
         found = limit_failure(error) or model_failure(error, of_model=of_model)
         if found or isinstance(error, A2AAdaptersError):
             return found
-        of_tool = any(error is each for each in self._of_tools)
+        of_tool = any(error is each for each in self._tool_errors)
         return AgentFailedError("tool") if of_tool else None
 
     def on_llm_error(self, error: BaseException, **_: Any) -> None:
-        """Note what a model has raised."""
-        self._of_models.append(error)
+        """Note an error of a model."""
+        self._model_errors.append(error)
 
     def on_tool_error(self, error: BaseException, **_: Any) -> None:
-        """Note what a tool has raised."""
-        self._of_tools.append(error)
+        """Note an error of a tool."""
+        self._tool_errors.append(error)
 
     def on_llm_new_token(self, *_: Any, **__: Any) -> None:
         """Stop a model that streams in a thread."""
@@ -105,7 +103,7 @@ class RunWatch(BaseCallbackHandler):
             raise asyncio.CancelledError
 
     def on_llm_end(self, response: LLMResult, **_: Any) -> None:
-        """Take one model call's usage."""
+        """Add the usage of one model call."""
         generation = response.generations[0][0] if response.generations[0] else None
         if isinstance(generation, ChatGeneration):
             usage = getattr(generation.message, "usage_metadata", None)
@@ -145,9 +143,9 @@ class RunWatch(BaseCallbackHandler):
 
 
 def _has_schema(parameters: Mapping[str, Any]) -> bool:
-    asked = [parameters.get(name) for name in _SCHEMAS]
-    asked.append((parameters.get("output_config") or {}).get("format"))  # of Anthropic
-    return any(map(_is_schema, asked))
+    formats = [parameters.get(name) for name in _SCHEMAS]
+    formats.append((parameters.get("output_config") or {}).get("format"))  # Anthropic
+    return any(map(_is_schema, formats))
 
 
 def _is_schema(value: object) -> bool:
@@ -156,27 +154,12 @@ def _is_schema(value: object) -> bool:
     return isinstance(value, type)
 
 
-_STEPS = 100
-"""How many steps a graph may take for one message, unless its user sets a `recursion_limit`."""
-
-_UNSET = (None, 9_999)
-"""A graph's own limit if its user has set none: the second is that of `create_agent`."""
-
-
-def step_limit(graph: Any) -> RunnableConfig:
-    """Return the configuration that limits a graph's steps; an empty one if its user has."""
-    if (graph.config or {}).get("recursion_limit") not in _UNSET:
-        return {}
-    # LangGraph's own variable for the limit of all graphs of a process, 10,007 by default.
-    return {"recursion_limit": int(os.environ.get("LANGGRAPH_DEFAULT_RECURSION_LIMIT", _STEPS))}
-
-
 def limit_failure(error: Exception, name: str = "") -> AgentFailedError | None:
-    """Return an error as a limit that was reached, None if it is anything else.
+    """Return the failure for an error that a limit caused; None for other errors.
 
     Args:
         error: The error.
-        name: The name of its class on a server elsewhere.
+        name: The name of its class on a remote server.
     """
     match name or type(error).__name__:
         case "GraphRecursionError":

@@ -30,7 +30,7 @@ from tests.support.servers.states import cancels, crashes, fails, fails_silently
 SENTENCE = "one two three"
 
 
-async def test_every_way_of_calling(serve):
+async def test_all_call_methods(serve):
     model = A2AChatModel(agent=serve(words))
     whole = [model.invoke(SENTENCE), await model.ainvoke(SENTENCE)]
     whole += [*model.batch([SENTENCE] * 2), *await model.abatch([SENTENCE] * 2)]
@@ -53,7 +53,7 @@ async def test_every_way_of_calling(serve):
     assert len(contexts) == len(whole), "each call is a conversation of its own"
 
 
-async def test_events_of_a_run(serve):
+async def test_astream_events(serve):
     model = A2AChatModel(agent=serve(words))
     events = [event async for event in model.astream_events(SENTENCE)]
     streamed = [e["data"]["chunk"].content for e in events if e["event"] == "on_chat_model_stream"]
@@ -93,7 +93,7 @@ def test_tokens_arrive_while_the_agent_works_in_blocking_code(serve):
     assert "".join(chunk.content for chunk in chunks) == " second"
 
 
-async def test_leaving_a_stream_cancels_the_task():
+async def test_closing_a_stream_cancels_the_task():
     cancelled = asyncio.Event()
 
     async def agent(request):
@@ -123,7 +123,7 @@ async def test_leaving_a_stream_cancels_the_task():
             await cancelled.wait()
 
 
-def test_leaving_a_stream_cancels_the_task_in_blocking_code(serve):
+def test_closing_a_stream_cancels_the_task_in_blocking_code(serve):
     cancelled = threading.Event()
 
     async def agent(request):
@@ -140,7 +140,7 @@ def test_leaving_a_stream_cancels_the_task_in_blocking_code(serve):
 
 
 @pytest.mark.parametrize("name", FOREIGN_AGENTS)
-async def test_agents_that_are_not_ours(name):
+async def test_third_party_agents(name):
     async with running(FOREIGN_AGENTS[name]()) as url:
         card = await RemoteAgent(url).card()
         model = A2AChatModel(agent=RemoteAgent(card))  # which may name other hosts
@@ -158,7 +158,7 @@ async def test_agents_that_are_not_ours(name):
         (cancels, "canceled", "The shop is closed."),
     ],
 )
-async def test_a_task_that_does_not_complete(agent, state, reason):
+async def test_unfinished_tasks_raise(agent, state, reason):
     async with running(agent()) as url:
         model = A2AChatModel(agent=url)
         with pytest.raises(RemoteTaskError, match=reason) as caught:
@@ -171,7 +171,7 @@ async def test_a_task_that_does_not_complete(agent, state, reason):
             await asyncio.to_thread(model.invoke, "do it")
 
 
-async def test_what_came_before_a_failure_is_streamed_and_kept():
+async def test_text_before_a_failure_is_streamed_and_kept():
     async with running(fails()) as url:
         chunks = A2AChatModel(agent=url).astream("do it")
         assert (await anext(chunks)).content == "begun"
@@ -180,7 +180,7 @@ async def test_what_came_before_a_failure_is_streamed_and_kept():
     assert caught.value.reply.artifacts[0].parts[0].text == "begun"
 
 
-async def test_an_error_in_place_of_an_answer():
+async def test_errors_in_place_of_an_answer():
     async with running(crashes()) as url:
         model = A2AChatModel(agent=url)
         with pytest.raises(RemoteAgentError):
@@ -205,7 +205,7 @@ async def test_progress_is_not_part_of_the_answer(serve):
 @pytest.mark.parametrize(
     "usage", [None, {}, {"input_tokens": 1}, {"input_tokens": "a"}, "much", [1], True]
 )
-async def test_usage_that_is_none(serve, usage):
+async def test_missing_usage(serve, usage):
     from a2a_adapters import TaskMetadata
 
     async def agent(request):
@@ -224,7 +224,7 @@ def test_tools_and_schemas_are_refused():
 
 
 @pytest.mark.parametrize("nothing", [[], [HumanMessage([])]])
-async def test_nothing_to_say(serve, nothing):
+async def test_empty_messages(serve, nothing):
     model = A2AChatModel(agent=serve(words))
     with pytest.raises(RemoteRefusedError):
         await model.ainvoke(nothing)

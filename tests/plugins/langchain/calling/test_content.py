@@ -28,7 +28,7 @@ async def whole(chunks):
     return sum(parts[1:], parts[0])
 
 
-async def test_files_go_both_ways(serve):
+async def test_files_are_sent_and_received(serve):
     model = A2AChatModel(agent=serve(files))
     message = HumanMessage(
         [
@@ -56,7 +56,7 @@ async def test_files_go_both_ways(serve):
         assert data["value"] == {"type": "data", "data": {"n": 1}}
 
 
-async def test_an_answer_with_files_may_be_sent_again(serve):
+async def test_answers_with_files_can_be_sent_again(serve):
     memory = Memory()
     answer = await A2AChatModel(agent=serve(files)).ainvoke("hello")
     other = A2AChatModel(agent=serve(memory.answer))
@@ -86,7 +86,7 @@ async def test_data_without_text_is_text_too(serve):
 @pytest.mark.parametrize(
     "value", [{"type": "image", "url": "x"}, {"type": "text", "text": "x"}, [1], "x", 5, None, {}]
 )
-async def test_data_of_any_kind_comes_back_as_it_was(serve, value):
+async def test_data_is_returned_unchanged(serve, value):
     async def agent(request):
         yield Output([part for part in request.parts if isinstance(part, Data)])
 
@@ -98,14 +98,14 @@ async def test_data_of_any_kind_comes_back_as_it_was(serve, value):
     assert again.content == said.content
 
 
-async def test_parts_of_an_agent_that_is_not_ours():
+async def test_parts_of_third_party_agents():
     async with running(FOREIGN_AGENTS["mixed_parts"]()) as url:
         said = await A2AChatModel(agent=url).ainvoke("ping")
     assert said.text == "pong: ping"
     assert len(said.content_blocks) > 1
 
 
-def test_what_no_agent_can_be_sent(serve):
+def test_unsupported_content_is_refused(serve):
     model = A2AChatModel(agent=serve(files))
     with pytest.raises(ValueError, match="by an id only"):
         model.invoke([HumanMessage([{"type": "file", "file_id": "file-1"}])])
@@ -146,7 +146,7 @@ async def test_stop_sequences(serve, stop, expected):
     assert "".join([c async for c in llm.astream("go", stop=stop)]) == expected
 
 
-async def test_a_stop_ends_the_task(serve):
+async def test_stop_sequences_cancel_the_task(serve):
     ended = threading.Event()
 
     async def agent(request):
@@ -164,7 +164,7 @@ async def test_a_stop_ends_the_task(serve):
     assert ended.wait(60)
 
 
-async def test_what_was_cut_off_is_told_with_the_next_message(serve):
+async def test_answers_cut_by_a_stop_sequence_are_sent_with_the_next_message(serve):
     texts = []
 
     async def agent(request):

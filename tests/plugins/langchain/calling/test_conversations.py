@@ -20,7 +20,7 @@ def thread(name):
     return {"configurable": {"thread_id": name}}
 
 
-async def test_within_a_thread_only_news_is_sent(serve):
+async def test_threads_send_only_new_messages(serve):
     memory = Memory()
     model = A2AChatModel(agent=serve(memory.answer))
     messages = [SystemMessage("Be brief"), HumanMessage("one")]
@@ -34,7 +34,7 @@ async def test_within_a_thread_only_news_is_sent(serve):
     assert model.invoke("by itself", thread("other")).content == "0 by itself"
 
 
-async def test_without_a_thread_the_dialogue_is_sent(serve):
+async def test_calls_without_a_thread_send_the_dialogue(serve):
     memory = Memory()
     model = A2AChatModel(agent=serve(memory.answer))
     call = {"name": "search", "args": {}, "id": "1"}
@@ -60,7 +60,7 @@ async def test_without_a_thread_the_dialogue_is_sent(serve):
     assert len(memory.contexts) == 2
 
 
-async def test_what_others_said_since_is_sent(serve):
+async def test_messages_of_others_since_the_last_answer_are_sent(serve):
     memory = Memory()
     model = A2AChatModel(agent=serve(memory.answer))
     said = await model.ainvoke("one", thread("t"))
@@ -69,7 +69,7 @@ async def test_what_others_said_since_is_sent(serve):
     assert memory.texts[1] == "Assistant: I know more\nUser: two"
 
 
-async def test_a_conversation_may_be_named(serve):
+async def test_conversations_can_be_continued_by_id(serve):
     memory = Memory()
     url = serve(memory.answer)
     first = await A2AChatModel(agent=url).ainvoke("one")
@@ -85,7 +85,7 @@ async def test_a_conversation_may_be_named(serve):
     assert llm.invoke("six") == "5 six"
 
 
-async def test_a_thread_goes_on_in_another_process(serve):
+async def test_threads_continue_in_another_process(serve):
     memory = Memory()
     url = serve(memory.answer)
     messages = [HumanMessage("one")]
@@ -97,7 +97,7 @@ async def test_a_thread_goes_on_in_another_process(serve):
 
 
 @pytest.mark.parametrize("is_sync", [True, False, None], ids=["sync", "async", "both"])
-async def test_threads_do_not_mix(serve, is_sync):
+async def test_threads_are_isolated(serve, is_sync):
     memory = Memory()
     agent = RemoteAgent(serve(memory.answer))
     model, llm = A2AChatModel(agent=agent), A2ALLM(agent=agent)
@@ -125,7 +125,7 @@ async def test_threads_do_not_mix(serve, is_sync):
     assert len(memory.contexts) == 20
 
 
-async def test_messages_of_one_thread_wait_for_each_other(serve):
+async def test_messages_of_one_thread_are_sent_in_turn(serve):
     memory = Memory()
     agent = RemoteAgent(serve(memory.answer))
     model = A2AChatModel(agent=agent)
@@ -143,7 +143,7 @@ def is_question(message):
 
 
 @pytest.mark.parametrize("named", [None, "t"])
-async def test_a_question_is_answered_by_the_history(serve, named):
+async def test_questions_are_answered_by_the_history(serve, named):
     url = serve(booking)
     config = thread(named) if named else None
     messages = [HumanMessage("trip")]
@@ -157,7 +157,7 @@ async def test_a_question_is_answered_by_the_history(serve, named):
     assert not is_question(said)
 
 
-async def test_a_question_is_answered_within_its_thread(serve):
+async def test_questions_are_answered_within_their_thread(serve):
     model = A2AChatModel(agent=serve(booking))
     for name, wish in (("a", "flight"), ("b", "trip")):
         assert is_question(model.invoke(wish, thread(name)))
@@ -168,7 +168,7 @@ async def test_a_question_is_answered_within_its_thread(serve):
     assert is_question(model.invoke("hotel", thread("a"))), "a new task begins"
 
 
-async def test_a_question_is_streamed_and_answered(serve):
+async def test_questions_are_streamed_and_answered(serve):
     model = A2AChatModel(agent=serve(booking))
     chunks = [chunk async for chunk in model.astream("flight")]
     said = sum(chunks[1:], chunks[0])
@@ -178,7 +178,7 @@ async def test_a_question_is_streamed_and_answered(serve):
     assert "".join(c.text for c in model.stream(answer)) == "Booked flight to Rome, today."
 
 
-async def test_a_question_is_answered_by_its_task(serve):
+async def test_questions_are_answered_by_task_id(serve):
     url = serve(booking)
     model, llm = A2AChatModel(agent=url), A2ALLM(agent=url)
     first, second = [(await model.ainvoke(wish)).response_metadata for wish in ("car", "trip")]
@@ -193,7 +193,7 @@ async def test_a_question_is_answered_by_its_task(serve):
 
 
 @pytest.mark.parametrize("is_sync", [True, False])
-async def test_answers_to_several_tasks_of_a_conversation_at_once(serve, is_sync):
+async def test_concurrent_replies_to_several_tasks_of_a_conversation(serve, is_sync):
     model = A2AChatModel(agent=serve(booking))
     asked = [(await model.ainvoke(f"car {n}")).response_metadata for n in range(8)]
 
@@ -207,7 +207,7 @@ async def test_answers_to_several_tasks_of_a_conversation_at_once(serve, is_sync
     assert [m.text for m in said] == [f"Booked car {n} to city {n}, today." for n in range(8)]
 
 
-async def test_after_a_failed_answer_a_thread_begins_a_new_task(serve):
+async def test_threads_begin_a_new_task_after_a_failure(serve):
     async def agent(request):
         where = yield InputRequired("Where?")
         if where.text == "nowhere":
@@ -223,7 +223,7 @@ async def test_after_a_failed_answer_a_thread_begins_a_new_task(serve):
     assert is_question(await model.ainvoke(messages, thread("t")))
 
 
-async def test_questions_of_agents_that_are_not_ours():
+async def test_questions_of_third_party_agents():
     async with running(asks_twice()) as url:
         model = A2AChatModel(agent=url)
         said = [(await model.ainvoke(text, thread("t"))).text for text in ("go", "Rome", "now")]

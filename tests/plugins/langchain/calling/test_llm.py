@@ -17,7 +17,7 @@ from tests.support.servers import FOREIGN_AGENTS
 from tests.support.servers.states import fails
 
 
-async def test_every_way_of_calling(serve):
+async def test_all_call_methods(serve):
     llm = A2ALLM(agent=serve(words))
     assert [llm.invoke("one two"), await llm.ainvoke("one two")] == ["one two"] * 2
     assert llm("one two") == "one two"
@@ -29,7 +29,7 @@ async def test_every_way_of_calling(serve):
     assert [text for text in chain.stream({"x": "one"}) if text] == ["one", " two"]
 
 
-async def test_several_prompts_and_what_is_known_of_each(serve):
+async def test_several_prompts_and_their_generation_info(serve):
     llm = A2ALLM(agent=serve(words))
     for result in (llm.generate(["a", "b"]), await llm.agenerate(["a", "b"])):
         assert [generation[0].text for generation in result.generations] == ["a", "b"]
@@ -39,7 +39,7 @@ async def test_several_prompts_and_what_is_known_of_each(serve):
             assert generation.generation_info["metadata"]["usage"] == USAGE
 
 
-async def test_events_of_a_run(serve):
+async def test_astream_events(serve):
     events = [event async for event in A2ALLM(agent=serve(words)).astream_events("one two")]
     streamed = [e["data"]["chunk"] for e in events if e["event"] == "on_llm_stream"]
     assert [text for text in streamed if text] == ["one", " two"]
@@ -77,7 +77,7 @@ async def test_threads_and_questions(serve):
 
 
 @pytest.mark.parametrize("name", FOREIGN_AGENTS)
-async def test_agents_that_are_not_ours(name):
+async def test_third_party_agents(name):
     async with running(FOREIGN_AGENTS[name]()) as url:
         llm = A2ALLM(agent=RemoteAgent(await RemoteAgent(url).card()))
         assert await llm.ainvoke("ping") == "pong: ping"

@@ -21,7 +21,7 @@ async def silent(text: str) -> str:
 
 
 @pytest.mark.parametrize("kind", [A2AChatModel, A2ALLM])
-async def test_a_model_has_options_and_a_call_its_own(kind, serve_app):
+async def test_models_and_calls_have_options(kind, serve_app):
     quick, slow = Recording(build_app(words)), Recording(build_app(silent))
     model = kind(agent=serve_app(quick), max_retries=0, headers={"X-Key": "k"})
     await model.ainvoke("hello", timeout=60, headers={"X-Tenant": "a"})
@@ -45,7 +45,7 @@ async def test_a_model_has_options_and_a_call_its_own(kind, serve_app):
         lambda url, **options: A2AToolkit.from_urls([url], **options).get_tools()[0],
     ],
 )
-async def test_what_else_calls_agents_has_options(made, serve_app):
+async def test_tools_and_runnables_have_options(made, serve_app):
     quick = Recording(build_app(words))
     called = await asyncio.to_thread(made, serve_app(quick), timeout=60, headers={"X-Key": "k"})
     await called.ainvoke("hello")
@@ -53,7 +53,7 @@ async def test_what_else_calls_agents_has_options(made, serve_app):
 
 
 @pytest.mark.parametrize("kind", [A2AChatModel, A2ALLM])
-async def test_what_no_agent_takes_is_refused(kind):
+async def test_unsupported_options_are_refused(kind):
     with pytest.raises(ValidationError, match="temperature"):
         kind(agent=NOWHERE, temperature=1)
     with pytest.raises(ConfigurationError, match="max_retries"):

@@ -79,7 +79,7 @@ class ModelState(BaseModel):
     messages: Annotated[list[AnyMessage], add_messages]
 
 
-async def test_what_a_runnable_takes_and_gives(serve):
+async def test_inputs_and_outputs_of_a_runnable(serve):
     agent = A2ARunnable(serve(words))
     message = HumanMessage("one two")
     for given in ("one two", message, [message], [("human", "one two")]):
@@ -105,7 +105,7 @@ async def test_what_a_runnable_takes_and_gives(serve):
 
 @pytest.mark.parametrize("state", [MessagesState, DataState, ModelState])
 @pytest.mark.parametrize("is_sync", [True, False])
-async def test_a_node_of_a_graph(serve, state, is_sync):
+async def test_nodes_of_a_graph(serve, state, is_sync):
     builder = StateGraph(state)
     builder.add_node("words", A2ARunnable(serve(words)))
     builder.add_edge(START, "words")
@@ -164,7 +164,7 @@ async def test_a_question_is_asked_once(streaming):
             assert (await conversation.send("yes")).text == "You said yes."
 
 
-async def test_a_question_in_a_graph_without_memory_is_the_answer(serve):
+async def test_questions_in_graphs_without_a_checkpointer_are_answers(serve):
     graph = graph_of(booking=A2ARunnable(serve(booking)))
     state = await graph.ainvoke(saying("car"))
     assert last(state) == "Where to?"
@@ -173,7 +173,7 @@ async def test_a_question_in_a_graph_without_memory_is_the_answer(serve):
 
 
 @pytest.mark.parametrize("is_sync", [True, False])
-async def test_nothing_is_sent_twice(serve, is_sync):
+async def test_messages_are_sent_once(serve, is_sync):
     front = Recording(asks_twice())
     async with running(front) as url:
         graph = graph_of(InMemorySaver(), agent=A2ARunnable(url))
@@ -190,7 +190,7 @@ async def test_nothing_is_sent_twice(serve, is_sync):
 
 
 @pytest.mark.parametrize("is_sync", [True, False])
-async def test_a_question_is_answered_after_a_restart(serve, tmp_path, is_sync):
+async def test_questions_are_answered_after_a_restart(serve, tmp_path, is_sync):
     url, path = serve(booking), str(tmp_path / "threads.db")
 
     async def step(given):
@@ -209,7 +209,7 @@ async def test_a_question_is_answered_after_a_restart(serve, tmp_path, is_sync):
         assert last(await step(Command(resume="Monday"))) == "Booked trip to Rome, Monday."
 
 
-async def test_a_thread_goes_on_after_a_restart(serve):
+async def test_threads_continue_after_a_restart(serve):
     memory = Memory()
     url, saver = serve(memory.answer), InMemorySaver()
     for turn in range(3):
@@ -219,7 +219,7 @@ async def test_a_thread_goes_on_after_a_restart(serve):
 
 
 @pytest.mark.parametrize("is_sync", [True, False])
-async def test_a_question_in_a_subgraph(serve, is_sync):
+async def test_questions_in_subgraphs(serve, is_sync):
     inner = graph_of(booking=A2ARunnable(serve(booking)))
     graph = graph_of(InMemorySaver(), inner=inner, words=A2ARunnable(serve(words)))
     state = await run(graph, saying("car"), thread("t"), is_sync=is_sync)
@@ -230,7 +230,7 @@ async def test_a_question_in_a_subgraph(serve, is_sync):
 
 @pytest.mark.parametrize("is_shared", [True, False], ids=["one-agent", "an-agent-each"])
 @pytest.mark.parametrize("is_sync", [True, False])
-async def test_questions_of_several_nodes_at_once(serve, is_sync, is_shared):
+async def test_concurrent_questions_of_several_nodes(serve, is_sync, is_shared):
     url = serve(booking)
     shared = RemoteAgent(url)
     builder = StateGraph(MessagesState)
@@ -273,7 +273,7 @@ async def test_many_threads_of_one_graph(serve):
         (HumanMessage("b"), "b[]"),
     ],
 )
-async def test_what_a_question_holds_and_what_answers_it(serve, reply, heard):
+async def test_content_of_questions_and_replies(serve, reply, heard):
     graph = graph_of(InMemorySaver(), agent=A2ARunnable(serve(asks_with_data)))
     asked = question(await graph.ainvoke(saying("go"), thread("t")))
     assert asked["question"].startswith("Which?")
@@ -285,7 +285,7 @@ async def test_what_a_question_holds_and_what_answers_it(serve, reply, heard):
     assert last(state) == heard
 
 
-async def test_a_failure_ends_the_node():
+async def test_failures_end_the_node():
     async with running(fails()) as url:
         graph = graph_of(InMemorySaver(), agent=A2ARunnable(url))
         with pytest.raises(RemoteTaskError, match=r"Out of paper\."):
@@ -311,7 +311,7 @@ async def test_arguments_tags_and_callbacks_reach_the_agent(serve):
     assert all("remote" in tags for tags in seen.tags)
 
 
-async def test_within_a_node_of_ones_own(serve):
+async def test_calls_from_a_custom_node(serve):
     agent = A2ARunnable(serve(booking))
 
     async def node(state):
@@ -324,7 +324,7 @@ async def test_within_a_node_of_ones_own(serve):
     assert last(state) == "Done: Booked car to Rome, today."
 
 
-async def test_leaving_a_graph_cancels_the_task():
+async def test_closing_a_graph_cancels_the_task():
     ended = asyncio.Event()
 
     async def agent(request):

@@ -36,7 +36,7 @@ def global_cache():
     set_llm_cache(None)
 
 
-async def test_a_config_that_is_bound_names_the_thread(serve):
+async def test_bound_configurations_set_the_thread(serve):
     memory = Memory()
     agent = RemoteAgent(serve(memory.answer))
     config = {"configurable": {"thread_id": 7}}
@@ -52,7 +52,7 @@ async def test_a_config_that_is_bound_names_the_thread(serve):
     assert len(memory.requests) == 16
 
 
-async def test_a_chain_passes_the_thread_on(serve):
+async def test_chains_pass_the_thread_on(serve):
     memory = Memory()
     model = A2AChatModel(agent=serve(memory.answer))
     chain = ChatPromptTemplate.from_template("Say {word}") | model | StrOutputParser()
@@ -66,7 +66,7 @@ async def test_a_chain_passes_the_thread_on(serve):
     assert await llm.ainvoke({"word": "e"}, config) == "4 Say e"
 
 
-async def test_fields_may_be_configured(serve):
+async def test_configurable_fields(serve):
     one, two = serve(words, name="One"), serve(Memory().answer)
     model = A2AChatModel(agent=one).configurable_fields(
         agent=ConfigurableField(id="agent"), context_id=ConfigurableField(id="context")
@@ -119,7 +119,7 @@ async def test_copies_share_conversations(serve):
     assert copy.deepcopy(tool).agent is tool.agent
 
 
-def test_what_cannot_be_done_says_so():
+def test_unsupported_methods_raise():
     model = A2AChatModel(agent=NOBODY)
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(model)

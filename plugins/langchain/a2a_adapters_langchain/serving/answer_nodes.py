@@ -1,12 +1,12 @@
 """Finds the nodes of a graph whose tokens are its answer.
 
-Those are the nodes after which the graph can end: they have an edge to END, or a branch or
-`Command` annotated to lead there. Nodes whose next step is decided while they run count only
-if no other node does. The tokens of a classifier, a planner or a tool are not the answer. Of
-an agent made by `create_agent` it is the model's node; its middleware does not speak. The same
-rule holds inside of subgraphs.
+Those are the nodes that can be the last: they have an edge to END, or a branch or `Command`
+annotated to lead there. Nodes whose successor is decided at runtime count only if there is no
+other. The tokens of a classifier, a planner or a tool are not the answer. In an agent of
+`create_agent` it is the model's node, not its middleware. The same rule applies to subgraphs.
 
-The functional API has one node, the entry point; what its tasks say is not the answer.
+A workflow of the functional API has one node, its entry point; the tokens of its tasks are not the
+answer.
 """
 
 from __future__ import annotations
@@ -20,55 +20,56 @@ from langgraph.constants import END
 
 from a2a_adapters import TargetError
 
-MaySpeak: TypeAlias = Callable[[str], bool]
+IsAnswer: TypeAlias = Callable[[str], bool]
+"""Whether the tokens of a task, given by its path, are part of the answer."""
 
 _Path: TypeAlias = tuple[str, ...]
 
 _MIDDLEWARE = (".before_agent", ".before_model", ".after_model", ".after_agent")
 
 
-def choose_voices(graph: Any, stream_nodes: Collection[str] | None) -> MaySpeak | None:
-    """Return whether a task, given by its path, speaks; None if no node does.
+def answer_filter(graph: Any, stream_nodes: Collection[str] | None) -> IsAnswer | None:
+    """Return the predicate for tasks whose tokens are the answer; None if no node has any.
 
     Raises:
-        TargetError: A name in `stream_nodes` is no node of the graph.
+        TargetError: A name in `stream_nodes` is not a node of the graph.
     """
     if stream_nodes is None:
-        speaks = functools.cache(functools.partial(_speaks, graph))
-        return lambda task: speaks(names_of(task))
+        can_be_last = functools.cache(functools.partial(_can_be_last, graph))
+        return lambda task: can_be_last(names_of(task))
     names = frozenset(stream_nodes)
     if hasattr(graph, "builder") and (unknown := sorted(names - _all_nodes(graph))):
         raise TargetError(f"stream_nodes: the graph has no node {', '.join(unknown)}")
     return (lambda task: not names.isdisjoint(names_of(task))) if names else None
 
 
-def _speaks(graph: Any, path: _Path) -> bool:
+def _can_be_last(graph: Any, path: _Path) -> bool:
     node, *inner_path = path
     if node not in _final_nodes(graph):
         return False
     if not inner_path:
         return True
     inner = dict(graph.get_subgraphs()).get(node)
-    return inner is not None and _speaks(inner, tuple(inner_path))
+    return inner is not None and _can_be_last(inner, tuple(inner_path))
 
 
 def _final_nodes(graph: Any) -> Collection[str]:
     builder = getattr(graph, "builder", None)
     if builder is None:
         return tuple(getattr(graph, "nodes", ()))
-    nodes = [name for name in builder.nodes if _can_speak(graph, name)]
+    nodes = [name for name in builder.nodes if _has_answers(graph, name)]
     targets = {name: _targets(builder, name) for name in nodes}
     ending = [name for name in nodes if END in targets[name]]
     return ending or [name for name in nodes if not targets[name]]
 
 
-def _can_speak(graph: Any, name: str) -> bool:
+def _has_answers(graph: Any, name: str) -> bool:
     is_tool_node = hasattr(graph.nodes[name].bound, "tools_by_name")
     return not is_tool_node and not name.endswith(_MIDDLEWARE)
 
 
 def _targets(builder: Any, node: str) -> AbstractSet[str]:
-    """Return where a node leads, seen through middleware; nothing if that is not known."""
+    """Return the successors of a node, also through middleware; empty if they are unknown."""
     found: set[str] = set()
     todo = {node}
     while todo:
@@ -89,13 +90,13 @@ def _next(builder: Any, node: str) -> AbstractSet[str]:
 
 
 def has_remote(graph: Any) -> bool:
-    """Whether a node is a graph that runs on another server."""
+    """Whether a node is a graph on another server."""
     inner = [node for _, node in graph.get_subgraphs(recurse=False)]
     return any(not hasattr(node, "nodes") or has_remote(node) for node in inner)
 
 
 def _all_nodes(graph: Any, seen: AbstractSet[int] = frozenset()) -> AbstractSet[str]:
-    if id(graph) in seen or not hasattr(graph, "nodes"):  # or it runs on another server
+    if id(graph) in seen or not hasattr(graph, "nodes"):  # or it is a remote graph
         return set()
     inner = (_all_nodes(inner, seen | {id(graph)}) for _, inner in graph.get_subgraphs())
     return set(graph.nodes).union(*inner)
@@ -104,7 +105,7 @@ def _all_nodes(graph: Any, seen: AbstractSet[int] = frozenset()) -> AbstractSet[
 def names_of(task: str) -> _Path:
     """Return the nodes of a path such as `team:1f0c|writer:88e1`.
 
-    A graph that is called several times within a node is numbered: `node:1f0c|1|inner:88e1`.
+    Repeated calls of a graph within a node are numbered: `node:1f0c|1|inner:88e1`.
     """
     steps = (step.partition(":")[0] for step in task.split("|"))
     return tuple(name for name in steps if not name.isdigit())
