@@ -1,4 +1,4 @@
-"""Functions keep the contract, on our runtime and on a2a-sdk's own request handler."""
+"""Functions fulfil the adapter contract, on our runtime and on a2a-sdk's request handler."""
 
 from __future__ import annotations
 

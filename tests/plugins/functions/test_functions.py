@@ -1,4 +1,4 @@
-"""What a served function can do."""
+"""Served functions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from a2a_adapters.testing import answer_of, connect, running, send, stream, user
 
 
 async def call(function, *requests):
-    """Serve a function, send each request on the same task, return the last state of the task."""
+    """Serve a function, send all requests to one task, and return the final task."""
     async with running(build_app(function)) as url, connect(url) as client:
         task = None
         for request in requests:

@@ -1,4 +1,4 @@
-"""Functions whose parameters and results have types."""
+"""Functions with typed parameters and results."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ ORDER = {"customer": "Ann", "items": [{"sku": "pen", "count": 2}]}
 
 
 async def call(function, text="", *data):
-    """Serve a function, send it text and data, return the value of its answer's first part."""
+    """Serve a function, send text and data, and return the value of the answer's first part."""
     async with running(build_app(function)) as url, connect(url) as client:
         task = await send(client, user_message(text, *to_protocol([Data(d) for d in data])))
     assert task.artifacts, task.status
@@ -195,7 +195,7 @@ async def test_results_that_do_not_match_the_annotation_have_no_schema(caplog):
 
 
 class Connection:
-    """What JSON cannot express."""
+    """A type that JSON cannot express."""
 
 
 def hidden(

@@ -1,4 +1,4 @@
-"""No test finds letters of another."""
+"""Clears the letters between tests."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Serves a graph whose process dies at one call of its checkpointer, for each of these calls.
+"""Serves a graph whose process dies at each call of its checkpointer in turn.
 
-Each life of the server is a fork of this process, and goes on with what the last one left.
-Prints a line of JSON for each death: what became of the task, and how often its nodes ran.
+Each life of the server is a fork of this process that resumes the tasks of the last one. Prints
+a line of JSON for each death: the final task, and how often each node ran.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ LIMITS = Limits(lease_seconds=1, sweep_seconds=0.2)
 
 
 class Notes(MessagesState):
-    """What nodes have noted; each of them once, if none was left out or ran twice."""
+    """The notes of the nodes: one each, unless a node was skipped or its result applied twice."""
 
     notes: Annotated[list[str], operator.add]
 
 
 class Life:
-    """One life of the server: counts the checkpointer's calls for a task, and dies at one of them.
+    """One life of the server. Counts the checkpointer's calls for a task, and dies at one of them.
 
     Args:
         folder: Where the nodes of a task note that they ran, in a file of the task's name.
@@ -154,7 +154,7 @@ def branches(life):
 
 
 def questions(life):
-    """Two branches, one of which asks twice; a subgraph that asks between two nodes."""
+    """Two branches, one of which asks twice, and a subgraph that asks between two nodes."""
     inner = StateGraph(Notes)
     inner.add_node("before", noting(life, "before"))
     inner.add_node("ask inside", asking(life, "ask inside", "colour?"))
@@ -188,7 +188,7 @@ def breakpoints(life):
 
 
 def workflow(life):
-    """A workflow of the functional API, whose tasks run one after the other and at once."""
+    """A workflow of the functional API with sequential and parallel tasks."""
 
     @task
     async def step(name):
@@ -206,7 +206,7 @@ def workflow(life):
 
 
 def agent(life):
-    """LangChain's agent, whose tool its caller has to approve."""
+    """LangChain's agent with a tool that needs approval."""
 
     def look(place: str) -> str:
         """Look at a place."""
@@ -224,13 +224,13 @@ GRAPHS = {make.__name__: make for make in (branches, questions, breakpoints, wor
 
 
 def answer_to(asked):
-    """Return the caller's answer to a question."""
+    """Return the reply to a question."""
     prompt = asked.status.message.parts[0].text
     return "yes" if "Go on" in prompt or "look" in prompt else f"{prompt[:-1]} answered"
 
 
 async def live(life, make, storage, names):
-    """Serve a graph; have tasks done, each named by its context, and print what became of them."""
+    """Serve a graph, complete the named tasks, and print their final states."""
     app = build_app(make(life), name="dying", options=ServerOptions(storage=storage, limits=LIMITS))
     at_once = SendMessageConfiguration(return_immediately=True)
     async with running(app) as url, connect(url) as client:
@@ -261,7 +261,7 @@ async def live(life, make, storage, names):
 
 
 def lived(life, make, engine, storage, names):
-    """Fork a life of the server, in which these tasks are done if it is not to die."""
+    """Fork a life of the server, which completes these tasks unless it dies."""
     if not (process := os.fork()):
         try:
             life.watch(SAVERS[engine])
@@ -291,7 +291,7 @@ def main(kind, engine, storage, *moments):
                 name = f"{when} {number}"
                 life = Life(Path(folder), name, (number, when))
                 code = lived(life, make, engine, storage, [*left, name])
-                if code == 0:  # there are no so many calls
+                if code == 0:  # there are fewer calls
                     return
                 if code != DIED:
                     sys.exit(f"a life ended with {code}")
@@ -299,7 +299,7 @@ def main(kind, engine, storage, *moments):
 
 
 def die_often(make, engine, storage):
-    """Let five lives die before LangGraph has stored anything, then do the task."""
+    """Let five lives die before LangGraph stores anything, then complete the task."""
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(5):
             life = Life(Path(folder), "again", (1, "before"))

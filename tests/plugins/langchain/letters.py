@@ -1,4 +1,4 @@
-"""A tool, and what was done with it."""
+"""A tool that sends letters, and the letters it sent."""
 
 from __future__ import annotations
 

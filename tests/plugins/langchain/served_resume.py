@@ -1,4 +1,4 @@
-"""A graph that tests kill. Its nodes count in a file how often they ran."""
+"""A graph whose process tests kill. Its nodes record their runs in a file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def until_it_may_go_on():
 
 
 class Words(BaseChatModel):
-    """Streams its text letter by letter, and halts in the middle of one."""
+    """Streams its text letter by letter, and can halt in the middle."""
 
     text: str
     halts: bool = False

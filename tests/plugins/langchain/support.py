@@ -1,4 +1,4 @@
-"""A fake chat model and the driver that plays the server core."""
+"""A scripted chat model, and a driver in place of the server."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ USAGE = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
 
 
 class Scripted(BaseChatModel):
-    """Says the script's lines in turn: text, messages, or functions of the messages it got."""
+    """Answers with the lines of a script: text, messages, or functions of the input messages."""
 
     script: list[Any]
     seen: list[list[BaseMessage]] = Field(default_factory=list)
     gate: asyncio.Event | None = None
-    """When set, the model waits for it after its first word."""
+    """If set, the model waits for this event after its first word."""
 
     @property
     def _llm_type(self) -> str:
@@ -92,12 +92,12 @@ def _pieces(message: AIMessage) -> list[Any]:
 
 
 def last_text(messages: list[BaseMessage]) -> str:
-    """Say what was said last."""
+    """Repeat the last message."""
     return f"heard {messages[-1].text}"
 
 
 def kinds(messages: list[BaseMessage]) -> str:
-    """Say which kinds of messages there were."""
+    """List the types of the messages."""
     return ",".join("ai" if isinstance(m, AIMessage) else m.type for m in messages)
 
 
@@ -112,7 +112,7 @@ def calling(*calls: dict[str, Any], text: str = "") -> AIMessage:
 
 
 def request(*parts: Part | str, **fields: Any) -> AgentRequest:
-    """Return a request as the core makes it."""
+    """Return a request as the server makes it."""
     fields = {"task_id": "task", "context_id": "context", "message": Message(), **fields}
     return AgentRequest(
         parts=[Text(part) if isinstance(part, str) else part for part in parts], **fields
@@ -120,12 +120,12 @@ def request(*parts: Part | str, **fields: Any) -> AgentRequest:
 
 
 def reply(question: InputRequired, *parts: Part | str, **fields: Any) -> AgentRequest:
-    """Return the answer to a question."""
+    """Return the request that answers a question."""
     return request(*parts, resuming=True, resume_metadata=question.metadata, **fields)
 
 
 async def run(adapter: Adapter, asked: AgentRequest) -> list[AgentEvent]:
-    """Return all events of one request, closing the generator as the core does."""
+    """Return all events of one request, and close the generator as the server does."""
     events = adapter.stream(asked)
     try:
         return [event async for event in events]

@@ -1,4 +1,4 @@
-"""Chains with a blocking generator function, for which LangChain has no async way."""
+"""Chains with a blocking generator function, which LangChain cannot run async."""
 
 from __future__ import annotations
 

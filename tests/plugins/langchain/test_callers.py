@@ -1,4 +1,4 @@
-"""What a run learns of who calls."""
+"""The caller, configuration and context of a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.plugins.langchain.support import answer, ask
 
 @dataclass
 class Desk:
-    """A context that has to be given."""
+    """A context with a required field."""
 
     name: str
     floor: int = 1

@@ -29,7 +29,7 @@ from tests.plugins.langchain.support import (
 
 
 async def cancel_when(started: asyncio.Event, adapter, asked) -> None:
-    """Run until `started`, then cancel as the core does."""
+    """Run until `started`, then cancel as the server does."""
     task = asyncio.create_task(run(adapter, asked))
     await started.wait()
     asked.cancelled.set()
@@ -67,7 +67,7 @@ async def test_closing_a_generator_closes_the_inner_ones():
     events = adapt(RunnableLambda(count)).stream(request("hi"))
     assert await anext(events) == TextDelta("0")
     await events.aclose()
-    # LangChain leaves its inner generators to the event loop's hook, which runs later.
+    # LangChain leaves inner generators to the event loop's hook, which runs later.
     assert await asyncio.wait_for(closed.wait(), 60)
 
 
@@ -91,7 +91,7 @@ async def test_interrupted_tool_calls_receive_results(options):
 
     @tool
     async def slow(n: int) -> str:
-        """Take long, except for zero."""
+        """Block, except for zero."""
         if n:
             started.set()
             await asyncio.Event().wait()

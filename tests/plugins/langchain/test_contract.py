@@ -1,4 +1,4 @@
-"""LangChain's runnables and LangGraph's graphs keep the contract of every adapter."""
+"""Runnables and graphs fulfil the adapter contract."""
 
 from __future__ import annotations
 

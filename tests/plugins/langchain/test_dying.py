@@ -1,4 +1,4 @@
-"""A graph's process dies at each call of its checkpointer in turn: the next one does the rest."""
+"""A graph's process dies at each call of its checkpointer in turn; the next process resumes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_answers_equal_those_of_runs_without_crashes(graph, engine, moments, tmp
     assert state == "TASK_STATE_COMPLETED"
     wrong = [line for line in died if line[1] != [state, answer]]
     assert not wrong, f"{len(wrong)} of {len(died)}, not as {answer!r}"
-    # What had not finished begins again, and nothing else.
+    # Only unfinished nodes run again.
     for name, _, counted in died:
         assert counted.keys() == done.keys(), name
         assert all(done[node] <= n <= 2 * done[node] for node, n in counted.items()), name

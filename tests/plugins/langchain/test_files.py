@@ -1,4 +1,4 @@
-"""Files in a graph's state, as deepagents keeps them, are artifacts of the task that wrote them."""
+"""Files in a graph's state, as in deepagents, are artifacts of the task that wrote them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ AT = {"created_at": "2026-01-01T00:00:00Z", "modified_at": "2026-01-01T00:00:00Z
 
 
 class State(MessagesState):
-    """The state of deepagents: its reducer merges files, too."""
+    """The state of deepagents, whose reducer also merges files."""
 
     files: Annotated[dict, or_]
 
 
 def graph(*turns, asks=False):
-    """Return an agent that writes the files of each turn, and may ask a question then."""
+    """Return an agent that writes files in each turn, and may then ask a question."""
     script = iter(turns)
 
     def write(state):

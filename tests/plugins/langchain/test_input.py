@@ -62,7 +62,7 @@ def search(query: str, limit: int = 3) -> str:
 
 
 def seeing(kind: Any = Any) -> RunnableLambda[Any, str]:
-    """A runnable of this input type that tells what it gets."""
+    """Return a runnable with this input type that repeats its input."""
 
     def see(value):
         return repr(value)

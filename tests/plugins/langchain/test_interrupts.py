@@ -51,7 +51,7 @@ def question(text: str) -> str:
 
 
 def asking(*payloads: Any, **options: Any):
-    """A graph that asks these questions one after the other and repeats the answers."""
+    """Return a graph that asks these questions in turn and repeats the replies."""
 
     def node(state):
         return {"messages": [AIMessage(repr([interrupt(payload) for payload in payloads]))]}
@@ -63,7 +63,7 @@ def asking(*payloads: Any, **options: Any):
 
 
 def asking_at_once(**options: Any):
-    """A graph with two nodes that ask at the same time."""
+    """Return a graph with two nodes that ask in parallel."""
     builder = StateGraph(Trip)
     builder.add_node("where", lambda _: {"notes": [f"where={interrupt('Where?')}"]})
     builder.add_node("when", lambda _: {"notes": [f"when={interrupt('When?')}"]})

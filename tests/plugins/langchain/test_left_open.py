@@ -1,4 +1,4 @@
-"""Threads that a process has left open: with a question, or in the middle of a step."""
+"""Threads left open by lost tasks: with a question, or in the middle of a step."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def greeting(checkpointer):
 
 
 async def tell(graph, *texts, task_id=""):
-    """Serve a graph by a server of its own, whose tasks end with it; return the tasks."""
+    """Serve a graph on a temporary server, and return the tasks."""
     async with running(build_app(graph)) as url, connect(url) as client:
         return [
             await send(client, user_message(text, context_id="c", task_id=task_id))
@@ -107,7 +107,7 @@ asyncio.run(main())
 
 
 def agent(saver, tool):
-    """Return a graph whose model calls a tool until it has a result, and shows what it was sent."""
+    """Return a graph whose model calls a tool until it has a result, and lists its messages."""
 
     def look() -> str:
         """Look it up."""
@@ -145,7 +145,7 @@ async def test_tool_calls_of_killed_processes_receive_results(tmp_path):
 
 
 class Deaf:
-    """A graph whose node takes no notice of being cancelled, for "deaf", or waits."""
+    """A graph whose node ignores cancellation for the message "deaf", and waits otherwise."""
 
     def __init__(self):
         self.begun = {"deaf": asyncio.Event(), "second": asyncio.Event()}
@@ -168,7 +168,7 @@ class Deaf:
 
 
 async def test_left_behind_runs_do_not_write_to_the_thread():
-    """Its conversation is the next message's, which may be in the middle of a step."""
+    """The next message owns the conversation, and may be in the middle of a step."""
     deaf, saver, others = Deaf(), InMemorySaver(), outliving_calls()
     try:
         async with running(build_app(deaf.graph(saver))) as url, connect(url) as client:
@@ -197,7 +197,7 @@ async def test_left_behind_runs_do_not_write_to_the_thread():
 
 
 def on_the_sdk(graph):
-    """Return an app of a2a-sdk's own server, whose tasks end with it."""
+    """Return an app of a2a-sdk's own server, which keeps tasks in memory."""
     executor = as_executor(graph)
     card = build_card(executor.adapter.describe(), "http://placeholder")
     handler = DefaultRequestHandler(executor, InMemoryTaskStore(), card)
@@ -214,7 +214,7 @@ def on_the_sdk(graph):
 async def test_questions_of_lost_tasks_do_not_block_conversations_on_the_sdk_server(make, tmp_path):
     database = str(tmp_path / "threads.db")
     async with AsyncSqliteSaver.from_conn_string(database) as saver:
-        await ask(adapt(make(saver)), "hi", context_id="c")  # its task is gone
+        await ask(adapt(make(saver)), "hi", context_id="c")  # its task is lost
     async with (
         AsyncSqliteSaver.from_conn_string(database) as saver,
         running(on_the_sdk(make(saver))) as url,

@@ -32,7 +32,7 @@ def transcript(messages):
 
 
 def echo_graph(**options):
-    """A graph that answers with all it knows of the conversation."""
+    """Return a graph that answers with the whole conversation."""
 
     async def say(state):
         await asyncio.sleep(0)

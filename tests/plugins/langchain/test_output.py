@@ -93,7 +93,7 @@ async def test_structured_response_of_an_agent():
 
 
 class Native(Scripted):
-    """A model whose provider makes structured output."""
+    """A model with native structured output."""
 
     def bind_tools(self, tools, **kwargs):
         return self.bind(**kwargs)

@@ -1,4 +1,4 @@
-"""What models write between <think> and </think> before their answer is not part of it."""
+"""Text between <think> and </think> at the beginning of an answer is removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A graph on a LangGraph server, served: the bytes are those of `langgraph dev` 0.16.7.
+"""Serves a graph of a LangGraph server, with the recorded bytes of `langgraph dev` 0.16.7.
 
 Its graph has one node, which streams what a model says of the last message, interrupts itself for
 "ask" and raises for "fail".
@@ -31,7 +31,7 @@ COMPLETED, INPUT_REQUIRED = TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE
 
 
 def asked(body):
-    """Return what of a request's body was recorded."""
+    """Return the recorded fields of a request's body."""
     told = {
         key: value
         for key, value in (json.loads(body) if body else {}).items()
@@ -43,7 +43,7 @@ def asked(body):
 
 
 class Replay:
-    """Answers each request as the server did, in the same order."""
+    """Replays the server's responses in the recorded order."""
 
     def __init__(self):
         self.left = deque(RECORDED)
@@ -90,7 +90,7 @@ async def test_a_conversation_with_a_remote_graph():
 
 
 class Fake:
-    """Says the last message of each thread after everyone has asked, as the server would."""
+    """Repeats the last message of each thread once all callers have sent one."""
 
     def __init__(self, callers):
         self.callers = callers
@@ -115,7 +115,7 @@ class Fake:
     async def events(self, thread):
         self.begun.set()
         try:
-            while not self.all_there.is_set():  # who has gone is noticed when something is sent
+            while not self.all_there.is_set():  # a disconnect is noticed on sending
                 yield ": heartbeat\n\n"
                 await asyncio.sleep(0.01)
             message = {"type": "ai", "content": self.threads[thread]["content"].upper(), "id": "1"}

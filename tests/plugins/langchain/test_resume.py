@@ -1,4 +1,4 @@
-"""A graph's process is killed: the next one goes on from the last checkpoint."""
+"""A graph's process is killed; the next one resumes from the last checkpoint."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ ASKS, DONE = "TASK_STATE_INPUT_REQUIRED", "TASK_STATE_COMPLETED"
 
 
 def counting():
-    """Return a graph that tells how many messages its thread has."""
+    """Return a graph that counts the messages of its thread."""
 
     def count(state: MessagesState):
         return {"messages": [AIMessage(str(len(state["messages"])))]}
@@ -30,7 +30,7 @@ def counting():
 
 
 def asking():
-    """Return a graph that asks something and repeats the answer."""
+    """Return a graph that asks a question and repeats the reply."""
 
     def ask(state: MessagesState):
         return {"messages": [AIMessage(f"you said {interrupt('what?')}")]}

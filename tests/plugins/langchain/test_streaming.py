@@ -46,7 +46,7 @@ def add(a: int, b: int) -> int:
 
 
 def speaker(*lines):
-    """A node that says the next line of the script."""
+    """Return a node that answers with the next line of the script."""
     model = Scripted(script=list(lines))
 
     async def speak(state):
@@ -56,7 +56,7 @@ def speaker(*lines):
 
 
 def line(*nodes):
-    """A graph of these nodes, one after the other."""
+    """Return a graph that runs these nodes in sequence."""
     builder = StateGraph(MessagesState)
     builder.add_sequence(nodes)
     builder.add_edge(START, nodes[0][0])

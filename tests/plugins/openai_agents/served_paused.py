@@ -1,4 +1,4 @@
-"""One of two processes with one database; its agent repeats what was said, slowly if it is told."""
+"""One of two processes with a shared database. Its agent repeats messages, slowly on request."""
 
 from __future__ import annotations
 

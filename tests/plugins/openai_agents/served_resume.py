@@ -1,4 +1,4 @@
-"""An agent that tests kill: it says `one`, notes in a file that its tool ran, and says `two`."""
+"""An agent whose process tests kill: says `one`, runs a tool that writes a file, says `two`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STORAGE, WORK = sys.argv[1], Path(sys.argv[2])
 
 @function_tool
 async def step(text: str) -> str:
-    """Note that the first step is done."""
+    """Record the first step."""
     with (WORK / "steps").open("a") as file:
         file.write(f"{text}\n")
     return "done"

@@ -1,4 +1,4 @@
-"""Agents without a paid model, and the driver that plays the server core."""
+"""Agents with scripted models, and a driver in place of the server."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Fake(Model):
 
 
 def words(text: str) -> list[str]:
-    """Return a text in pieces."""
+    """Split a text into chunks."""
     first, *others = text.split(" ")
     return [first, *(f" {word}" for word in others)]
 
@@ -112,7 +112,7 @@ def completed(output: list[Any]) -> ResponseCompletedEvent:
 
 
 def message(text: str) -> ResponseOutputMessage:
-    """Return a model's message. All have the id that those of the chat API get."""
+    """Return a model's message, with the id that all messages of the chat API have."""
     return ResponseOutputMessage(
         id="__fake_id__",
         content=[ResponseOutputText(annotations=[], text=text, type="output_text")],
@@ -123,7 +123,7 @@ def message(text: str) -> ResponseOutputMessage:
 
 
 def calling(name: str, call_id: str = "c1", **arguments: Any) -> ResponseFunctionToolCall:
-    """Return a model's call of a tool."""
+    """Return a tool call of a model."""
     return ResponseFunctionToolCall(
         arguments=json.dumps(arguments), call_id=call_id, name=name, type="function_call"
     )
@@ -148,12 +148,12 @@ def agent(*answers: Any, name: str = "helper", **options: Any) -> Agent[Any]:
 
 
 def said(items: list[Any]) -> list[str]:
-    """Return what users have said."""
+    """Return the texts of the user's messages."""
     return [item["content"] for item in items if item.get("role") == "user"]
 
 
 def request(*parts: Part | str, **fields: Any) -> AgentRequest:
-    """Return a request as the core makes it."""
+    """Return a request as the server makes it."""
     fields = {"task_id": "task", "context_id": "context", "message": Message(), **fields}
     return AgentRequest(
         parts=[Text(part) if isinstance(part, str) else part for part in parts], **fields
@@ -161,7 +161,7 @@ def request(*parts: Part | str, **fields: Any) -> AgentRequest:
 
 
 async def ask(adapter: Adapter, *parts: Part | str, **fields: Any) -> list[AgentEvent]:
-    """Return all events of one request, closing the generator as the core does."""
+    """Return all events of one request, and close the generator as the server does."""
     events = adapter.stream(request(*parts, **fields))
     try:
         return [event async for event in events]

@@ -1,4 +1,4 @@
-"""A run ends as soon as nobody wants it."""
+"""Cancelled and abandoned runs end immediately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents of the SDK keep the contract, on our runtime and on a2a-sdk's handler."""
+"""Agents of the SDK fulfil the adapter contract, on our runtime and on a2a-sdk's handler."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Functions(Agents):
 
 
 class Tools(AdapterContract):
-    """Agents whose tools do what the contract wants."""
+    """Agents whose tools behave as the contract requires."""
 
     def made(self, work):
         @function_tool(failure_error_function=None)
@@ -100,7 +100,7 @@ class Tools(AdapterContract):
 
 
 class Asking(InputRequiredContract):
-    """An agent whose tool wants approval; its model tells what came of that."""
+    """An agent whose tool needs approval; its model reports the decision."""
 
     streams = True
 

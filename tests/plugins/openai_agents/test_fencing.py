@@ -1,4 +1,4 @@
-"""Two processes, one database: a run that was paused changes nothing that the other has begun."""
+"""Two processes with a shared database: a paused run cannot overwrite newer data."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def listener():
 
 
 class Paused(Fake):
-    """Answers, each time when it is told to go on."""
+    """Waits for a signal before each answer."""
 
     def __init__(self, *answers):
         self.heard_of = asyncio.Event()

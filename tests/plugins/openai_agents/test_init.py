@@ -1,4 +1,4 @@
-"""The project that `a2a-adapters init` makes for the OpenAI Agents SDK."""
+"""The project that `a2a-adapters init` creates for the OpenAI Agents SDK."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many callers at once, under the same context ids."""
+"""Concurrent callers with the same context ids are isolated."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ CALLERS, TURNS = 40, 3
 
 @function_tool
 async def repeat(words: str) -> str:
-    """Repeat, letting the others run."""
+    """Repeat the text after yielding to other runs."""
     for _ in range(3):
         await asyncio.sleep(0)
     return words
 
 
 def listening():
-    """Return agents that hand over, call a tool, and tell all that was said."""
+    """Return agents that hand over, call a tool, and repeat the conversation."""
 
     def model(items):
         if (

@@ -1,4 +1,4 @@
-"""What is remembered of conversations, in the process and in a storage."""
+"""Conversations and approvals, in the process and in a storage."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _nothing_is_booked():
 
 
 def clerk(*cities, name="clerk"):
-    """Return an agent that books these cities at once, and tells what came of it."""
+    """Return an agent that books these cities in parallel and reports the results."""
     calls = [calling("book", call_id=f"call-{city}", city=city) for city in cities]
 
     def act(items):

@@ -1,4 +1,4 @@
-"""An agent whose model is a real one, on this machine, by the SDK's own OpenAI client."""
+"""An agent with a real local model, called by the SDK's OpenAI client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SDK's own models, over its OpenAI client."""
+"""The SDK's own models with its OpenAI client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent's process is killed: the next one goes on after the last finished turn."""
+"""An agent's process is killed; the next one resumes after the last finished turn."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ async def passes(context, agent, output):
 
 
 def drawn():
-    """Return an image that a hosted tool has made."""
+    """Return the image of a hosted tool."""
     return ImageGenerationCall(
         id="i", result="AAAA", status="completed", type="image_generation_call"
     )
 
 
 class Halting(Fake):
-    """Answers in turn; the last answer never comes."""
+    """Gives the answers in turn; the last one never arrives."""
 
     def __init__(self, *answers):
         self.halts = asyncio.Event()
@@ -96,7 +96,7 @@ class Halting(Fake):
 
 @asynccontextmanager
 async def cut_off(url, agent, model):
-    """Begin a run and leave it where its model halts, as a process does that is killed."""
+    """Begin a run and abandon it where its model halts, as a killed process does."""
     async with process(url, agent) as adapter:
         running = asyncio.create_task(ask(adapter, "weather?"))
         await model.halts.wait()
@@ -114,7 +114,7 @@ async def resumed(adapter, **fields):
 
 
 def rest(events):
-    """Return what was told beside text."""
+    """Return the events other than text."""
     parts = [
         (as_json(part.value), part.schema) if isinstance(part, Data) else part
         for event in events

@@ -1,4 +1,4 @@
-"""What goes into an agent, and what comes out of it."""
+"""The input and output of served agents."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ def look_up(city: str) -> str:
 
 @function_tool
 def breaks() -> str:
-    """Break."""
+    """Fail."""
     raise RuntimeError("hunter2")
 
 
 @function_tool
 def who(wrapper: RunContextWrapper[str]) -> str:
-    """Say who asks."""
+    """Return the caller."""
     return wrapper.context
 
 

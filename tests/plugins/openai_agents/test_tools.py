@@ -1,4 +1,4 @@
-"""What clients that follow a run hear of its tools."""
+"""Tool events in the progress of a run."""
 
 from __future__ import annotations
 

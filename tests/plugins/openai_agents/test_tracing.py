@@ -1,4 +1,4 @@
-"""Runs are traced only if somebody has asked for it: the SDK would send them to OpenAI."""
+"""Runs are traced only on request, because the SDK sends traces to OpenAI."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.plugins.openai_agents.support import agent, answer, ask, calling
 
 
 class Recorder(TracingProcessor):
-    """Remembers everything that would be sent."""
+    """Records everything that would be sent."""
 
     def __init__(self):
         self.sent = []
@@ -52,7 +52,7 @@ def recorder():
 
 
 def busy_agent():
-    """Return an agent that runs others: in a guardrail, in a tool, as a tool, by a handoff."""
+    """Return an agent that runs others in a guardrail, in a tool, as a tool and by a handoff."""
 
     @input_guardrail
     async def guard(context, agent_, given):

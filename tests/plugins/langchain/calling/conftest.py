@@ -12,12 +12,12 @@ from tests.plugins.langchain.calling.support import served
 
 @pytest.fixture
 def serve_app():
-    """Return what serves an app until the test ends, and returns its address."""
+    """Return a function that serves an app until the test ends, and returns its URL."""
     with ExitStack() as stack:
         yield lambda app: stack.enter_context(served(app))
 
 
 @pytest.fixture
 def serve(serve_app):
-    """Return what serves a target until the test ends, and returns its address."""
+    """Return a function that serves a target until the test ends, and returns its URL."""
     return lambda target, **options: serve_app(build_app(target, **options))

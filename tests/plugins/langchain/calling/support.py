@@ -1,4 +1,4 @@
-"""Agents to call, served by a thread of their own, so that blocking calls work in any test."""
+"""Agents to call, served in a separate thread so that tests can call them with blocking code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ USAGE = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
 
 @contextmanager
 def served(app):
-    """Serve an app in the event loop of another thread; yield its address."""
+    """Serve an app in the event loop of another thread, and yield its URL."""
     address, over = Future(), threading.Event()
 
     async def main():
@@ -39,14 +39,14 @@ def served(app):
 
 
 async def words(request):
-    """Say what was said, word by word, and what it cost."""
+    """Repeat the message word by word, and report usage."""
     for number, word in enumerate(request.text.split(" ")):
         yield word if number == 0 else f" {word}"
     yield TaskMetadata({"usage": USAGE})
 
 
 class Memory:
-    """Tells what it received: `<turns before> <text>`; keeps every request."""
+    """Answers with the number of earlier turns and the text, and records each request."""
 
     def __init__(self):
         self.requests = []
@@ -66,14 +66,14 @@ class Memory:
 
 
 async def booking(request):
-    """Ask where to, and book; ask when, too, for a `trip`."""
+    """Ask for a destination and book; for a `trip` also ask for a date."""
     city = yield InputRequired("Where to?")
     day = (yield InputRequired("When?")).text if request.text == "trip" else "today"
     yield f"Booked {request.text} to {city.text}, {day}."
 
 
 async def files(request):
-    """Say what came, and send a text, an image, an address and data."""
+    """Describe the received parts, and send text, an image, a URL and data."""
     received = [
         f"{part.media_type} {part.filename} {len(part.content or '') or part.url}"
         for part in request.parts
@@ -91,12 +91,12 @@ async def files(request):
 
 
 async def data_only(request):
-    """Answer with data alone."""
+    """Answer with data only."""
     yield Output([Data({"city": "Rome"}), Data([1, 2])])
 
 
 async def asks_with_data(request):
-    """Ask with a choice and a picture, and tell what came back."""
+    """Ask a question with data and an image, and describe the reply."""
     picture = File(content=PNG, media_type="image/png")
     answer = yield InputRequired("Which?", [Text("Which?"), Data({"choice": ["a", "b"]}), picture])
     yield f"{answer.text}{[part.value for part in answer.parts if isinstance(part, Data)]}"

@@ -1,4 +1,4 @@
-"""Files, images and data, both ways, and stop sequences."""
+"""Files, images and data in both directions, and stop sequences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which conversation a call belongs to, and what of the messages is sent."""
+"""The conversation of a call, and the messages that are sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A remote agent as a language model of text."""
+"""A remote agent as an LLM."""
 
 from __future__ import annotations
 

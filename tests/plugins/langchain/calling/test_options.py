@@ -1,4 +1,4 @@
-"""Options of models, tools and runnables: honoured or refused."""
+"""Options of models, tools and runnables."""
 
 from __future__ import annotations
 

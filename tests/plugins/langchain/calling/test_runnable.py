@@ -39,7 +39,7 @@ def thread(name):
 
 
 def graph_of(checkpointer=None, **nodes):
-    """Return a graph that runs the nodes one after the other."""
+    """Return a graph that runs the nodes in sequence."""
     builder = StateGraph(MessagesState)
     before = START
     for name, node in nodes.items():
@@ -144,7 +144,7 @@ async def test_questions_interrupt_the_graph(serve, is_sync):
 
 @pytest.mark.parametrize("streaming", [True, False])
 async def test_a_question_is_asked_once(streaming):
-    """By the interrupt, and not by the graph's tokens as well: served on, it would come twice."""
+    """The interrupt asks it, and the streamed tokens do not contain it."""
 
     async def drafts(request: AgentRequest):
         yield "A draft."
@@ -194,7 +194,7 @@ async def test_questions_are_answered_after_a_restart(serve, tmp_path, is_sync):
     url, path = serve(booking), str(tmp_path / "threads.db")
 
     async def step(given):
-        """Run the graph with nothing left of the process before."""
+        """Run the graph with a new agent object and checkpointer, as a new process does."""
         node = A2ARunnable(RemoteAgent(url))
         if is_sync:
             with SqliteSaver.from_conn_string(path) as saver:

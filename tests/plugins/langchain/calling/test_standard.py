@@ -1,4 +1,4 @@
-"""LangChain's own tests of chat models and tools (langchain-tests), against a served agent."""
+"""LangChain's standard tests of chat models and tools (langchain-tests) with a served agent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.plugins.langchain.calling.support import PNG, USAGE, served
 
 
 async def standard(request):
-    """Answer any question of the standard tests, in several pieces."""
+    """Answer the questions of the standard tests in several chunks."""
     for word in ["Hello,", "I", "was", "born", "in", "Brooklyn."]:
         yield f"{word} "
     yield TaskMetadata({"usage": USAGE})
@@ -29,13 +29,13 @@ def agent():
 
 @pytest.fixture
 def files_of_the_web(monkeypatch):
-    """Have at hand what the tests would download."""
+    """Provide the data that the tests would download."""
     monkeypatch.setenv("LANGCHAIN_TESTS_USER_AGENT", "none")
     monkeypatch.setattr(httpx, "get", lambda *_, **__: httpx.Response(200, content=PNG))
 
 
 class Served:
-    """Where the tests find the agent; they take it from properties of their class."""
+    """Provides the agent to the tests, which read it from properties of their class."""
 
     agent: RemoteAgent
 

@@ -1,4 +1,4 @@
-"""What LangChain does to models: bind, configure, retry, fall back, cache, copy."""
+"""Models under LangChain's wrappers: bindings, configuration, retries, fallbacks, caches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remote agents to call, each a function served on this machine."""
+"""Remote agents to call: functions served on this machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PNG = File(content=b"png", media_type="image/png", filename="a.png")
 
 
 async def remembering(request: AgentRequest):
-    """Answer with everything that was said in the conversation."""
+    """Repeat all messages of the conversation."""
     said = [turn.text for turn in request.history if turn.role == "user"]
     for number, word in enumerate([*said, request.text]):
         yield TextDelta(word if number == 0 else f" | {word}")
@@ -29,13 +29,13 @@ async def remembering(request: AgentRequest):
 
 
 async def booking(request: AgentRequest):
-    """Book a trip, once it is known where to."""
+    """Book a trip after asking for the destination."""
     city = yield InputRequired("Which city?")
     yield f"Booked {city.text}."
 
 
 async def reading(request: AgentRequest):
-    """Tell what came."""
+    """Describe the received parts."""
     for part in request.parts:
         match part:
             case File():
@@ -47,7 +47,7 @@ async def reading(request: AgentRequest):
 
 
 async def everything(request: AgentRequest):
-    """Answer with all there is."""
+    """Answer with text, data and a file."""
     yield "here:"
     yield Data({"city": "Rome", "degrees": 20})
     yield PNG

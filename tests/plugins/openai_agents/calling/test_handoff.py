@@ -1,4 +1,4 @@
-"""A remote agent to hand over to."""
+"""Handoffs to remote agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A remote agent as a model of the SDK's own agents and runner."""
+"""A remote agent as a model in the SDK's agents."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def run(agent, given, **options):
 
 
 async def streamed(agent, given, **options):
-    """Return the pieces of text of a run, and its result."""
+    """Return the streamed chunks of a run, and its result."""
     result = Runner.run_streamed(agent, given, run_config=QUIET, **options)
     pieces = [
         event.data.delta

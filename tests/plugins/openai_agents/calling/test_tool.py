@@ -1,4 +1,4 @@
-"""A remote agent as a tool of an agent."""
+"""A remote agent as a tool."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def call(tool, **arguments):
 
 
 def names(result):
-    """Return the names that a result tells."""
+    """Return the ids in a result."""
     return dict(re.findall(r"(context_id|task_id): ([^,)]+)", result))
 
 
