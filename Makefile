@@ -13,12 +13,12 @@ WORKERS := $(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 1))')
 PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # The core and the plugins of every server are covered without these tests.
 UNMEASURED := attack end_to_end fuzz plugins/acp plugins/agno plugins/autogen plugins/crewai plugins/langchain \
-	plugins/mcp plugins/omniroute plugins/openai_agents plugins/router plugins/test_failures.py \
+	plugins/mcp plugins/omniroute plugins/openai plugins/openai_agents plugins/router plugins/test_failures.py \
 	test_docs.py test_imports.py test_install.py test_public_api.py
 # `make lowest` runs the tests that the version of a dependency can break. In these folders only the
 # files in VERSIONED can: the others test our own rules, or a2a-sdk, httpx and mcp, whose lowest
 # versions are those of constraints.txt.
-MOSTLY_OURS := plugins/check cli plugins/agno plugins/functions plugins/mcp plugins/omniroute plugins/router \
+MOSTLY_OURS := plugins/check cli plugins/agno plugins/functions plugins/mcp plugins/omniroute plugins/openai plugins/router \
 	calling plugins/sql/replicas
 VERSIONED := plugins/functions/test_contract.py plugins/check/test_command.py cli/test_help.py plugins/agno/test_serving.py \
 	plugins/mcp/test_contract.py plugins/mcp/test_inside.py plugins/mcp/test_offering.py \
@@ -95,7 +95,7 @@ test-openai: $(OPENAI)/.test ## test with the newest openai-agents, which CrewAI
 fuzz: $(VENV)/.test ## send 10,000 malformed requests over every binding
 	$(VENV)/bin/python -m tests.fuzz 10000
 	$(VENV)/bin/python -m pytest --quiet --hypothesis-profile long -k wrong_bodies \
-		-o timeout=1800 tests/plugins/agno tests/plugins/omniroute
+		-o timeout=1800 tests/plugins/agno tests/plugins/omniroute tests/plugins/openai
 
 attack: $(VENV)/.test ## attack a default server with 1,000 hostile clients
 	$(VENV)/bin/python -m tests.attack 1000

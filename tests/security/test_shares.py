@@ -29,6 +29,7 @@ WAYS = {
     "0.3": ("/v1/message:send", {"request": {"content": [{"text": "hello"}]}}),
     "omniroute": ("/a2a", rpc("message/send", {"message": {"content": "hello"}})),
     "agno": ("/a2a/message/send", rpc("message/send", say("hello"))),
+    "openai": ("/v1/responses", {"model": "echo", "input": "hello"}),
     "mcp": ("/mcp", rpc("tools/list", {})),
     "the console's": ("/", rpc("ListTasks", {})),
 }
@@ -59,7 +60,7 @@ async def serving(target=echo, *, dialects=(), **numbers):
 
 @pytest.mark.parametrize(("path", "body"), WAYS.values(), ids=WAYS)
 async def test_a_caller_sends_so_many_requests_a_minute(path, body, one_minute):
-    dialects = ["omniroute", "agno", "mcp"]
+    dialects = ["omniroute", "agno", "mcp", "openai"]
     async with serving(dialects=dialects, requests_per_minute=3) as (http, _):
         for _ in range(3):
             assert (await http.get("/tasks", headers=ANN)).status_code == 200

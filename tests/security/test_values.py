@@ -71,6 +71,7 @@ REQUESTS = {
     "HTTP+JSON 0.3": ("/v1/message:send", {}, proto_say("x", metadata=flood())),
     "Agno": ("/agents/echo/v1/message:send", {}, rpc("message/send", old_say("x", a=flood()))),
     "OmniRoute": ("/a2a", {}, rpc("message/send", {"skill": "s", "metadata": flood()})),
+    "OpenAI": ("/v1/chat/completions", {}, {"model": "echo", "messages": [], "tools": [flood()]}),
     "JSON of nothing else": ("/", V1, flood()),
 }
 
@@ -78,7 +79,8 @@ REQUESTS = {
 @pytest.mark.parametrize("name", REQUESTS)
 async def test_too_many_values_are_refused(name):
     path, headers, body = REQUESTS[name]
-    app = build_app(echo, options=ServerOptions(limits=LIMITS), dialects=["agno", "omniroute"])
+    dialects = ["agno", "omniroute", "openai"]
+    app = build_app(echo, options=ServerOptions(limits=LIMITS), dialects=dialects)
     async with running(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
         response = await http.post(path, json=body, headers=headers)
         assert response.status_code == 413

@@ -1,0 +1,49 @@
+"""Clients other than `openai` itself, unmodified."""
+
+from __future__ import annotations
+
+import agents
+import litellm
+import pytest
+from langchain_openai import ChatOpenAI
+
+from tests.plugins.openai.served import client, serving
+
+
+async def test_litellm():
+    async with serving() as url:
+        options = {"model": "openai/worker", "api_base": url, "api_key": "none"}
+        messages = [{"role": "user", "content": "hello"}]
+        whole = await litellm.acompletion(messages=messages, **options)
+        stream = await litellm.acompletion(messages=messages, stream=True, **options)
+        pieces = [chunk.choices[0].delta.content or "" async for chunk in stream]
+        reject = [{"role": "user", "content": "REJECT"}]
+        with pytest.raises(litellm.BadRequestError, match="not my job"):
+            await litellm.acompletion(messages=reject, **options)
+    assert whole.choices[0].message.content == "".join(pieces) == "worked on hello "
+
+
+@pytest.mark.parametrize("uses_responses", [True, False])
+async def test_langchain(uses_responses):
+    async with serving() as url:
+        model = ChatOpenAI(
+            model="worker", base_url=url, api_key="none", use_responses_api=uses_responses
+        )
+        asked = await model.ainvoke("ASK")
+        told = await model.ainvoke([("user", "ASK"), asked, ("user", "Rome")])
+        pieces = [chunk.text async for chunk in model.astream("hello")]
+    assert asked.text == "Which city?"
+    assert told.text.startswith("took Rome in ")
+    assert "".join(pieces) == "worked on hello "
+
+
+@pytest.mark.parametrize("kind", [agents.OpenAIChatCompletionsModel, agents.OpenAIResponsesModel])
+async def test_openai_agents(kind):
+    agents.set_tracing_disabled(disabled=True)
+    async with serving() as url, client(url) as openai:
+        agent = agents.Agent(name="a", model=kind(model="worker", openai_client=openai))
+        whole = await agents.Runner.run(agent, "hello")
+        stream = agents.Runner.run_streamed(agent, "hello")
+        async for _ in stream.stream_events():
+            pass
+    assert whole.final_output == stream.final_output == "worked on hello "
