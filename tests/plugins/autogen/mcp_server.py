@@ -1,4 +1,4 @@
-"""An MCP server that starts fast: notes its process in a file, and has two tools."""
+"""A small MCP server with two tools that records its process id in a file."""
 
 from __future__ import annotations
 

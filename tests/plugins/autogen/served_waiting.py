@@ -1,4 +1,4 @@
-"""Teams in the middle of whose runs a user proxy asks, in a process that tests kill."""
+"""Serves teams with user proxies in a process that tests kill."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class Custom(BaseChatAgent):
 
 
 def round_robin(*agents: BaseChatAgent, **options: Any) -> RoundRobinGroupChat:
-    """Return a team in which everybody speaks once."""
+    """Return a team in which each agent speaks once."""
     options = {"max_turns": len(agents), **options}
     return RoundRobinGroupChat(list(agents), **options)
 

@@ -22,7 +22,7 @@ from tests.support.outliving import Blocking, check_that_it_is_told
 
 
 class Work:
-    """Something slow that is noted when it starts and how it ends, the first time."""
+    """Blocks the first time, and records its start and end."""
 
     def __init__(self):
         self.log = []

@@ -1,4 +1,4 @@
-"""Agents of the classic API, by shape: `ag2` is no dependency."""
+"""Agents of the classic API, recognised by shape: `ag2` is not a dependency."""
 
 from __future__ import annotations
 

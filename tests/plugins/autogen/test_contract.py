@@ -1,4 +1,4 @@
-"""AutoGen's agents and teams keep the contract, on our runtime and on a2a-sdk's handler."""
+"""AutoGen's agents and teams pass the contract of adapters, on our runtime and a2a-sdk's."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.timeout(5 * 60)
 
 
 def streaming_then_failing(secret):
-    """Return an agent whose model says `begun` and then fails."""
+    """Return an agent whose model streams `begun` and then fails."""
     client = model("unused")
 
     async def create_stream(*_, **__):
@@ -84,7 +84,7 @@ class Teams(Agents):
         return factory
 
     def failing_midway(self):
-        """Return a team that says everything; otherwise only its last message is heard."""
+        """Return a team all of whose messages are the answer."""
         return adapt(super().failing_midway(), final="all")
 
     async def test_a_failure_midway_keeps_what_was_said(self):

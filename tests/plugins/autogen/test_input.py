@@ -23,7 +23,7 @@ def picture(kind="PNG", size=(2, 1), mode="RGB"):
 
 
 class Recorder(Custom):
-    """Keeps the messages it gets."""
+    """Records its messages."""
 
     def __init__(self, got):
         super().__init__(lambda _: "ok")

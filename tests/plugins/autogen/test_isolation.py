@@ -1,4 +1,4 @@
-"""Many callers at once, each with several turns, under the same context ids."""
+"""Concurrent callers with several turns each and the same context ids."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TURNS = 3
 
 
 class Listening(ReplayChatCompletionClient):
-    """Answers with everything users have said, after letting the others run."""
+    """Answers with all messages of users, after yielding to other runs."""
 
     def __init__(self):
         super().__init__([], model_info=model().model_info)
@@ -58,7 +58,7 @@ class Listening(ReplayChatCompletionClient):
 
 
 class Calling(Listening):
-    """Gives all it has heard to its tool."""
+    """Calls its tool with all messages."""
 
     async def create(self, messages, **_):
         heard = await super().create(messages)
@@ -109,7 +109,7 @@ MAKERS = [listener, a_round_robin, a_selector, a_swarm, a_graph, a_nested_team]
 
 
 async def talk(url, caller):
-    """Have two conversations at once; return what was said and heard in each."""
+    """Run two conversations at once; return the messages and answers of each."""
 
     async def conversation(context_id):
         words = [f"{caller}.{context_id}.{turn}" for turn in range(TURNS)]

@@ -1,4 +1,4 @@
-"""A team whose model is a real one, on this machine, by AutoGen's own OpenAI client."""
+"""A team with a real, local language model, called by AutoGen's own OpenAI client."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ async def test_structured_output_of_a_team(final):
 
 
 class Note(TextMessage):
-    """A kind of message of the user's own."""
+    """A custom message type."""
 
 
 @pytest.mark.parametrize("levels", [1, 2])

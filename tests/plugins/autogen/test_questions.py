@@ -47,13 +47,24 @@ def asking_agent(*lines):
 
 
 def knowing_agent(*lines):
-    """Return the same agent in a new process, where its model has only the rest to say."""
+    """Return the agent in a new process, where its model has only the remaining lines."""
     return agent(*lines, name="alice", handoffs=[Handoff(target="user")])
 
 
 def swarm(member):
     ends = HandoffTermination(target="user") | TextMentionTermination("TERMINATE")
     return Swarm([member], termination_condition=ends)
+
+
+def asks(answer, word="hi"):
+    """Return an agent that asks the user for a name when the last message is `word`."""
+
+    def answered(heard):
+        if heard[-1] == word:
+            return HandoffMessage(content="Name?", target="user", source="custom")
+        return answer(heard)
+
+    return Custom(answered, produces=[HandoffMessage])
 
 
 KINDS = [lambda member: member, swarm]
@@ -78,14 +89,9 @@ async def test_a_handoff_to_the_user_waits_for_the_answer(kind, is_shared):
 
 
 async def test_other_teams_continue_with_the_answer():
-    def answered(heard):
-        if heard[-1] == "hi":
-            return HandoffMessage(content="Name?", target="user", source="custom")
-        return f"Hello {heard[-1]}"
-
     def make():
-        member = Custom(answered, produces=[HandoffMessage])
         ends = HandoffTermination("user") | TextMentionTermination("Hello")
+        member = asks(lambda heard: f"Hello {heard[-1]}")
         return RoundRobinGroupChat([member], termination_condition=ends)
 
     adapter = adapt(make)
@@ -93,29 +99,26 @@ async def test_other_teams_continue_with_the_answer():
     assert answer(await reply(adapter, question, "Bob")) == "Hello Bob"
 
 
-async def test_an_answer_with_data_reaches_a_swarm():
-    class Name(BaseModel):
-        name: str
+class Name(BaseModel):
+    name: str
 
-    def answered(heard):
-        if heard == ["hi"]:
-            return HandoffMessage(content="Name?", target="user", source="custom")
-        return " / ".join(heard)
 
+@pytest.mark.parametrize(
+    ("parts", "heard"),
+    [([Data({"name": "Bob"})], 'hi / {"name":"Bob"}'), (["Bob", PNG], "hi / Bob")],
+)
+async def test_an_answer_with_data_or_an_image_reaches_a_swarm(parts, heard):
     def make():
-        member = Custom(answered, produces=[HandoffMessage])
-        ends = HandoffTermination("user")
         return Swarm(
-            [member],
-            termination_condition=ends,
+            [asks(" / ".join)],
+            termination_condition=HandoffTermination("user"),
             max_turns=1,
             custom_message_types=[StructuredMessage[Name]],
         )
 
     adapter = adapt(make, input_type=Name)
     question = only(await ask(adapter, "hi"), InputRequired)
-    events = await reply(adapter, question, Data({"name": "Bob"}))
-    assert answer(events).startswith('hi / {"name":"Bob"}')
+    assert answer(await reply(adapter, question, *parts)).startswith(heard)
 
 
 async def test_usage_counts_the_whole_task():
@@ -139,12 +142,7 @@ async def test_a_second_task_is_refused_while_a_question_is_open():
 
 
 async def test_an_abandoned_question_leaves_the_state_unchanged():
-    def answered(heard):
-        if heard[-1] == "ask":
-            return HandoffMessage(content="Name?", target="user", source="custom")
-        return " ".join(heard)
-
-    adapter = adapt(lambda: Custom(answered, produces=[HandoffMessage]))
+    adapter = adapt(lambda: asks(" ".join, "ask"))
     assert answer(await ask(adapter, "one")) == "one"
     question = only(await ask(adapter, "ask"), InputRequired)
     await adapter.abandon(request(task_id="another"))
@@ -156,34 +154,16 @@ async def test_an_abandoned_question_leaves_the_state_unchanged():
 
 
 async def test_a_resumed_run_that_fails_closes_the_question():
-    def answered(heard):
-        if heard[-1] == "ask":
-            return HandoffMessage(content="Name?", target="user", source="custom")
+    def fail_or_join(heard):
         if heard[-1] == "fail":
             raise RuntimeError("no")
         return " ".join(heard)
 
-    adapter = adapt(lambda: Custom(answered, produces=[HandoffMessage]))
+    adapter = adapt(lambda: asks(fail_or_join, "ask"))
     question = only(await ask(adapter, "ask"), InputRequired)
     with pytest.raises(RuntimeError, match="no"):
         await reply(adapter, question, "fail")
     assert answer(await ask(adapter, "one")) == "one"
-
-
-async def test_an_answer_with_an_image_reaches_a_swarm():
-    def answered(heard):
-        if heard == ["hi"]:
-            return HandoffMessage(content="What is it?", target="user", source="custom")
-        return f"{len(heard)} messages"
-
-    def make():
-        member = Custom(answered, produces=[HandoffMessage])
-        return Swarm([member], termination_condition=HandoffTermination("user"), max_turns=1)
-
-    adapter = adapt(make)
-    question = only(await ask(adapter, "hi"), InputRequired)
-    image = File(content=picture(), media_type="image/png")
-    assert answer(await reply(adapter, question, "this", image)) == "3 messages"
 
 
 async def test_an_invalid_answer_leaves_the_question_open():

@@ -1,4 +1,4 @@
-"""What a factory makes for a run is closed with it: MCP servers, model clients, agents."""
+"""MCP servers, model clients and agents that a factory creates are closed after the run."""
 
 from __future__ import annotations
 

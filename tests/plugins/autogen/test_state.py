@@ -19,7 +19,7 @@ def all_of(heard):
 
 
 class Recorded(StateStore):
-    """A store as somebody may write it for a database: strings in, strings out."""
+    """A custom store that keeps strings, as one for a database would."""
 
     def __init__(self):
         self.rows = {}

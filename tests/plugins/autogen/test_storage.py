@@ -1,4 +1,4 @@
-"""States and questions outlive the server's process where it has a storage."""
+"""States and questions survive a restart of a server with a storage."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def reviewed(kind=RoundRobinGroupChat, **options):
 
 
 def selected():
-    """Return the same as a team in which a function selects who speaks."""
+    """Return the same agents as a team whose speaker a function selects."""
 
     def next_speaker(thread):
         return "human" if thread[-1].source == "writer" else "writer"
@@ -68,7 +68,7 @@ def selected():
 
 
 def handing():
-    """Return a swarm whose agent hands over to the user, who takes part."""
+    """Return a swarm whose agent hands over to a user proxy."""
 
     def answered(heard):
         said = f"heard {len(heard)}: {heard[-1]}"
@@ -146,7 +146,7 @@ def approved():
 
 
 async def said_in(storage, target, texts):
-    """Return the states and texts of a task to which these messages are sent."""
+    """Return the states and texts of a task after each of these messages."""
     app = build_app(target, options=ServerOptions(storage=storage))
     said = []
     async with running(app) as url, connect(url) as client:

@@ -37,7 +37,7 @@ from tests.plugins.autogen.support import (
 
 
 class Scripted(Custom):
-    """Streams what a script says: chunks, events, and the text of its message at the end."""
+    """Streams the items of a script: chunks, events, and finally the text of its message."""
 
     def __init__(self, *script, name="scripted"):
         super().__init__(len, name)
@@ -207,7 +207,7 @@ def graph(edges, **conditions):
 
 
 def pair(ends=None, **options):
-    """Return a team of a writer and an editor, who says the last word."""
+    """Return a team of a writer and an editor, who speaks last."""
     return round_robin(
         agent("a draft", name="writer"),
         agent("the end", name="editor"),

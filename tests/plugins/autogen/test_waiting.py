@@ -1,4 +1,4 @@
-"""A team that can wait in its process only: if that is killed, its task fails and says why."""
+"""The task of a team that waits in memory fails with a reason when its process is killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remote agents for the tests of calling, and how they are called."""
+"""Remote agents for the tests of calling."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ USAGE = {"input_tokens": 5, "output_tokens": 6, "total_tokens": 11}
 
 
 class Desk:
-    """A remote agent that notes what it is sent."""
+    """A remote agent that records its requests."""
 
     def __init__(self) -> None:
         self.heard: list[AgentRequest] = []
@@ -51,7 +51,7 @@ class Desk:
 
     @property
     def texts(self) -> list[str]:
-        """What it was asked."""
+        """The prompts of all calls."""
         return [request.text for request in self.heard]
 
 
@@ -64,12 +64,12 @@ async def served(target: object) -> AsyncGenerator[str]:
 
 @asynccontextmanager
 async def desk() -> AsyncGenerator[tuple[Desk, RemoteAgent]]:
-    """Yield a remote agent, as it is there and as it is called here."""
+    """Yield a served agent, and the client for it."""
     there = Desk()
     async with served(there.answer) as url, RemoteAgent(url) as agent:
         yield there, agent
 
 
 def texts(request: AgentRequest) -> list[str]:
-    """Return the text parts of what was sent."""
+    """Return the text parts of the requests."""
     return [part.text for part in request.parts if isinstance(part, Text)]

@@ -1,4 +1,4 @@
-"""Keeps crewai quiet, and its files in a folder of the tests."""
+"""Turns crewai's telemetry off, and keeps its files in a temporary folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CREWAIS_OWN = (
 
 
 def pytest_collection_modifyitems(items):
-    """Let crewai warn of what it does itself."""
+    """Ignore warnings about crewai's own code."""
     for item in items:
         if "crewai" in item.nodeid or "test_docs" in item.nodeid:
             for warning in _CREWAIS_OWN:

@@ -1,4 +1,4 @@
-"""A crew whose draft the caller reviews, in a process that tests kill."""
+"""Serves a crew with `human_input` in a process that tests kill."""
 
 from __future__ import annotations
 

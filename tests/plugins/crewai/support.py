@@ -29,14 +29,14 @@ USAGE = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
 
 
 class Scripted(BaseLLM):
-    """Says the script's lines in turn: text, or functions of the prompt; the last one again."""
+    """Answers with the items of a script in turn: text or functions of the prompt."""
 
     script: list[Any]
     seen: list[str] = Field(default_factory=list)
     gate: Any = None
-    """When set, an `threading.Event` that every call waits for."""
+    """A `threading.Event` that every call waits for."""
     calling: Any = None
-    """When set, an `threading.Event` that is set by every call."""
+    """A `threading.Event` that every call sets."""
 
     def __init__(self, *script: Any, **fields: Any) -> None:
         super().__init__(model="scripted", script=list(script), **fields)
@@ -79,7 +79,7 @@ class Scripted(BaseLLM):
 
 
 class Call(NamedTuple):
-    """A model's answer that calls a tool by the model's own means."""
+    """A model's native tool call."""
 
     name: str
     preamble: str = ""
@@ -119,7 +119,7 @@ def text_of_messages(messages: Any) -> str:
 
 
 def value_of(name: str) -> Callable[[str], str]:
-    """Return what repeats the part of the prompt after `name=`."""
+    """Return a function that answers with the part of the prompt after `name=`."""
 
     def find(prompt: str) -> str:
         found = re.search(rf"{name}=<(.*?)>", prompt, re.DOTALL)
@@ -130,12 +130,12 @@ def value_of(name: str) -> Callable[[str], str]:
 
 
 def tool_call(name: str, arguments: str) -> str:
-    """Return the text with which a model calls a tool."""
+    """Return a tool call as text."""
     return f"Thought: a secret thought\nAction: {name}\nAction Input: {arguments}"
 
 
 def observed(prompt: str) -> list[str]:
-    """Return the first lines of the tools' results so far; crewai explains the format before."""
+    """Return the first lines of the tool results in a prompt."""
     _, _, talk = prompt.rpartition("Begin!")
     return [part.splitlines()[0] for part in talk.split("\nObservation: ")[1:]]
 
@@ -177,7 +177,7 @@ async def ask(adapter: Adapter, *parts: Part | str, **fields: Any) -> list[Agent
 
 
 async def question(events: Any) -> InputRequired:
-    """Return the question that a run asks next."""
+    """Return the next question of a run."""
     async for event in events:
         if isinstance(event, InputRequired):
             return event
@@ -197,5 +197,5 @@ def only(events: list[AgentEvent], kind: Any) -> Any:
 
 
 def gates() -> dict[str, threading.Event]:
-    """Return what a test needs to hold a model in the middle of a call."""
+    """Return the events that hold a model in the middle of a call."""
     return {"gate": threading.Event(), "calling": threading.Event()}

@@ -1,4 +1,4 @@
-"""Agents that belong to no crew."""
+"""Agents outside of crews."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A remote agent as a member of a crew, without a model here."""
+"""A remote agent as a member of a crew."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ async def test_its_tasks_are_reported_like_those_of_other_agents():
 
 
 class Hanging(RemoteAgent):
-    """A remote agent that never answers, and notes when nobody waits for it any more."""
+    """A remote agent that never answers, and records when its caller has left."""
 
     def __init__(self):
         super().__init__("http://127.0.0.1:9")

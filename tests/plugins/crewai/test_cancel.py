@@ -1,4 +1,4 @@
-"""After a cancel no further agent step, tool or model call starts."""
+"""No agent step, tool or model call starts after a cancellation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Note(BaseTool):
 
 
 async def cancel_in_a_call(model, adapter) -> None:
-    """Cancel while the model is in its first call; let that end then."""
+    """Cancel during the first model call, then let the call end."""
     asked = request("cats")
     running = asyncio.create_task(run(adapter, asked))
     assert await asyncio.to_thread(model.calling.wait, 10)

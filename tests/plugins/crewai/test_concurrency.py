@@ -52,7 +52,7 @@ def make_crew() -> Crew:
 
 @CrewBase
 class Base:
-    """Its methods remember what they made, so that all its crews share agents and tasks."""
+    """Caches the results of its methods, so that all its crews share agents and tasks."""
 
     agents_config: dict = {}  # noqa: RUF012
     tasks_config: dict = {}  # noqa: RUF012

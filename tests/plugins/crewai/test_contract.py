@@ -1,4 +1,4 @@
-"""Crews and flows keep the contract of every adapter, on our runtime and on a2a-sdk's."""
+"""Crews and flows pass the contract of adapters, on our runtime and a2a-sdk's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GATE = threading.Event()
 
 @pytest.fixture(autouse=True)
 def _let_go():
-    """Hold endless models until the test is over, not longer."""
+    """Release endless models at the end of the test."""
     _GATE.clear()
     yield
     _GATE.set()

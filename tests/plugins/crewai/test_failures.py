@@ -1,4 +1,4 @@
-"""Callers of crews learn why these failed by a category."""
+"""Failures of crews have a category."""
 
 from __future__ import annotations
 

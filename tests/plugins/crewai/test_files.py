@@ -1,4 +1,4 @@
-"""Files both ways, with crewai's support for them."""
+"""Files in both directions, with crewai's support for them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNNAMED = File(content=b"dogs bark", media_type="text/plain")
 
 
 class Reading(Scripted):
-    """A model that takes files, and notes what is in them."""
+    """A model that records the contents of its input files."""
 
     read: Any
 

@@ -1,4 +1,4 @@
-"""Flows: what they ask, what they return, and how a question survives a restart."""
+"""Flows: questions, results and restarts."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ async def test_a_cancelled_question_is_deleted(make):
 
 
 class Ticket:
-    """A provider of the user's own, which makes the flow wait."""
+    """A custom provider, which suspends the flow."""
 
     def request_feedback(self, context, flow):
         raise HumanFeedbackPending(context=context)

@@ -34,7 +34,7 @@ def reviewed(*script):
 
 
 def revised(prompt):
-    """Answer with the last feedback that is in the prompt, or else the topic."""
+    """Answer with the last feedback in the prompt, or the topic."""
     _, has_feedback, feedback = prompt.rpartition("User feedback: ")
     if has_feedback:
         return f"Final Answer: now {feedback.splitlines()[0]}"
@@ -183,7 +183,7 @@ def is_stored(request):
 
 @pytest.fixture
 def replying(is_stored, tmp_path):
-    """Return what runs a flow and answers its questions; it returns these and the last event."""
+    """Return a function that runs a flow with replies; it returns the questions and last event."""
     store = SQLiteFlowPersistence(str(tmp_path / "flows.db")) if is_stored else None
     adapter = adapt(lambda: Routed(persistence=store))
 

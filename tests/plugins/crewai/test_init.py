@@ -1,4 +1,4 @@
-"""The project that `a2a-adapters init` makes for CrewAI."""
+"""The project that `a2a-adapters init` creates for CrewAI."""
 
 from __future__ import annotations
 

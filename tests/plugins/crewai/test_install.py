@@ -1,4 +1,4 @@
-"""The extra, in an environment that holds nothing else."""
+"""The extra alone, in an empty environment."""
 
 from __future__ import annotations
 

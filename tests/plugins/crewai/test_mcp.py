@@ -1,4 +1,4 @@
-"""Agents of crewai whose `mcps` bring them tools: a connection for each call, ended with it."""
+"""Agents with tools of MCP servers: each call has a connection of its own."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SMALL = str(Path(__file__).parents[1] / "mcp" / "small_server.py")
 
 
 def call_it(prompt):
-    """Call the only tool, which crewai names by its server's command, and say its result."""
+    """Call the only tool, named after its server's command, and answer with its result."""
     if found := observed(prompt):
         return f"Final Answer: {found[-1]}"
     [name] = re.findall(r"Tool Name: (\S+)", prompt)
@@ -63,7 +63,7 @@ async def folder(tmp_path, monkeypatch):
 
 
 def read(path):
-    """Return what comes through a FIFO."""
+    """Return the contents of a FIFO."""
     return asyncio.create_task(asyncio.to_thread(path.read_text))
 
 

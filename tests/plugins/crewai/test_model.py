@@ -1,4 +1,4 @@
-"""A crew on a real language model, on this machine."""
+"""A crew with a real, local language model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user's process stays theirs: what importing and serving does to it."""
+"""Importing and serving crewai leaves the user's process unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""States and questions of flows outlive the server's process where it has a storage."""
+"""States and questions of flows survive a restart of a server with a storage."""
 
 from __future__ import annotations
 

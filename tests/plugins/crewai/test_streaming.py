@@ -1,4 +1,4 @@
-"""The answer is heard while it comes, once, and without what the agents think."""
+"""Answers are streamed once, without the thoughts of agents."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Line(BaseModel):
 
 
 def make(*script, tools=(), stream=True, **fields):
-    """Return a crew of a silent agent and one that follows the script."""
+    """Return a crew of an agent without output and one that follows the script."""
     first = agent(Scripted("Secret facts of the first task, long enough.", stream=stream))
     last = agent(Scripted(*script, stream=stream), role="Speaker", tools=list(tools))
     return Crew(agents=[first, last], tasks=[task(first), task(last, **fields)])
@@ -333,7 +333,7 @@ async def test_a_flow_that_may_change_the_text_is_not_streamed(flow):
 
 
 class Both(Flow):
-    """Has two methods that answer, at once."""
+    """Has two concurrent methods that answer."""
 
     @start()
     async def one(self):

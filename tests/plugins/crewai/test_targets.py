@@ -1,4 +1,4 @@
-"""What can be served, and what a copy keeps."""
+"""Targets, and copies of crews and agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A crew waits for its caller in its process: if that is killed, its task fails and says why."""
+"""The task of a crew that waits in memory fails with a reason when its process is killed."""
 
 from __future__ import annotations
 

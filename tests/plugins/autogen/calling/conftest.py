@@ -10,7 +10,7 @@ from a2a_adapters import Conversation
 
 @pytest.fixture
 def has_begun(monkeypatch):
-    """Return an event that is set when the first word of an answer has come."""
+    """Return an event that is set when the first word of an answer arrives."""
     begun = asyncio.Event()
     stream = Conversation.stream
 

@@ -36,13 +36,13 @@ async def remembering(request: AgentRequest):
 
 
 async def booking(request: AgentRequest):
-    """Book a flight, once it is known where to."""
+    """Book a flight to a city that it asks for."""
     city = yield InputRequired("Which city?")
     yield f"Booked {city.text}."
 
 
 async def everything(request: AgentRequest):
-    """Answer with all there is."""
+    """Answer with text, data and a file."""
     yield ToolCall("1", "look", {"at": "it"})
     yield ToolResult("1", "look", ["seen"])
     yield "here:"
@@ -53,7 +53,7 @@ async def everything(request: AgentRequest):
 
 
 async def reading(request: AgentRequest):
-    """Tell what came."""
+    """Report the parts of the request."""
     for part in request.parts:
         match part:
             case File():
@@ -70,7 +70,7 @@ async def failing(request: AgentRequest):
 
 
 class Endless:
-    """Begins to answer and never ends; knows when it was stopped."""
+    """Begins an answer and never ends it; records its cancellation."""
 
     def __init__(self):
         self.was_stopped = asyncio.Event()

@@ -194,7 +194,7 @@ async def test_the_card_gives_name_and_description():
     async with remote(booking) as elsewhere:
         far = await A2AAgent.from_card(elsewhere)
     assert far.name == "The_booking_agent"
-    assert "Book a flight, once it is known where to." in far.description
+    assert "Book a flight to a city that it asks for." in far.description
 
 
 async def test_it_can_be_dumped_and_loaded():

@@ -97,7 +97,7 @@ async def test_the_answer_includes_data_and_file_names():
 
 async def test_an_empty_answer_is_reported_to_the_model():
     async def silent(text: str):
-        """Say nothing."""
+        """Return an empty answer."""
 
     async with remote(silent) as elsewhere:
         assert await call(A2ATool(elsewhere, "far", "x"), "hi") == "(The agent answered nothing.)"
@@ -127,7 +127,7 @@ async def test_cancelling_cancels_the_remote_task(has_begun):
 
 
 class Skilled(Adapter):
-    """Tells for which skill it was asked."""
+    """Answers with the id of the requested skill."""
 
     def describe(self):
         return AgentDescription(
