@@ -111,7 +111,7 @@ async def test_metadata_goes_there_and_back():
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-async def test_progress_comes_when_it_is_wanted(wanted):
+async def test_progress_is_yielded_if_requested(wanted):
     async def work(text: str):
         yield ToolCall("1", "search", {"q": text})
         yield ToolResult("1", "search", "found")

@@ -66,7 +66,7 @@ async def collect(agent, text="ping"):
 @pytest.mark.parametrize("torn", [False, True])
 @pytest.mark.parametrize("finishes", [False, True])
 @pytest.mark.parametrize("after", [1, 2, 3, 4])
-async def test_a_stream_that_breaks_is_taken_up_again(after, finishes, torn):
+async def test_a_broken_stream_is_resumed(after, finishes, torn):
     server = BreakingStream(after, finishes=finishes, torn=torn)
     async with running(server) as url, RemoteAgent(url) as agent:
         assert await collect(agent) == ("pong: ping", "pong: ping")
@@ -196,7 +196,7 @@ async def test_a_lost_message_is_sent_again_where_that_answers_it_once(refusal, 
 
 
 @pytest.mark.parametrize("resend", [False, True])
-async def test_whether_lost_messages_are_sent_again_can_be_said(resend):
+async def test_the_option_resend_decides_about_lost_messages(resend):
     server = Flaky("closed", calls=1)
     options = RemoteOptions(resend=resend)
     async with running(server) as url, RemoteAgent(url, options=options) as agent:
@@ -412,7 +412,7 @@ async def test_invalid_cards(body):
             await agent.send("ping")
 
 
-async def test_a_missing_card_is_looked_for_the_next_time():
+async def test_a_missing_card_is_fetched_again_by_the_next_call():
     async with running(bad_card("", 404)) as url, RemoteAgent(url) as agent:
         for _ in range(2):
             with pytest.raises(RemoteAnswerError, match="no agent card"):

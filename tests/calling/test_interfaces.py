@@ -65,7 +65,7 @@ def test_an_unsupported_version_lists_the_supported_ones():
         choose_interface(card((JSONRPC, "0.2.5")), [])
 
 
-def test_a_binding_without_a_version_that_is_spoken_is_passed_over():
+def test_a_binding_with_an_unsupported_version_is_skipped():
     assert (
         choose_interface(card((JSONRPC, "0.2.5"), (HTTP_JSON, "1.0")), []).protocol_binding
         == HTTP_JSON

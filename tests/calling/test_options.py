@@ -27,7 +27,7 @@ async def silent(text: str) -> str:
 
 
 @pytest.mark.parametrize("in_conversation", [False, True])
-async def test_a_message_has_a_time_of_its_own(in_conversation):
+async def test_a_message_may_have_a_timeout(in_conversation):
     async with running(build_app(silent)) as url, RemoteAgent(url) as agent:
         await agent.card()
         send = agent.conversation().send if in_conversation else agent.send
@@ -40,7 +40,7 @@ async def test_a_message_has_a_time_of_its_own(in_conversation):
 
 
 @pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
-async def test_a_message_has_headers_of_its_own(binding):
+async def test_a_message_may_have_headers(binding):
     recording = Recording(asks_city())
     options = RemoteOptions(bindings=[binding])
     async with (

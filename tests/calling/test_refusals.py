@@ -76,7 +76,7 @@ async def test_a_server_that_answers_an_error_in_place_of_a_card_is_quoted(body,
             await agent.card()
 
 
-async def test_a_card_that_wants_credentials_says_which():
+async def test_a_card_that_requires_credentials_reports_the_challenge():
     challenge = {"WWW-Authenticate": 'Bearer realm="agents"'}
     app = refusing(401, "", **challenge)
     async with running(app) as url, RemoteAgent(url, options=ONCE) as agent:

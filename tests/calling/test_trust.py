@@ -114,7 +114,7 @@ def test_an_origin_is_scheme_host_and_port(url, is_own):
     assert trust.gets_credentials(httpx.URL(url)) is is_own
 
 
-async def test_a_card_that_is_passed_is_taken_at_its_word():
+async def test_a_given_card_is_trusted():
     async with running(FOREIGN_AGENTS["chunks"]()) as url, RemoteAgent(agent_card(f"{url}/")) as a:
         assert (await a.send("ping")).text == "pong: ping"
 

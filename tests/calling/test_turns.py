@@ -57,7 +57,7 @@ async def test_a_conversation_is_found_by_key_and_by_context():
         assert remote.conversation() is not remote.conversation()
 
 
-async def test_who_gives_up_waiting_does_not_hold_up_the_next():
+async def test_a_cancelled_waiter_does_not_block_the_next():
     turns, order = Turns(), []
 
     async def take(name):

@@ -260,7 +260,7 @@ def test_help_cuts_no_name():
 
 
 @pytest.mark.parametrize("option", ["--port", "--grpc-port"])
-def test_a_port_that_is_taken_is_one_line(folder, option):
+def test_a_port_in_use_is_reported_in_one_line(folder, option):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
         rest = ["--port", "0"] if option == "--grpc-port" else []

@@ -61,7 +61,7 @@ async def test_a_ready_result_is_returned_after_its_deadline():
     assert await within(0, ready()) == 1
 
 
-async def test_what_waits_goes_on_as_if_it_had_been_awaited():
+async def test_a_waiting_awaitable_continues_normally():
     async def waiting():
         await asyncio.sleep(0)
         with pytest.raises(KeyError):
@@ -77,7 +77,7 @@ async def test_what_waits_goes_on_as_if_it_had_been_awaited():
         await within(asyncio.get_running_loop().time() + 60, failing())
 
 
-async def test_what_waits_for_too_long_is_cancelled():
+async def test_an_awaitable_is_cancelled_at_its_deadline():
     ended = []
 
     async def waiting():

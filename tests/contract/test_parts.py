@@ -122,7 +122,7 @@ def test_a_media_type_is_guessed_from_the_name(file, media_type):
     assert file.guess_media_type() == media_type
 
 
-def test_each_conversation_has_a_key_of_its_own():
+def test_each_conversation_has_a_unique_key():
     def key(owner, context_id, *scope):
         parts = {"parts": [], "message": Message(), "task_id": "t"}
         request = AgentRequest(**parts, owner=owner, context_id=context_id)

@@ -72,7 +72,7 @@ def discover(monkeypatch):
     return run
 
 
-def test_an_adapter_is_its_own():
+def test_an_adapter_is_returned_unchanged():
     adapter = TargetAdapter()
     assert Plugins().adapt(adapter) is adapter
 
@@ -186,7 +186,7 @@ def test_a_name_is_given_once(discover):
     assert plugins.statuses()[1].problem == "another plugin has this name"
 
 
-def test_misspelt_hooks_are_shown(discover):
+def test_misspelt_hooks_are_reported(discover):
     @hookimpl
     def a2a_adopt(target):
         return None
@@ -263,7 +263,7 @@ def test_the_bundled_plugins_are_found_by_their_entry_points():
     assert "a2a_adapt" in statuses["langchain"].hooks
 
 
-def test_a_dialect_is_spoken_by_the_plugin_that_knows_it():
+def test_a_dialect_is_served_by_its_plugin():
     @hookimpl
     def a2a_routes(dialect, server):
         return DialectRoutes() if dialect == "morse" else None

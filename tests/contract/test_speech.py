@@ -5,7 +5,7 @@ from __future__ import annotations
 from a2a_adapters import Speech
 
 
-def test_text_is_sent_as_it_comes_and_messages_are_set_apart():
+def test_text_is_streamed_and_messages_are_separated():
     speech = Speech()
     assert [speech.add("a", "one"), speech.add("a", " and"), speech.end("a")] == ["one", " and", ""]
     assert [speech.add("a", " "), speech.add("a", "two"), speech.rest()] == ["", "\n\n two", ""]
@@ -31,7 +31,7 @@ def test_reasoning_is_left_out_of_each_message():
     assert not speech.has_said("n")
 
 
-def test_one_speaks_and_the_others_wait():
+def test_one_speaker_has_the_floor_and_the_others_are_buffered():
     speech = Speech(labelled=True)
     assert speech.add("a", "I am") == "a: I am"
     assert speech.add("b", "And") == speech.add("c", "Well") == ""
@@ -91,7 +91,7 @@ class Shout:
         return self.text.upper()
 
 
-def test_a_filter_of_its_own():
+def test_a_custom_filter():
     speech = Speech(new_filter=Shout)
     assert [speech.add("a", "ye"), speech.add("a", "s"), speech.end("a")] == ["", "", "YES"]
     assert speech.end("a", "no") == "\n\nNO"

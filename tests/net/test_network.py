@@ -227,7 +227,7 @@ def test_a_slow_reader_applies_backpressure(run):
     [({"read": 0.05}, b"", httpx.ReadTimeout), ({"write": 0.05}, MUCH, httpx.WriteTimeout)],
     ids=["read", "write"],
 )
-def test_who_neither_answers_nor_reads_is_not_waited_for(run, timeouts, content, error):
+def test_unresponsive_servers_time_out(run, timeouts, content, error):
     async def main():
         is_over = asyncio.Event()
 
@@ -329,7 +329,7 @@ def test_what_was_closed_while_the_event_loop_stood_still_is_not_used_again(run)
         run(main())
 
 
-def test_who_cancels_a_request_closes_its_connection(run):
+def test_cancelling_a_request_closes_its_connection(run):
     async def main():
         came, went = asyncio.Event(), asyncio.Event()
 

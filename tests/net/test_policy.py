@@ -73,7 +73,7 @@ async def test_slow_host_names_block_nothing_else(monkeypatch):
         system.may_end.set()
 
 
-async def test_a_name_that_failed_is_not_looked_up_again_at_once(monkeypatch):
+async def test_a_failed_look_up_is_cached(monkeypatch):
     system = System(monkeypatch)
     for _ in range(3):
         await OutboundPolicy().check("http://nobody.example/")
@@ -125,7 +125,7 @@ async def port():
         "64:ff9b::10.0.0.1",
     ],
 )
-async def test_own_networks_are_refused_unless_allowed(address):
+async def test_private_networks_are_refused_unless_allowed(address):
     with pytest.raises(ForbiddenUrlError, match="allow_private=True"):
         await policy(address).check(f"http://{HOST}/")
     await policy(address, allow_private=True).check(f"http://{HOST}/")
@@ -163,7 +163,7 @@ async def test_own_networks_are_refused_unless_allowed(address):
         "5f00::1",
     ],
 )
-async def test_addresses_no_agent_has_are_refused_unless_named(address):
+async def test_special_addresses_are_refused_unless_allowed(address):
     with pytest.raises(ForbiddenUrlError, match="special address"):
         await policy(address, allow_private=True).check(f"http://{HOST}/")
     await policy(address, allowed_hosts=frozenset({HOST})).check(f"http://{HOST}/")

@@ -219,7 +219,7 @@ async def test_figures_follow_what_happens():
     assert after["a2a_running",] == after["a2a_queued",] == 0
 
 
-async def test_figures_of_prometheus_default_registry_are_shown():
+async def test_metrics_of_the_default_registry_are_included():
     orders = Counter("orders", "Orders taken.", ["kind"])
     orders.labels("book").inc()
     try:
@@ -229,7 +229,7 @@ async def test_figures_of_prometheus_default_registry_are_shown():
         REGISTRY.unregister(orders)
 
 
-async def test_figures_are_shown_only_when_asked_for():
+async def test_metrics_are_served_only_if_enabled():
     async with running(build_app(echo)) as url, httpx.AsyncClient(timeout=60) as http:
         assert (await http.get(f"{url}/metrics")).status_code != 200
 

@@ -116,7 +116,7 @@ async def test_unpaired_surrogates_and_values_that_are_not_text_do_not_break_the
     ],
     ids=["text", "data", "file", "rejection", "question"],
 )
-async def test_half_characters_are_replaced_wherever_an_agent_says_them(said, sent):
+async def test_unpaired_surrogates_are_replaced_everywhere(said, sent):
     def halves(text: str):
         return said
 

@@ -123,7 +123,7 @@ async def test_everybody_else_is_refused(caplog):
     assert not [message for message in ours if "ann-" in message]
 
 
-async def test_headers_that_come_twice_are_not_taken():
+async def test_duplicate_headers_are_not_accepted():
     async with protected(TOKENS) as url, client(url) as http:
         headers = [("Authorization", "Bearer ann-token"), ("Authorization", "Bearer bob-token")]
         assert (await http.post("/", json=SEND, headers=headers)).status_code == 401
@@ -171,7 +171,7 @@ async def test_a_refusal_has_the_form_of_its_binding():
     }
 
 
-async def test_the_card_is_public_and_says_how_to_get_in():
+async def test_the_card_is_public_and_describes_the_credentials():
     authentication = AnyOf(TOKENS, ApiKeys({"k": "ann"}, header="X-Key"))
     async with protected(authentication) as url, client(url) as http:
         card = (await http.get("/.well-known/agent-card.json")).json()
@@ -278,7 +278,7 @@ async def nothing_by_the_old_version(bob, task_id, context_id):
         assert (await bob.request(method, path)).status_code == 404, path
 
 
-async def test_a_conversation_id_of_another_user_is_a_conversation_of_its_own():
+async def test_the_same_context_id_of_two_users_is_two_conversations():
     async def remember(request: AgentRequest) -> str:
         return " ".join(turn.text for turn in request.history)
 

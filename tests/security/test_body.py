@@ -57,7 +57,7 @@ async def test_what_fits_is_read_either_way(http):
         ("/v1/message:send", True),
     ],
 )
-async def test_what_is_too_large_is_refused_either_way(http, path, old):
+async def test_too_large_bodies_are_refused_with_and_without_length(http, path, old):
     if old:
         del http.headers["A2A-Version"]
     content = httpx.Request("POST", "http://x", json=call(200_000)).content

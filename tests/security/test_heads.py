@@ -157,7 +157,7 @@ async def test_endless_answers_are_cut_off(address, begin, piece):
     assert answer == b"" or answer.startswith((b"HTTP/1.1 431", b"HTTP/1.1 400", b"HTTP/1.1 421"))
 
 
-async def test_a_long_header_in_pieces_is_taken(address):
+async def test_a_long_header_in_chunks_is_accepted(address):
     reader, writer = await asyncio.open_connection(*address)
     writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\na: ")
     for _ in range(6):

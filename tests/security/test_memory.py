@@ -146,7 +146,7 @@ async def test_answers_that_are_being_written_count_as_running():
                 pass
 
 
-async def test_tasks_that_wait_make_room_for_others():
+async def test_waiting_tasks_are_ended_when_memory_is_full():
     async with serving(ask, options=limited(running_bytes=100 * KIB)) as http:
 
         async def states():

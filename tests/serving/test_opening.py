@@ -151,7 +151,7 @@ async def test_serve_in_a_running_loop_names_aserve():
         serve(lambda text: text)
 
 
-async def test_a_port_that_is_taken_opens_nothing(graph):
+async def test_a_port_in_use_opens_nothing(graph):
     with (
         socket.create_server(("127.0.0.1", 0)) as other,
         pytest.raises(ListenError, match="is taken"),
