@@ -86,6 +86,7 @@ async def check(command: str, env: dict[str, str], home: Path) -> None:
     ):
         reply = await remote.send("hello there")
         assert reply.text == ANSWER, reply
+        assert reply.usage, reply
         branch = reply.metadata["branch"]
         print(f"{name}: answers on the branch {branch}, usage {reply.usage}")
         tree = work.with_name(f"{name}.worktrees") / str(branch).rpartition("/")[2]
@@ -107,7 +108,12 @@ async def check(command: str, env: dict[str, str], home: Path) -> None:
         while written.is_question:
             written = await talk.send("yes", task_id=written.task_id)
         assert file.read_text() == CONTENT
-        print(f"{name}: has written, and the artifacts are {[a.name for a in written.artifacts]}")
+        assert "a.txt.patch" in [artifact.name for artifact in written.artifacts]
+        other = await talk.send(f"write {tree / 'b.txt'}", task_id="")
+        assert other.is_question, other
+        assert (await remote.cancel(other.task_id)).state == "canceled"
+        assert not (tree / "b.txt").exists()
+        print(f"{name}: has written a file, and left the one of the cancelled task alone")
 
 
 async def main() -> None:

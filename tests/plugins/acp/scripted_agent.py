@@ -122,6 +122,21 @@ class Turn:
         for name in names.split():
             self.edit(name)
 
+    def do_count(self, _):
+        # Reports tokens for each call of its model, as Qwen Code does.
+        usage = {"inputTokens": 1, "outputTokens": 2}
+        for _call in range(2):
+            empty = {"type": "text", "text": ""}
+            self.update("agent_message_chunk", content=empty, _meta={"usage": usage})
+
+    def do_brief(self, name):
+        # Shows the change in its request for permission alone, as some agents do.
+        diff = {"type": "diff", "path": str(self.folder / name), "newText": "new\n"}
+        self.update("tool_call", toolCallId="t1", title="Edit", kind="edit", status="pending")
+        self.ask("t1", "Edit", "edit", content=[diff])
+        said = [{"type": "content", "content": {"type": "text", "text": "written"}}]
+        self.update("tool_call_update", toolCallId="t1", status="completed", content=said)
+
     def do_big(self, name):
         self.edit(name, "x" * 300_000)
 
@@ -235,7 +250,7 @@ def prompt(params):
     turn = Turn(session, text)
     reason = turn.mode()
     usage = {"inputTokens": 3, "outputTokens": 4, "totalTokens": 7}
-    return {"stopReason": reason, "usage": usage}
+    return {"stopReason": reason, **({"usage": usage} if text != "count" else {})}
 
 
 def load(params):

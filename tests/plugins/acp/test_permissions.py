@@ -56,6 +56,12 @@ async def test_an_edit_is_asked_for_and_its_patch_is_an_artifact(folder):
     assert patch.parts[0].media_type == "text/x-diff"
 
 
+async def test_a_change_that_only_the_request_shows_is_an_artifact(folder):
+    async with served(scripted(folder, permissions=Permissions(allow=["edit"]))) as client:
+        task = await send(client, user_message("brief a.txt"))
+    assert [a.name for a in task.artifacts] == ["a.txt.patch"]
+
+
 async def test_changed_files_are_sent_on_request(folder):
     async with served(scripted(folder, permissions=Permissions(allow=["edit"]))) as client:
         request = user_message("edit a.txt")

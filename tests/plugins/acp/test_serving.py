@@ -49,6 +49,9 @@ async def test_thoughts_plans_and_tools_are_progress(folder):
 async def test_usage_is_in_the_metadata_of_the_task(folder):
     async with served(scripted(folder)) as client:
         task = await send(client, user_message("plan"))
+        counted = await send(client, user_message("count"))
+    usage = MessageToDict(counted.metadata)["usage"]
+    assert usage == {"input_tokens": 2, "output_tokens": 4, "total_tokens": 6}
     metadata = MessageToDict(task.metadata)
     assert metadata["usage"] == {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
     assert metadata["context_window"] == {"used": 10, "size": 100}

@@ -133,6 +133,7 @@ class SessionClient:
         turn = self._turn
         if turn is None or session_id != self.session_id:
             return _outcome(None)
+        turn.news.put_nowait(tool_call)
         verdict = self._permissions.verdict(tool_call, self.folder)
         mark = fingerprint(tool_call)
         if verdict == "ask" and mark in turn.granted:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from acp.schema import (
@@ -19,6 +19,7 @@ from acp.schema import (
     TextContentBlock,
     ToolCallProgress,
     ToolCallStart,
+    ToolCallUpdate,
     UsageUpdate,
 )
 
@@ -70,18 +71,19 @@ class TurnReader:
         self._wants_progress = wants_progress
         self._wants_files = wants_files
         self._calls: dict[str, dict[str, Any]] = {}
+        self._proposed: dict[str, list[FileEditToolCallContent]] = {}
         self._changed: dict[str, None] = {}
         self._message: str | None = None
         self._has_spoken = False
         self._is_interrupted = False
         self._context: dict[str, JSON] = {}
-        self._usage = TokenUsage()
+        self._usage = self._counted = TokenUsage()
 
     def read(self, update: Update) -> Iterator[AgentEvent]:
         """Yield the events of an update."""
         match update:
-            case AgentMessageChunk(content=TextContentBlock(text="")):
-                return
+            case AgentMessageChunk(content=TextContentBlock(text=""), field_meta=metadata):
+                self._counted += _usage_of(metadata)
             case AgentMessageChunk(content=TextContentBlock(text=text)):
                 yield TextDelta(self._separated(update, text))
             case AgentMessageChunk(content=content):
@@ -93,6 +95,8 @@ class TurnReader:
             case ToolCallStart() | ToolCallProgress():
                 self._is_interrupted = True
                 yield from self._tool(update)
+            case ToolCallUpdate():  # of a request for permission
+                self._proposed[update.tool_call_id] = _diffs(update.content)
             case UsageUpdate():
                 self._context = _context_window(update)
 
@@ -105,8 +109,13 @@ class TurnReader:
                 yield Output([File(content=content, filename=name)], name)
         values: dict[str, JSON] = {}
         if used := response.usage:
-            self._usage += TokenUsage(used.input_tokens, used.output_tokens, used.total_tokens)
+            counted = TokenUsage(used.input_tokens, used.output_tokens, used.total_tokens)
+        else:
+            counted = self._counted
+        if counted.total_tokens:
+            self._usage += counted
             values |= self._usage.as_metadata()
+        self._counted = TokenUsage()
         if self._context:
             values["context_window"] = self._context
         if response.stop_reason != "end_turn":
@@ -153,17 +162,19 @@ class TurnReader:
         if known is None:
             if len(self._calls) >= _MOST_CALLS:
                 return
-            known = self._calls[update.tool_call_id] = {"status": None, "content": []}
+            known = self._calls[update.tool_call_id] = {"status": None, "content": [], "diffs": []}
             known["name"] = shown(update.title or update.kind or "tool", self._folder, _TITLE)
             if self._wants_progress:
                 yield ToolCall(update.tool_call_id, known["name"], self._bounded(update.raw_input))
         if known["status"] in _ENDED:
             return
         known["content"] = update.content or known["content"]
+        known["diffs"] = _diffs(update.content) or known["diffs"]
         known["status"] = update.status
         if update.status not in _ENDED:
             return
-        diffs = [each for each in known["content"] if isinstance(each, FileEditToolCallContent)]
+        # Some agents show a change only in their request for permission.
+        diffs = known["diffs"] or self._proposed.pop(update.tool_call_id, [])
         if self._wants_progress:
             result = self._result(known["content"], update.raw_output)
             yield ToolResult(
@@ -171,7 +182,7 @@ class TurnReader:
             )
         if update.status == "completed":
             yield from self._patches(diffs)
-        known["content"] = []
+        known["content"] = known["diffs"] = []
 
     def _patches(self, diffs: Sequence[FileEditToolCallContent]) -> Iterator[AgentEvent]:
         for diff in diffs:
@@ -197,6 +208,18 @@ class TurnReader:
         if len(text := str(plain)) > _ARGUMENTS:
             return shown(text, self._folder)
         return _relative(plain, f"{self._folder}/")
+
+
+def _usage_of(metadata: Mapping[str, Any] | None) -> TokenUsage:
+    """Return the tokens of a model call, which Qwen Code reports with an empty chunk."""
+    match metadata:
+        case {"usage": {"inputTokens": int(given), "outputTokens": int(made)}}:
+            return TokenUsage(given, made, given + made)
+    return TokenUsage()
+
+
+def _diffs(content: Sequence[object] | None) -> list[FileEditToolCallContent]:
+    return [each for each in content or () if isinstance(each, FileEditToolCallContent)]
 
 
 def _context_window(update: UsageUpdate) -> dict[str, JSON]:
