@@ -1,4 +1,4 @@
-"""What `deploy/` holds fits the schemas of its readers, and the commands and settings there are."""
+"""The files in `deploy/` fit their schemas, and use existing commands and settings."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def run(*command):
     return done.stdout
 
 
-def test_the_composition_is_one():
+def test_the_compose_file_fits_its_schema():
     compose = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
     run(*compose, "compose.yaml")
 
 
 @pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda manifest: manifest["kind"])
-def test_the_manifests_are_some(manifest):
+def test_a_manifest_fits_its_schema(manifest):
     kubernetes_validate.validate(manifest, "1.31", strict=True)
 
 
@@ -47,7 +47,7 @@ POD = next(each for each in MANIFESTS if each["kind"] == "Deployment")["spec"]["
 SECRET = next(each for each in MANIFESTS if each["kind"] == "Secret")["stringData"]
 
 
-def test_the_kubelet_can_tell_that_the_user_is_not_root():
+def test_the_user_of_the_image_is_a_number_other_than_root():
     [user] = re.findall(r"^USER (.*)$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
     uid = int(user.partition(":")[0])
     assert uid == CONTAINER["securityContext"]["runAsUser"] > 0
@@ -60,7 +60,7 @@ def test_every_variable_is_a_setting():
     assert named - ServerSettings.model_fields.keys() == {"bearer_tokens"}
 
 
-def test_the_unit_runs_the_command_that_there_is():
+def test_the_unit_runs_an_existing_command():
     unit = configparser.ConfigParser(strict=False, interpolation=None)
     unit.optionxform = str
     unit.read(DEPLOY / "a2a-adapters.service")
@@ -69,7 +69,7 @@ def test_the_unit_runs_the_command_that_there_is():
     assert run(*warm("-m", "a2a_adapters", *arguments, "--help")).startswith("Usage:")
 
 
-def test_what_is_deployed_answers_and_shows_what_it_is_scaled_by():
+def test_the_deployed_agent_answers_and_exports_its_scaling_metric():
     environment = {**os.environ, "A2A_ADAPTERS_BEARER_TOKENS": SECRET["bearer-tokens"]}
     [job] = yaml.safe_load((DEPLOY / "prometheus.yaml").read_text())["scrape_configs"]
     tokens = dict(line.split(": ") for line in SECRET["bearer-tokens"].splitlines())

@@ -41,13 +41,13 @@ FENCE = re.compile(
     r"(?:\n\n```text\n(?P<output>.*?)^```$)?",
     re.MULTILINE | re.DOTALL,
 )
-# What the machine of a reader gets installed, the machine of a test has already.
+# Commands that a reader runs to install something that tests already have.
 INSTALLING = ("pip", "git", "make", "python benchmarks/")
-# Pages that need no LangChain are also run where there is none.
+# Pages that do not need LangChain are also run without it.
 WARNING = "langchain_core._api.LangChainDeprecationWarning"
 TOLERATED = f"ignore::{WARNING}" if find_spec("langchain_core") else "error"
 LANGUAGES = {"python", "console", "sh"}
-# The home page has a tab for each framework, and runs those whose framework is installed.
+# The home page has a tab for each framework; only those of installed frameworks are run.
 FRAMEWORKS = re.compile(r"(?m)^from (agents|autogen_agentchat|crewai|langchain_core|langgraph)\b")
 ANSWERED = {TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_INPUT_REQUIRED}
 
@@ -74,7 +74,7 @@ class Page:
         self.served.clear()
 
     def write(self, name, body):
-        """Write a file, unless a command of the page has: then compare what it wrote."""
+        """Write a file, or compare it if a command of the page has written it."""
         file = Path(name)
         text = body.replace("http://127.0.0.1:8000", self.address)
         if file.exists() and name not in self._files:
@@ -110,7 +110,7 @@ class Page:
 
 
 def commands(block):
-    """Return the commands of a block, each with the lines that it has to print."""
+    """Return the commands of a block, each with its expected output."""
     found = []
     if block["language"] == "sh":
         found = [(line, []) for line in block["body"].splitlines()]
@@ -125,7 +125,7 @@ def commands(block):
 
 
 def shown(output):
-    """Return the lines of an output, without those that are shortened."""
+    """Return the lines of an output, except for abbreviated ones."""
     return [line.strip() for line in output.splitlines() if line.strip() and "..." not in line]
 
 
@@ -140,7 +140,7 @@ def installs(path):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_the_first_command_installs_all(path):
+def test_the_first_command_of_a_page_installs_everything_it_needs(path):
     written = re.findall(r"^(?:\$ )?(pip install .*)$", path.read_text(), re.MULTILINE)
     if installs(path):  # `.` is a clone
         assert not [command for command in written[1:] if not command.startswith("pip install '.")]
@@ -154,7 +154,7 @@ async def ask(app):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Return the folder of a page, whose modules are forgotten with it."""
+    """Return the folder of a page; unload the modules in it afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     yield tmp_path
@@ -214,7 +214,7 @@ def test_the_api_page_lists_the_public_names(package, text):
     assert names | set(re.findall(r"`(\w+)`", text)) == public
 
 
-def test_links_lead_somewhere():
+def test_links_resolve():
     for path in PAGES:
         for link in re.findall(r"\]\(([^)#\s]+)", path.read_text()):
             assert link.startswith("http") or (path.parent / link).exists(), f"{path.name}: {link}"
@@ -238,7 +238,7 @@ def test_the_readme_lists_every_page_as_the_site_does():
     assert pages == {f"docs/{page.name}" for page in PAGES[1:]}
 
 
-def test_the_readme_shows_figures_of_the_benchmarks():
+def test_the_readme_shows_the_figures_of_the_benchmarks():
     def rows(text):
         cells = (re.split(r" *\| *", line) for line in re.findall(r"(?m)^\| (.+) \|$", text))
         return {name.rstrip(" ¹²"): figures for name, *figures in cells}

@@ -1,4 +1,4 @@
-"""The examples run offline and check themselves, with what their README installs."""
+"""The examples run offline and check themselves, in the environment of their README."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DESCRIBED = re.findall(
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory):
-    """Install what the README says into a new environment; return its interpreter."""
+    """Install the requirements in the README into a new environment; return its Python."""
     folder = tmp_path_factory.mktemp("examples")
     python = folder / "bin" / "python"
     subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, folder], check=True)
@@ -66,7 +66,7 @@ def test_the_readme_lists_all_examples():
 
 
 @pytest.mark.parametrize("name", LISTED)
-def test_an_example_begins_with_what_it_needs_and_how_it_is_run(name):
+def test_an_example_begins_with_its_installation_and_its_command(name):
     header = ast.get_docstring(ast.parse((EXAMPLES / name).read_text()))
     _, commands, *_ = header.split("\n\n")
     install, run = (line.strip() for line in commands.splitlines())
@@ -81,6 +81,6 @@ async def test_the_described_uses_have_the_results_of_the_table(capsys):
     names = [name for _, name, _ in DESCRIBED]
     assert sorted(names) == sorted(example["USES"])
     await example["main"](*names)
-    told = capsys.readouterr().out.splitlines()
-    assert told == [f"{name}: {result}" for _, name, result in DESCRIBED]
+    printed = capsys.readouterr().out.splitlines()
+    assert printed == [f"{name}: {result}" for _, name, result in DESCRIBED]
     assert {script for script, _, _ in DESCRIBED} == {"examples/described_uses.py"}

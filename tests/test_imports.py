@@ -127,7 +127,7 @@ def core_edges() -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("name", sorted(CORE), ids=lambda name: name or "__init__")
-def test_a_layer_imports_only_what_the_table_says(name):
+def test_a_layer_imports_only_the_layers_in_the_table(name):
     here = layer(name)
     for target in core_edges()[name]:
         assert layer(target) in LAYERS[here] | {here}, (
@@ -184,12 +184,12 @@ def circles(edges: dict[str, set[str]]) -> list[str]:
     return []
 
 
-def test_the_core_has_no_circle():
+def test_the_core_has_no_import_cycle():
     assert not circles({name: found - {name} for name, found in core_edges().items()})
 
 
 @pytest.mark.parametrize("plugin", sorted(PLUGINS))
-def test_a_plugin_has_no_circle(plugin):
+def test_a_plugin_has_no_import_cycle(plugin):
     package, known = f"a2a_adapters_{plugin}", PLUGINS[plugin]
     # What a package's own file names for type checkers is loaded when it is asked for.
     edges = {name: imports(path, package, known) - {name} for name, path in known.items()}
@@ -225,7 +225,7 @@ def test_the_guide_names_places_that_exist(name, path):
     assert all(re.search(rf"(def|class) {each}\b", text) for each in name.split("."))
 
 
-def test_to_call_an_agent_loads_no_server_and_no_older_version():
+def test_calling_an_agent_imports_no_server_and_no_older_version():
     code = """
 import sys
 from a2a_adapters import RemoteAgent, RemoteConnectionError
@@ -250,13 +250,13 @@ def test_plugins_import_only_the_public_core(plugin, name):
     assert not others, f"{plugin}/.../{name} imports {', '.join(sorted(others))}"
 
 
-def test_built_in_plugins_import_all_that_the_table_says():
+def test_built_in_plugins_import_exactly_the_packages_in_the_table():
     for plugin, packages in BUILT_IN.items():
         inner = {t for f in PLUGINS[plugin].values() for t in imports(f, "a2a_adapters", CORE)}
         assert {layer(each) for each in inner - PUBLIC} == packages, plugin
 
 
-def test_plugins_import_each_other_only_where_the_table_says_why():
+def test_plugins_import_each_other_only_as_in_the_table():
     used = set()
     for plugin, name in PLUGIN_FILES:
         path = PLUGINS[plugin][name]

@@ -31,7 +31,7 @@ for module in pkgutil.walk_packages(a2a_adapters.__path__, "a2a_adapters."):
         importlib.import_module(module.name)
     except ImportError as error:
         assert error.name == NEEDED.pop(module.name), module.name
-assert not NEEDED, "what needs an extra is imported without it"
+assert not NEEDED, "a module is imported without its extra"
 for extra, option in ("sqlite", {"storage": "sqlite:///agents.db"}), ("grpc", {"grpc_port": 0}):
     try:
         options = a2a_adapters.ServerOptions(**option)
@@ -48,7 +48,7 @@ try:
 except a2a_adapters.MissingExtraError as error:
     assert "a2a-adapters[langchain]" in str(error)
 else:
-    raise AssertionError("LangChain is not there, but nobody says so")
+    raise AssertionError("LangChain is missing, but no error says so")
 """
 
 LANGCHAIN = """
@@ -107,7 +107,7 @@ def folders(tmp_path_factory):
 
 @pytest.fixture
 def place(folders, monkeypatch):
-    """Where to install: always in one folder, as what was compiled is found by its path."""
+    """Return the folder of environments: always the same, so that compiled modules are reused."""
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(folders / "compiled"))
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     return folders / "environment"
@@ -116,7 +116,7 @@ def place(folders, monkeypatch):
 @pytest.mark.parametrize(
     ("extra", "check"), [("", CORE), ("[langchain]", LANGCHAIN), ("[autogen]", AUTOGEN)]
 )
-def test_it_works_alone(wheel, extra, check, place, tmp_path):
+def test_the_wheel_works_alone(wheel, extra, check, place, tmp_path):
     check_alone(wheel, extra, check, place, tmp_path)
 
 
@@ -141,13 +141,13 @@ def test_the_source_distribution_has_every_file_of_the_repository(dist):
 
 
 def check_alone(wheel, extra, check, place, folder):
-    """Run a check in a folder, where nothing but the wheel with an extra is installed."""
+    """Run a check in an environment with only the wheel and an extra."""
     python = environment(place, wheel, [f"a2a-adapters{extra}"])
     subprocess.run([python, "-c", check], check=True, cwd=folder)
 
 
 def environment(folder, wheel, requirements):
-    """Make an environment of requirements, ours from the wheel; return its Python."""
+    """Create an environment from requirements and the wheel; return its Python."""
     python = folder / "bin" / "python"
     new = [UV, "venv", "--quiet", "--clear", "--python", sys.executable, folder]
     subprocess.run(new, check=True)

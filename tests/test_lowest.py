@@ -1,4 +1,4 @@
-"""What the Makefile says of the run on the lowest versions is so."""
+"""The Makefile's settings for `make lowest` are correct."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def floor(name):
 
 
 @pytest.mark.parametrize("name", ["a2a-sdk", "httpcore", "httpx", "mcp"])
-def test_the_main_run_is_on_the_lowest_version(name):
+def test_the_main_environment_has_the_lowest_version(name):
     assert floor(name) == Version(PINS[name]), "add to VERSIONED what this can break"
 
 
-def test_what_is_run_and_what_is_left_out_is_there():
+def test_the_listed_files_exist():
     makefile = (ROOT / "Makefile").read_text().replace("\\\n", "")
     lists = re.findall(r"^(?:MOSTLY_OURS|(?:UN)?VERSIONED) [:+]= (.*)", makefile, re.MULTILINE)
     names = re.findall(r"[\w/]+(?:\.py)?(?=[\s)]|$)", " ".join(lists))

@@ -84,7 +84,7 @@ def count(source):
     return sum("# private: " not in lines[node.end_lineno - 1] for node in found)
 
 
-def test_reads_and_patches_are_counted_unless_a_comment_says_why():
+def test_private_names_are_counted_unless_a_comment_gives_the_reason():
     assert count("a._b\na.b._c()\nsetattr(a, '_b', 1)\nmonkeypatch.setattr('a.b._c', 1)") == 4
     assert count("self._b\na.__name__\na._b  # private: the library has no other way") == 0
 

@@ -1,4 +1,4 @@
-"""The public names, and what importing them costs."""
+"""The public names, and the cost of importing them."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def test_all_is_the_public_api():
 
 
 @pytest.mark.parametrize("name", PUBLIC_MODULES)
-def test_modules_that_are_public_say_what_they_hold(name):
+def test_public_modules_have_all(name):
     module = importlib.import_module(f"a2a_adapters.{name}")
     assert all(hasattr(module, public) for public in module.__all__)
 
 
 @pytest.mark.parametrize("path", CORE, ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_core_knows_no_framework(path):
+def test_the_core_imports_no_framework(path):
     frameworks = ("langchain", "langgraph", "crewai", "autogen")
     assert not [m for m in imported_modules(path) if m.startswith(frameworks)]
 
@@ -67,6 +67,6 @@ def test_importing_the_package_is_cheap():
     assert not [name for name in done.stdout.split() if name.startswith(heavy)]
 
 
-def test_every_file_holds_one_idea():
+def test_no_file_is_too_long():
     long = {str(p): n for p in CORE + PLUGINS if (n := len(p.read_text().splitlines())) > 400}
     assert not long
