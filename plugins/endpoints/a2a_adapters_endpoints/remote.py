@@ -1,0 +1,171 @@
+"""A remote A2A agent, served again: behind this server's callers, storage, limits and dialects."""
+
+from __future__ import annotations
+
+import json
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Self
+
+from a2a_adapters import (
+    JSON,
+    Adapter,
+    AgentDescription,
+    AgentEvent,
+    AgentFailedError,
+    AgentReply,
+    AgentRequest,
+    AuthRequired,
+    BearerAuth,
+    InputRequired,
+    Output,
+    Question,
+    Rejected,
+    RemoteAgent,
+    RemoteOptions,
+    RemoteTaskError,
+    StateStorage,
+    TaskMetadata,
+    Text,
+    TextDelta,
+)
+from a2a_adapters_endpoints.words import WordParser, token_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterator
+
+__all__ = ["RemoteA2AAgent"]
+
+_KIND = "remote"
+
+
+class RemoteA2AAgent:
+    """A remote agent as a target: `serve(RemoteA2AAgent("https://agents.example.com#travel"))`.
+
+    Every conversation of a caller is a conversation of its own with the remote agent, and the
+    remote agent's questions become questions to the caller. It is connected to when serving
+    begins.
+
+    Args:
+        url: The agent's address, or that of its server and `#` and its name.
+        token: A bearer token for it.
+        options: How it is called.
+    """
+
+    def __init__(
+        self, url: str, *, token: str | None = None, options: RemoteOptions | None = None
+    ) -> None:
+        auth = BearerAuth(token) if token else None
+        self._agent = RemoteAgent(url, auth=auth, options=options or RemoteOptions(progress=True))
+
+    @classmethod
+    def of_word(cls, word: str) -> Self:
+        """Return the agent of what follows `a2a:`.
+
+        Raises:
+            ConfigurationError: It cannot be understood.
+        """
+        parser = WordParser("a2a")
+        parser.add_argument("--token-env", metavar="NAME", help="the variable with the token")
+        parser.add_argument("url")
+        options = parser.read(word)
+        return cls(options.url, token=token_of(options.token_env))
+
+    async def __aenter__(self) -> Adapter:
+        """Read the agent's card.
+
+        Raises:
+            RemoteAgentError: The card cannot be read.
+        """
+        return _RemoteAdapter(self._agent, await self._agent.describe())
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._agent.aclose()
+
+
+class _RemoteAdapter(Adapter):
+    """Passes messages on.
+
+    Args:
+        agent: The remote agent.
+        about: What its card says.
+    """
+
+    def __init__(self, agent: RemoteAgent, about: AgentDescription) -> None:
+        self._agent = agent
+        self._about = about
+        self._storage: StateStorage | None = None
+
+    def describe(self) -> AgentDescription:
+        """Return what the remote agent's card says."""
+        return self._about
+
+    async def open(self, storage: StateStorage) -> None:
+        """Keep the remote conversations there."""
+        self._storage = storage
+
+    async def stream(self, request: AgentRequest) -> AsyncGenerator[AgentEvent]:
+        """Send a message to the remote agent and pass its answer on.
+
+        Raises:
+            AgentFailedError: The remote task failed; the text is the remote agent's.
+            RemoteAgentError: The remote agent cannot be called.
+        """
+        task_id = str(request.resume_metadata.get("task_id", ""))
+        sending = self._agent.stream(
+            request.parts,
+            context_id=await self._context_of(request),
+            task_id=task_id,
+            metadata=request.metadata,
+        )
+        try:
+            async with aclosing(sending) as events:
+                async for event in events:
+                    if isinstance(event, AgentReply):
+                        await self._keep(request, event.context_id)
+                        for last in _last_events(event):
+                            yield last
+                    elif isinstance(event, Question):
+                        continue  # it is part of the reply
+                    elif isinstance(event, TextDelta) or request.wants_progress:
+                        yield event
+        except RemoteTaskError as error:
+            await self._keep(request, error.context_id)
+            if error.state == "rejected":
+                yield Rejected(str(error))
+            else:
+                raise AgentFailedError("internal", str(error)) from error
+
+    async def abandon(self, request: AgentRequest) -> None:
+        """Cancel the remote task that waits for an answer."""
+        if task_id := request.resume_metadata.get("task_id"):
+            await self._agent.cancel(str(task_id))
+
+    async def _context_of(self, request: AgentRequest) -> str:
+        if self._storage is None:
+            return ""
+        body = await self._storage.read_state(request.owner, request.context_id, _KIND)
+        return str(json.loads(body)) if body else ""
+
+    async def _keep(self, request: AgentRequest, context_id: str) -> None:
+        if self._storage is not None and context_id:
+            body = json.dumps(context_id).encode()
+            await self._storage.write_state(request.owner, request.context_id, _KIND, body)
+
+
+def _last_events(reply: AgentReply) -> Iterator[AgentEvent]:
+    """Yield what of an answer is not text, and its question."""
+    for artifact in reply.artifacts:
+        if rest := [part for part in artifact.parts if not isinstance(part, Text)]:
+            yield Output(rest, artifact.name, artifact.description, metadata=artifact.metadata)
+    sent = [part for artifact in reply.artifacts for part in artifact.parts]
+    if not reply.is_question:
+        late = [p for p in reply.parts if not isinstance(p, Text) and p not in sent]
+        if late:
+            yield Output(late)
+    if reply.metadata:
+        yield TaskMetadata(reply.metadata)
+    if reply.is_question:
+        kind = AuthRequired if reply.state == "auth-required" else InputRequired
+        parts = [part for part in reply.status_parts if not isinstance(part, Text)]
+        metadata: dict[str, JSON] = {"task_id": reply.task_id}
+        yield kind(reply.question, parts, metadata=metadata, durable=True)

@@ -1,0 +1,81 @@
+"""Remote A2A agents, served again: to clients of A2A and of the OpenAI-compatible API."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from a2a_adapters_endpoints import RemoteA2AAgent
+
+from a2a_adapters import (
+    BearerTokens,
+    ConfigurationError,
+    RemoteAgent,
+    RemoteTaskError,
+    ServerOptions,
+    build_app,
+    installed_plugins,
+)
+from a2a_adapters.testing import as_user, running
+from tests.plugins.openai.served import assistant, chunks_of, client, joined, text_of, worker
+
+
+def served_again(url, **options):
+    return build_app(RemoteA2AAgent(url, **options), name="worker", dialects=["openai"])
+
+
+async def test_everything_is_passed_on():
+    async with (
+        running(build_app(worker)) as far,
+        running(served_again(far)) as url,
+        client(f"{url}/v1") as api,
+        RemoteAgent(url) as agent,
+    ):
+        asked = await text_of(api, "ASK")
+        told = await text_of(api, "ASK", assistant(asked), "Rome")
+        parts, direct = await text_of(api, "PARTS"), (await agent.send("PARTS")).parts
+        tool = await chunks_of(api, "TOOL")
+        usage = (await agent.send("COUNT")).usage
+        with pytest.raises(RemoteTaskError, match="not my job"):
+            await agent.send("REJECT")
+        with pytest.raises(RemoteTaskError, match="failed"):
+            await agent.send("BOOM")
+    assert asked == "Which city?"
+    assert told.startswith("took Rome in ")
+    assert parts.startswith('text\n\n{"a":1}\n\n[f.pdf](https://x.example/f.pdf)')
+    assert len(direct) == 4
+    assert (joined(tool), "add" in joined(tool, "reasoning_content")) == ("added", True)
+    assert usage.total_tokens == 7
+
+
+async def test_each_conversation_of_each_caller_is_one_of_its_own_far_away():
+    async with (
+        running(build_app(worker)) as far,
+        running(served_again(far)) as url,
+        RemoteAgent(url) as agent,
+    ):
+
+        async def contexts(user, context_id):
+            options = {"context_id": context_id, "headers": as_user(user)}
+            return [(await agent.send("CONTEXT", **options)).text for _ in range(2)]
+
+        callers = [(user, chat) for user in ("ann", "bob") for chat in ("one", "two")]
+        found = await asyncio.gather(*(contexts(*caller) for caller in callers))
+    assert all(first == second for first, second in found)
+    assert len({first for first, _ in found}) == 4
+
+
+async def test_a_token_from_the_environment(monkeypatch):
+    monkeypatch.setenv("FAR_TOKEN", "s3cret")
+    options = ServerOptions(authentication=BearerTokens({"s3cret": "ann"}))
+    agents = {"travel": worker}
+    async with running(build_app(agents, options=options)) as far:
+        target = installed_plugins().target(f"a2a:--token-env FAR_TOKEN {far}#travel")
+        async with running(build_app(target)) as url, RemoteAgent(url) as agent:
+            assert (await agent.send("hello")).text == "worked on hello "
+
+
+def test_words():
+    assert isinstance(installed_plugins().target("https://x.example#a"), RemoteA2AAgent)
+    with pytest.raises(ConfigurationError, match="a2a:--help"):
+        installed_plugins().target("a2a:")
