@@ -1,6 +1,6 @@
-"""An AutoGen agent and a team, run without any server: `python autogen_runs.py KIND RUNS`.
+"""Runs an AutoGen agent and a team without a server: `python autogen_runs.py KIND RUNS`.
 
-Prints how many seconds a run takes. Each is made anew, as a server does.
+Prints the seconds per run. Each run creates a new object, as a server does.
 """
 
 from __future__ import annotations

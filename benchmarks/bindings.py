@@ -1,7 +1,7 @@
-"""The bindings beside each other: `python bindings.py` prints their figures alone.
+"""Compares the bindings: `python bindings.py` prints only their figures.
 
-HTTP+JSON beside JSON-RPC, and gRPC beside that of a2a-sdk's handler. What counts is the processor
-time of the server, for a client of gRPC takes as much of it.
+HTTP+JSON is compared with JSON-RPC, and gRPC with that of a2a-sdk's handler, by the server's CPU
+time, because a gRPC client takes as much CPU time as the server.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""A served agent called as a chat model of LangChain: `python calling.py ECHO_PORT STREAM_PORT`.
+"""Calls a served agent as a LangChain chat model: `python calling.py ECHO_PORT STREAM_PORT`.
 
-Prints how many milliseconds `A2AChatModel.ainvoke` takes, how many a bare post of the same JSON by
-httpx, how many chunks per second come through `astream`, and how many connections many calls at
-once make.
+Prints the milliseconds of `A2AChatModel.ainvoke` and of a bare httpx post of the same JSON, the
+chunks per second of `astream`, and the number of connections of many concurrent calls.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Agents and bindings at more and more connections, beside a2a-sdk's handler.
+"""Compares agents and bindings with a2a-sdk's handler, by the number of connections.
 
-`python concurrency.py FILE` draws them alone.
+`python concurrency.py FILE` draws only this plot.
 """
 
 from __future__ import annotations

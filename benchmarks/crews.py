@@ -1,4 +1,4 @@
-"""The crew that is measured: `python crews.py RUNS` prints what a run takes without a server."""
+"""The measured crew: `python crews.py RUNS` prints the time of a run without a server."""
 
 from __future__ import annotations
 

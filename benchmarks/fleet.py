@@ -49,12 +49,12 @@ HEADERS = [
 
 
 async def echo(text: str) -> str:
-    """Say what was said."""
+    """Echo the message."""
     return text
 
 
 class Warnings(logging.Handler):
-    """Counts what the simulated processes complain about."""
+    """Counts the warnings of the simulated processes."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -182,7 +182,7 @@ def redis() -> Iterator[str]:
 
 
 def processor_seconds(pid: int) -> float:
-    """Return how long a process, its children and those it has reaped have computed."""
+    """Return the CPU time of a process and its children."""
     ticks = 0
     for each in [pid, *map(int, _children(pid))]:
         with contextlib.suppress(OSError):  # it has ended meanwhile

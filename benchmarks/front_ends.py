@@ -1,6 +1,6 @@
-"""The APIs of front ends beside A2A, on the same agent: `python benchmarks/front_ends.py`.
+"""Compares the APIs of front ends with A2A, on the same agent: `python benchmarks/front_ends.py`.
 
-Ends with an error if an API sends chunks at less than 0.7 of A2A's rate.
+Fails if an API sends chunks at less than 0.7 of A2A's rate.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Calls over gRPC: `python grpc_calls.py AGENT PORT SECONDS CALLERS`.
+"""Calls an agent over gRPC: `python grpc_calls.py AGENT PORT SECONDS CALLERS`.
 
-Prints how many `SendMessage` calls are answered with a completed task until the time is over, or
-how many events come of so many streams as fit.
+Prints the number of `SendMessage` calls that were answered with a completed task in that time, or
+the number of events of all streams.
 """
 
 from __future__ import annotations

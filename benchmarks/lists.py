@@ -1,8 +1,8 @@
-"""`ListTasks` among a million tasks of one owner: `python benchmarks/lists.py [sqlite] [TASKS]`.
+"""Measures `ListTasks` on a million tasks of an owner: `python benchmarks/lists.py [sqlite] [TASKS]`.
 
-The tasks are copies of one, made by the database itself. Prints milliseconds over HTTP, one request
-after the other, and what becomes of 30 requests at once; beside them `GetTask`, which reads one row
-by its key. The client and the database run on the same cores.
+The tasks are copies of one, made by the database itself. Prints milliseconds over HTTP for
+sequential requests and for 30 concurrent ones, compared with `GetTask`, which reads one row by its
+key. The client and the database run on the same cores.
 """
 
 from __future__ import annotations

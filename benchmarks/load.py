@@ -1,6 +1,6 @@
-"""A lean HTTP/1.1 client over raw sockets, so that what is measured is the server.
+"""A lean HTTP/1.1 client over raw sockets, so that the server dominates the measurement.
 
-All traffic goes to 127.0.0.1, over kept-alive connections.
+All traffic goes to 127.0.0.1, over keep-alive connections.
 """
 
 from __future__ import annotations

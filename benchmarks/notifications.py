@@ -1,8 +1,8 @@
-"""How many notifications one PostgreSQL carries: `python benchmarks/notifications.py`.
+"""Measures the rate of notifications of one PostgreSQL: `python benchmarks/notifications.py`.
 
 Several connections commit one `NOTIFY` after the other, as the bus between server processes does
-with each batch; each of the listeners hears them all. For comparison, as many connections commit
-one row each.
+for each batch; every listener receives all of them. For comparison, the same connections commit
+rows.
 """
 
 from __future__ import annotations

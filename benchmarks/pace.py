@@ -1,7 +1,7 @@
-"""Requests at a pace of their own, whether or not earlier ones are answered.
+"""Sends requests at a constant rate, whether or not earlier ones have been answered.
 
-A client that waits for each answer sends less to a server that hesitates, and so hides how long
-callers wait. Here each request has its time, and counts from then on.
+A client that waits for each answer sends fewer requests to a slow server, which hides the waiting
+time. Here each request has a scheduled time, from which its response time counts.
 """
 
 from __future__ import annotations

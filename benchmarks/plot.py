@@ -1,4 +1,4 @@
-"""Lines over a few numbers, as SVG that reads in the light and in the dark."""
+"""Draws line plots as SVG for light and dark backgrounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Server processes, and environments for the peers that are not installed beside us."""
+"""Server processes, and environments for peers that cannot be installed with this package."""
 
 from __future__ import annotations
 

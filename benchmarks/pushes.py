@@ -1,8 +1,8 @@
-"""What push notifications cost: `python benchmarks/pushes.py` prints their figures alone.
+"""Measures the cost of push notifications: `python benchmarks/pushes.py` prints only their figures.
 
-The same server gets messages without and with push configs by turns. The receiver answers once all
-messages are: what is compared is the way of a message, not that of its notifications. A round
-ends when every task's end was delivered.
+The same server alternately gets messages without and with push configs. The receiver answers after
+all messages have been answered, so that the messages are compared without their notifications. A
+round ends when the end of every task has been delivered.
 """
 
 from __future__ import annotations

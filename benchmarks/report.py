@@ -1,4 +1,4 @@
-"""The figures as Markdown, with a description of the machine."""
+"""Formats the figures as Markdown, with a description of the machine."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _targets(figures: Figures) -> str:
 
 
 def machine(names: list[str]) -> str:
-    """Return what was measured on."""
+    """Return the description of the machine."""
     versions = [f"{package} {version(package)}" for package in SAME]
     versions += [f"{name} {installed_version(name)}" for name in names if name in PEERS]
     lines = [

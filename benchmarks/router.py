@@ -1,7 +1,7 @@
-"""What a router adds to a call of a model: `python benchmarks/router.py [--write docs/router.md]`.
+"""Measures the overhead of a router: `python benchmarks/router.py [--write docs/router.md]`.
 
-The model is a program on 127.0.0.1 that answers at once, so that all that is measured is ours and
-litellm's. The calls are made in turns, for the machine is not always as fast. Takes a minute.
+The model is a program on 127.0.0.1 that answers immediately, so that only the router and litellm
+are measured. The kinds of calls alternate, because the speed of the machine varies. Takes a minute.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compares a2a-adapters with its peers: `python benchmarks/run.py [--write docs/benchmarks.md]`.
 
-Every server is a process of its own on 127.0.0.1. The rounds are interleaved (A B C, A B C),
-so that a machine that gets slower or faster does so for all of them. Takes some minutes.
+Every server runs in a separate process on 127.0.0.1. The rounds are interleaved (A B C, A B C), so
+that changes in the machine's speed affect all of them. Takes a few minutes.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def blocking(figures: report.Figures, rounds: int) -> None:
 
 
 def autogen(figures: report.Figures, rounds: int) -> None:
-    """Measure served AutoGen agents and teams beside `run_stream` itself."""
+    """Measure served AutoGen agents and teams compared with `run_stream`."""
     if not interpreter("autogen"):
         say("not measured: autogen; `make tests` installs it")
         return
@@ -139,7 +139,7 @@ def added_to_autogen(kind: str, server: Process) -> float:
 
 
 def calling(figures: report.Figures, rounds: int) -> None:
-    """Measure a served agent as a chat model of LangChain, beside httpx itself."""
+    """Measure a served agent as a chat model of LangChain, compared with httpx."""
     with start("ours", "echo") as echo, start("ours", "stream") as stream:
         for _ in range(rounds):
             printed = python(HERE / "calling.py", str(echo.port), str(stream.port))
@@ -150,7 +150,7 @@ def calling(figures: report.Figures, rounds: int) -> None:
 
 
 def crews(figures: report.Figures, rounds: int) -> None:
-    """Measure served crews beside `akickoff` itself."""
+    """Measure served crews compared with `akickoff`."""
     if not (crewai := interpreter("crews")):
         say("not measured: crews; `make test-crewai` installs crewai")
         return
@@ -167,7 +167,7 @@ def crews(figures: report.Figures, rounds: int) -> None:
 
 
 def tools(figures: report.Figures, rounds: int) -> None:
-    """Measure tools of MCP over A2A and agents as tools, beside what is without us."""
+    """Measure tools of MCP over A2A and agents as tools, compared with direct calls."""
     if not (with_mcp := interpreter("tools")):
         say("not measured: tools; `make tests` installs mcp")
         return

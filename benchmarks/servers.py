@@ -1,4 +1,4 @@
-"""The servers that are compared, one function each: `python servers.py NAME AGENT PORT`.
+"""The compared servers, one function each: `python servers.py NAME AGENT PORT`.
 
 Every server runs the same three agents: `echo` answers with the text it got, `stream` with as
 many words as the text says, `sleep` (a LangChain runnable) after 0.2 s in a blocking call. Ours

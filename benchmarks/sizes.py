@@ -1,6 +1,6 @@
-"""What much at once takes: `python sizes.py` prints the figures.
+"""Measures large loads: `python sizes.py` prints the figures.
 
-Streams that stay open in one process, and results of one task.
+Many open streams in one process, and many results in one task.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How long things take to start: `python starts.py` prints the figures, in seconds."""
+"""Measures start-up times: `python starts.py` prints the figures in seconds."""
 
 from __future__ import annotations
 

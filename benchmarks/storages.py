@@ -1,7 +1,7 @@
-"""Storages beside each other: `python benchmarks/storages.py` prints their figures alone.
+"""Compares the storages: `python benchmarks/storages.py` prints only their figures.
 
 Memory, SQLite and PostgreSQL take turns, and a2a-sdk's handler with its own database store on the
-same PostgreSQL server, which comes out of a wheel. `python benchmarks/storages.py NAME URL` counts
+same PostgreSQL server, which comes from a wheel. `python benchmarks/storages.py NAME URL` counts
 the statements of one stream.
 """
 

@@ -1,7 +1,7 @@
 """Holds many streams open at once: `python benchmarks/streams.py [--write docs/load.md]`.
 
-Ends with an error if a chunk is lost, doubled or out of order, if memory does not come back,
-or if a reader that stops reading is felt by the others.
+Fails if a chunk is lost, duplicated or out of order, if memory is not released, or if a stalled
+reader slows the others down.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Stream:
     first: float = 0.0
 
     def events(self) -> list[dict]:
-        """Return its events, taken out of HTTP's chunks."""
+        """Return the events, decoded from HTTP's chunks."""
         _, _, rest = bytes(self.raw).partition(b"\r\n\r\n")
         body = bytearray()
         while True:
@@ -53,7 +53,7 @@ class Stream:
 
 
 def check(stream: Stream, chunks: int) -> str:
-    """Return the id of the task whose stream is as it has to be."""
+    """Check a stream, and return the id of its task."""
     task, *updates, ended = stream.events()
     words = [u["artifactUpdate"]["artifact"]["parts"][0].get("text", "") for u in updates]
     expected = [f"word{number} " for number in range(chunks)]
@@ -88,7 +88,7 @@ async def receive_all(port: int, streams: int, chunks: int) -> tuple[list[Stream
 
 
 async def correctness(port: int, streams: int, chunks: int) -> dict[str, str]:
-    """Check every stream, and what the server keeps of it."""
+    """Check every stream and its stored task."""
     received, took = await receive_all(port, streams, chunks)
     ids = {check(stream, chunks) for stream in received}
     assert len(ids) == streams, "two streams are of one task"
@@ -117,7 +117,7 @@ async def stored_text(http: httpx.AsyncClient, task_id: str) -> str:
 
 
 async def memory(server: Process, streams: int, chunks: int, rounds: int) -> dict[str, str]:
-    """Check that what streams need comes back; the server keeps no finished task."""
+    """Check that the memory of streams is released; the server keeps no finished tasks."""
     idle = server.rss()
     for _ in range(WARM_UP_ROUNDS):
         await receive_all(server.port, streams, chunks)
@@ -135,7 +135,7 @@ async def memory(server: Process, streams: int, chunks: int, rounds: int) -> dic
 
 
 async def kept(server: Process, streams: int, chunks: int, rounds: int) -> dict[str, str]:
-    """Measure what a server keeps of finished tasks."""
+    """Measure the memory that a server keeps for finished tasks."""
     await receive_all(server.port, streams, chunks)
     before = server.rss()
     for _ in range(rounds):
@@ -145,7 +145,7 @@ async def kept(server: Process, streams: int, chunks: int, rounds: int) -> dict[
 
 
 async def stopped_reader(port: int, streams: int, chunks: int) -> dict[str, str]:
-    """Check that nobody feels a reader that takes nothing off its connection."""
+    """Check that a stalled reader does not affect others."""
     _, alone = await receive_all(port, streams, chunks)
     loop = asyncio.get_running_loop()
     with socket.socket() as stopped:

@@ -1,7 +1,7 @@
 """Shows how the core is built: packages, layers, dependencies, cycles, sizes and returns.
 
-`make structure` prints tables for docs and reviews. The packages' order and their dependencies are
-those of `tests/test_imports.py`, which holds them; `way.py` counts the returns.
+`make structure` prints tables for docs and reviews. The order and the dependencies of the
+packages are those of `tests/test_imports.py`, which checks them; `way.py` counts the returns.
 """
 
 from __future__ import annotations

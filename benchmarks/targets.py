@@ -1,4 +1,4 @@
-"""What we want of ourselves, by the figures that tell whether it is so."""
+"""The performance targets of this project, and the figures that show whether they are met."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Figure: TypeAlias = Callable[[Figures], float]
 
 
 class Goal(NamedTuple):
-    """What a figure is compared with."""
+    """The bound for a figure."""
 
     words: str
     is_met: Callable[[float, float], bool]
@@ -25,14 +25,14 @@ class Goal(NamedTuple):
         return f"{self.words} {self.value:,g} {self.unit}".rstrip()
 
     def shown(self, figure: float) -> str:
-        """Return a figure in words."""
+        """Format a figure with its unit."""
         is_count = float(figure).is_integer()
         digits = 0 if is_count or figure >= 100 else 1 if figure >= 10 else 2
         return f"{figure:,.{digits}f} {self.unit}".rstrip()
 
 
 class Target(NamedTuple):
-    """What we want of ourselves."""
+    """A performance target."""
 
     text: str
     figure: Figure

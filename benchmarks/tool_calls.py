@@ -1,8 +1,8 @@
-"""Tools of MCP called directly and over A2A: `python tool_calls.py AGENT_PORT OFFERED_PORT`.
+"""Calls MCP tools directly and over A2A: `python tool_calls.py AGENT_PORT OFFERED_PORT`.
 
 The first port serves this file's MCP server as an agent, the second one an agent as a tool, too.
-Prints how many milliseconds a call of the tool takes longer over A2A than by a client of MCP that
-has started the same server itself, and a call of the agent as a tool longer than over A2A.
+Prints two overheads in milliseconds: a call of the tool over A2A compared with an MCP client that
+starts the same server, and a call of the agent as a tool compared with A2A.
 """
 
 from __future__ import annotations

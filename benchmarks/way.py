@@ -1,4 +1,4 @@
-"""Counts how many files a message passes on its way, and how often it comes back to one.
+"""Counts the files that a message passes through, and the returns to a file.
 
 `python benchmarks/way.py` prints a table. A visit is a call into another file of this project than
 the last one; a return is a visit to a file that was visited before. Nothing is timed.
@@ -26,7 +26,7 @@ OURS = (str(ROOT / "a2a_adapters"), str(ROOT / "plugins"))
 
 
 class Way:
-    """Notes which files are visited while it is entered."""
+    """Records the visited files while it is entered."""
 
     def __init__(self) -> None:
         self.visits: list[str] = []
@@ -114,7 +114,7 @@ async def called() -> Way:
 
 
 async def measured(work: Callable[[], Awaitable[object]]) -> Way:
-    """Do it once to warm up, and then once more, counted."""
+    """Run once to warm up, and then once more with counting."""
     await work()
     with Way() as way:
         await work()

@@ -1,4 +1,4 @@
-"""What is deployed here; put yours in its place."""
+"""The deployed agent; replace it with yours."""
 
 from __future__ import annotations
 
