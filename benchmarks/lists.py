@@ -1,4 +1,4 @@
-"""Measures `ListTasks` on a million tasks of an owner: `python benchmarks/lists.py [sqlite] [TASKS]`.
+"""Measures `ListTasks` on a million tasks: `python benchmarks/lists.py [sqlite] [TASKS]`.
 
 The tasks are copies of one, made by the database itself. Prints milliseconds over HTTP for
 sequential requests and for 30 concurrent ones, compared with `GetTask`, which reads one row by its
