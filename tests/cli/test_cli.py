@@ -78,7 +78,7 @@ def run(*arguments, interpreter=warm):
         (["serve", "app"], "module:attribute"),
         (["serve", "app:shout", "--card-key", "no.pem"], "no.pem cannot be read"),
         (["serve", "app:shout", "--card-key", "app.py"], "not a private key"),
-        (["serve", "nowhere:x"], "no module 'nowhere'; run this in the folder"),
+        (["serve", "nowhere:x"], "no module 'nowhere'; run this in its folder"),
         (
             ["serve", "needy:x"],
             "needy.py, line 1: there is no module 'no_such_package'; install it",

@@ -95,5 +95,5 @@ async def test_any_web_page_may_use_an_agent_with_authentication():
     "origin", ["", "chat.example", "https://chat.example/", "https://Chat.example", "null"]
 )
 def test_invalid_origins(origin):
-    with pytest.raises(ConfigurationError, match="no origin"):
+    with pytest.raises(ConfigurationError, match="not an origin"):
         ServerOptions(cors_origins=[origin])

@@ -151,7 +151,7 @@ async def poured(address, begin, piece, most=20_000):
     ],
     ids=["headers", "a value", "a name", "an address", "trailers", "a trailer"],
 )
-async def test_endless_answers_are_cut_off(address, begin, piece):
+async def test_endless_requests_are_cut_off(address, begin, piece):
     answer, sent = await poured(address, begin, piece)
     assert sent < 2000, "the server reads on for ever"
     assert answer == b"" or answer.startswith((b"HTTP/1.1 431", b"HTTP/1.1 400", b"HTTP/1.1 421"))

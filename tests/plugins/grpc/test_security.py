@@ -135,5 +135,5 @@ async def test_limits():
 
 
 def test_several_agents_need_a_port_each():
-    with pytest.raises(ConfigurationError, match="one agent at a port"):
+    with pytest.raises(ConfigurationError, match="one agent per port"):
         build_app({"one": booking}, options=ServerOptions(grpc_port=0))

@@ -143,7 +143,7 @@ async def test_input_follows_the_schema(runnable, parts, expected):
         (TWO_KEYS, [Data({"topic": "x"})], f"missing: language. {KEYS}"),
         (TWO_KEYS, [Data({"topic": "x", "language": "en", "z": 1})], f"unknown: z. {KEYS}"),
         (TWO_KEYS, [Data([1])], f"a data part must be an object. {KEYS}"),
-        (TWO_KEYS, ["x", Data({"topic": "a", "language": "b"})], "the data part has every key"),
+        (TWO_KEYS, ["x", Data({"topic": "a", "language": "b"})], "the data part sets every name"),
         (TWO_KEYS, [File(content=b"x")], "this agent takes text and data, no files"),
         (search, [Data({"query": "x", "limit": "many"})], "limit: Input should be"),
     ],
