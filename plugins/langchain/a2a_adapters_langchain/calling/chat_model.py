@@ -24,14 +24,12 @@ from a2a_adapters_langchain.calling.model import (
     Call,
     RemoteModel,
     StopCutter,
-    achunks,
     call_options,
-    chunks,
     cut,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import Sequence
 
     from langchain_core.callbacks import (
         AsyncCallbackManagerForLLMRun,
@@ -133,30 +131,6 @@ class A2AChatModel(RemoteModel, BaseChatModel):
     ) -> ChatResult:
         conversation, parts, options = self._call(messages, kwargs)
         return self._result(await conversation.send(parts, **options), stop)
-
-    @override
-    def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> Iterator[ChatGenerationChunk]:
-        conversation, parts, options = self._call(messages, kwargs)
-        events = conversation.stream_sync(parts, **options)
-        return chunks(events, self._chunk, stop, run_manager)
-
-    @override
-    def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        conversation, parts, options = self._call(messages, kwargs)
-        events = conversation.stream(parts, **options)
-        return achunks(events, self._chunk, stop, run_manager)
 
     def _call(self, messages: Sequence[BaseMessage], kwargs: dict[str, Any]) -> Call:
         """Return the conversation of a call, the messages that are new to it, and the options."""

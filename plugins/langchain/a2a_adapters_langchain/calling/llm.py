@@ -16,14 +16,12 @@ from a2a_adapters_langchain.calling.model import (
     Call,
     RemoteModel,
     StopCutter,
-    achunks,
     call_options,
-    chunks,
     cut,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import Sequence
 
     from langchain_core.callbacks import (
         AsyncCallbackManagerForLLMRun,
@@ -109,30 +107,6 @@ class A2ALLM(RemoteModel, BaseLLM):
         calls = [self._call(prompt, kwargs) for prompt in prompts]
         replies = [await each.conversation.send(each.message, **each.options) for each in calls]
         return LLMResult(generations=[[self._generation(reply, stop)] for reply in replies])
-
-    @override
-    def _stream(
-        self,
-        prompt: str,
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> Iterator[GenerationChunk]:
-        conversation, message, options = self._call(prompt, kwargs)
-        events = conversation.stream_sync(message, **options)
-        return chunks(events, self._chunk, stop, run_manager)
-
-    @override
-    def _astream(
-        self,
-        prompt: str,
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[GenerationChunk]:
-        conversation, message, options = self._call(prompt, kwargs)
-        events = conversation.stream(message, **options)
-        return achunks(events, self._chunk, stop, run_manager)
 
     def _call(self, prompt: str, kwargs: dict[str, Any]) -> Call:
         """Return the conversation of a call, its prompt and its options."""

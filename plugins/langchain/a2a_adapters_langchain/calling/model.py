@@ -1,9 +1,10 @@
-"""Shared by the models of remote agents: threads, call options, stop sequences, chunks."""
+"""Shared by the models of remote agents: threads, call options, stop sequences, streaming."""
 
 from __future__ import annotations
 
+from contextlib import aclosing, closing
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from langchain_core.runnables.config import ensure_config
@@ -14,22 +15,11 @@ from a2a_adapters import AgentReply, ConfigurationError, RemoteAgent, SendOption
 from a2a_adapters_langchain.calling.messages import metadata_of
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        AsyncGenerator,
-        AsyncIterator,
-        Callable,
-        Collection,
-        Generator,
-        Iterator,
-        Mapping,
-        Sequence,
-    )
+    from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 
-    from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-    from langchain_core.outputs import ChatGenerationChunk, GenerationChunk
     from langchain_core.runnables import RunnableConfig
 
-    from a2a_adapters import Conversation, MessageInput, RemoteEvent
+    from a2a_adapters import Conversation, MessageInput
 
 
 THREAD = "thread_id"
@@ -124,63 +114,14 @@ def cut(text: str, stop: Sequence[str] | None) -> str:
     return cutter.add(text) + cutter.rest()
 
 
-Chunk = TypeVar("Chunk", "ChatGenerationChunk", "GenerationChunk")
-
-
-def chunks(
-    events: Generator[RemoteEvent],
-    chunk_of: Callable[[RemoteEvent, StopCutter], Chunk | None],
-    stop: Sequence[str] | None,
-    run_manager: CallbackManagerForLLMRun | None,
-) -> Iterator[Chunk]:
-    """Convert events to chunks and report each to the callbacks.
-
-    Args:
-        events: The events of the agent; closed at the end and at the first stop sequence.
-        chunk_of: Converts an event; returns None for one without content.
-        stop: The stop sequences.
-        run_manager: The callbacks.
-    """
-    cutter = StopCutter(stop)
-    try:
-        for event in events:
-            if (chunk := chunk_of(event, cutter)) is None:
-                continue
-            if run_manager:
-                run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-            yield chunk
-            if cutter.is_done:
-                break
-    finally:
-        events.close()
-
-
-async def achunks(
-    events: AsyncGenerator[RemoteEvent],
-    chunk_of: Callable[[RemoteEvent, StopCutter], Chunk | None],
-    stop: Sequence[str] | None,
-    run_manager: AsyncCallbackManagerForLLMRun | None,
-) -> AsyncIterator[Chunk]:
-    """`chunks` for async code."""
-    cutter = StopCutter(stop)
-    try:
-        async for event in events:
-            if (chunk := chunk_of(event, cutter)) is None:
-                continue
-            if run_manager:
-                await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-            yield chunk
-            if cutter.is_done:
-                break
-    finally:
-        await events.aclose()
-
-
 class RemoteModel(BaseModel):
-    """Common fields of the models of remote agents.
+    """The common part of the models of remote agents.
 
     LangChain passes no configuration to a model's implementation, so `invoke` and the other
     public methods pass the thread on as an argument of the call.
+
+    Subclasses implement `_call`, which returns the `Call` for a prompt, and `_chunk`, which
+    converts an event to a chunk, or to None if it adds nothing to the answer.
     """
 
     agent: RemoteAgent
@@ -227,6 +168,38 @@ class RemoteModel(BaseModel):
         @override
         def astream(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
             return super().astream(input, config, **_with_thread(kwargs, config))
+
+        @override
+        def _stream(
+            self, prompt: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+        ) -> Iterator[Any]:
+            conversation, message, options = self._call(prompt, kwargs)
+            cutter = StopCutter(stop)
+            with closing(conversation.stream_sync(message, **options)) as events:
+                for event in events:
+                    if (chunk := self._chunk(event, cutter)) is None:
+                        continue
+                    if run_manager:
+                        run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+                    yield chunk
+                    if cutter.is_done:
+                        break
+
+        @override
+        async def _astream(
+            self, prompt: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+        ) -> AsyncIterator[Any]:
+            conversation, message, options = self._call(prompt, kwargs)
+            cutter = StopCutter(stop)
+            async with aclosing(conversation.stream(message, **options)) as events:
+                async for event in events:
+                    if (chunk := self._chunk(event, cutter)) is None:
+                        continue
+                    if run_manager:
+                        await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+                    yield chunk
+                    if cutter.is_done:
+                        break
 
 
 def _with_thread(kwargs: dict[str, Any], config: RunnableConfig | None) -> dict[str, Any]:

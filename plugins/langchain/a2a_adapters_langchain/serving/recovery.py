@@ -99,7 +99,7 @@ async def has_run_nodes(graph: Any, state: StateSnapshot) -> bool:
         return True
     if START in graph.nodes:
         return False
-    found = await graph.checkpointer.aget_tuple(state.config)  # the tasks of workflows are no steps
+    found = await graph.checkpointer.aget_tuple(state.config)  # workflow tasks are not steps
     return bool(found and found.pending_writes)
 
 

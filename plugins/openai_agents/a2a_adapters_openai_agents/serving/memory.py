@@ -37,7 +37,7 @@ _KIND = "openai-agents"
 _MAX_BYTES = 256 * 2**20
 _MAX_STORED_BYTES = 32 * 2**20
 _STAMP = 16
-"""How many bytes before the JSON make each write different from all others."""
+"""The number of random bytes before the JSON, which make each write unique."""
 
 
 class ConversationKey(NamedTuple):
