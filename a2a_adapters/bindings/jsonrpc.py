@@ -26,13 +26,7 @@ from a2a_adapters.bindings.http import JSON, caller_of, check_content_type, pars
 from a2a_adapters.bindings.operations import parsed
 from a2a_adapters.bindings.sse import EventStream, Frame
 from a2a_adapters.protocol import errors as failures
-from a2a_adapters.protocol.headers import (
-    V03,
-    V1,
-    VERSION_STATE,
-    requested_version,
-    unsupported,
-)
+from a2a_adapters.protocol.headers import V03, V1, VERSION_STATE, requested_version, unsupported
 from a2a_adapters.protocol.wire import one_line
 from a2a_adapters.runtime.guard import hidden
 

@@ -20,13 +20,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from a2a_adapters.bindings import operations, v03, v03_jsonrpc
-from a2a_adapters.bindings.http import (
-    A2A_JSON,
-    JSON,
-    caller_of,
-    check_content_type,
-    parse_json,
-)
+from a2a_adapters.bindings.http import A2A_JSON, JSON, caller_of, check_content_type, parse_json
 from a2a_adapters.bindings.operations import METHODS, Method, Params, parsed
 from a2a_adapters.bindings.sse import EventStream, Frame
 from a2a_adapters.protocol import errors as failures
@@ -134,9 +128,7 @@ def _encode_nothing(_result: object) -> bytes:
 
 
 _V03: Calls = {
-    "/message:send": {
-        "POST": Method(operations.SEND, _parse_old_send, _encoder(v03.from_sent)),
-    },
+    "/message:send": {"POST": Method(operations.SEND, _parse_old_send, _encoder(v03.from_sent))},
     "/message:stream": {"POST": Method(operations.STREAM, _parse_old_send, _encode_update)},
     "/tasks": {"GET": Method(operations.LIST, _parse_old_list, _encode_old_page)},
     "/tasks/{id}:cancel": {"POST": _by_path(operations.CANCEL, _encoder(v03.from_task))},
@@ -156,9 +148,7 @@ _V03: Calls = {
 }
 
 
-def rest_routes(
-    agent: HttpAgent,
-) -> list[BaseRoute]:
+def rest_routes(agent: HttpAgent) -> list[BaseRoute]:
     """Return the routes of both versions; those of 1.0 also for tenants."""
     groups = (("", _V1, V1), ("/v1", _V03, V03), ("/{tenant}", _V1, V1))
     routes: list[BaseRoute] = []

@@ -74,10 +74,7 @@ class EventStream(Response):
 
     @classmethod
     async def open(
-        cls,
-        subscription: Subscription,
-        frame: Frame,
-        frame_error: Callable[[A2AError], bytes],
+        cls, subscription: Subscription, frame: Frame, frame_error: Callable[[A2AError], bytes]
     ) -> EventStream:
         """Wait a moment for the first update.
 

@@ -35,19 +35,12 @@ from a2a_adapters.contract.events import (
 )
 from a2a_adapters.contract.limits import Limits
 from a2a_adapters.executor.clock import RunClock, RunClocks, TimeLimitError
-from a2a_adapters.executor.closing import closes_by_whole
 from a2a_adapters.executor.conversations import Conversations
-from a2a_adapters.executor.earlier import (
-    NO_LONGER_WAITING,
-    CutOff,
-    Earlier,
-    cut_off,
-    is_too_late,
-)
+from a2a_adapters.executor.earlier import NO_LONGER_WAITING, CutOff, Earlier, cut_off, is_too_late
 from a2a_adapters.executor.files import FileFetcher
 from a2a_adapters.executor.history import ConversationKey, History, StoredHistory
 from a2a_adapters.executor.run import AdapterEvents, ParkedRuns, Run
-from a2a_adapters.executor.writer import TaskWriter, TextQueue, question_parts
+from a2a_adapters.executor.writer import TaskWriter, TextQueue, closes_by_whole, question_parts
 from a2a_adapters.observability.failures import log_failure
 from a2a_adapters.protocol import states
 from a2a_adapters.protocol.conversion import agent_request, is_durable_question

@@ -25,12 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from a2a.server.context import ServerCallContext
-    from a2a.types import (
-        AgentCard,
-        Part,
-        SendMessageConfiguration,
-        SendMessageRequest,
-    )
+    from a2a.types import AgentCard, Part, SendMessageConfiguration, SendMessageRequest
     from google.protobuf.struct_pb2 import Struct, Value
 
     from a2a_adapters.contract.limits import Limits

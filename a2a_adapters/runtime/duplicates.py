@@ -77,10 +77,7 @@ class Duplicates:
         return live
 
     async def read(
-        self,
-        first: Duplicate,
-        context: ServerCallContext,
-        subscriber: Subscriber,
+        self, first: Duplicate, context: ServerCallContext, subscriber: Subscriber
     ) -> Subscription:
         """Return the stream of the first arrival, from now on.
 

@@ -24,10 +24,7 @@ from a2a_adapters.contract.events import PROGRESS_EXTENSION
 from a2a_adapters.contract.limits import Limits
 from a2a_adapters.observability.figures import Figures, report_end
 from a2a_adapters.protocol import states
-from a2a_adapters.protocol.errors import (
-    ConversationElsewhereError,
-    StorageUnavailableError,
-)
+from a2a_adapters.protocol.errors import ConversationElsewhereError, StorageUnavailableError
 from a2a_adapters.runtime.admission import Admission, speaks_v03
 from a2a_adapters.runtime.duplicates import Duplicates
 from a2a_adapters.runtime.endings import Endings, end_runs

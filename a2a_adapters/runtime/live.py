@@ -214,9 +214,7 @@ class LiveTask:
         self.close_subscribers()
 
     async def _save_and_publish(
-        self,
-        event: Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent,
-        kept: Collection[State],
+        self, event: Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent, kept: Collection[State]
     ) -> None:
         """Save the task after an event, and publish the event."""
         task = self._task if self._text is None else self.task

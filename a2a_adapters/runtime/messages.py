@@ -112,10 +112,7 @@ class Messages:
             raise
 
     async def _accept(
-        self,
-        params: SendMessageRequest,
-        context: ServerCallContext,
-        subscriber: Subscriber | None,
+        self, params: SendMessageRequest, context: ServerCallContext, subscriber: Subscriber | None
     ) -> Run | Duplicate:
         caller: str = context.user.user_name or context.state.get(SHARE, "")
         if self.is_closed:

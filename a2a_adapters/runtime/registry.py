@@ -101,10 +101,7 @@ class LiveTasks:
             message.context_id = new_uuid()
         context_id = message.context_id
         draft = Task(
-            id=task_id,
-            context_id=context_id,
-            status=status(states.SUBMITTED),
-            history=[message],
+            id=task_id, context_id=context_id, status=status(states.SUBMITTED), history=[message]
         )
         live = LiveTask(task_id, context_id, context.user, page, self._on_end, self.grow)
         live.draft, live.joins = draft, joins

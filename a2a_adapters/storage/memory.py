@@ -13,13 +13,7 @@ from a2a.server.tasks.push_notification_config_store import normalize_push_notif
 from a2a_adapters.concurrency import BoundedMap
 from a2a_adapters.contract.errors import ConfigurationError
 from a2a_adapters.contract.plugins import installed_plugins
-from a2a_adapters.storage.interface import (
-    REPLY,
-    AgentStorage,
-    State,
-    Storage,
-    UsedMessage,
-)
+from a2a_adapters.storage.interface import REPLY, AgentStorage, State, Storage, UsedMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

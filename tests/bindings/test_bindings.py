@@ -9,17 +9,7 @@ import json
 import pytest
 
 from a2a_adapters import PROGRESS_EXTENSION, File
-from tests.support.requests import (
-    V1,
-    call,
-    old_call,
-    old_say,
-    proto_say,
-    refused,
-    rpc,
-    say,
-    sse,
-)
+from tests.support.requests import V1, call, old_call, old_say, proto_say, refused, rpc, say, sse
 
 
 def version(value):

@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.bindings.test_bindings import version
-from tests.support.requests import (
-    V1,
-    old_say,
-    rpc,
-    say,
-)
+from tests.support.requests import V1, old_say, rpc, say
 
 
 async def test_ids_of_calls(http):

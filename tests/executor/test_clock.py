@@ -25,9 +25,7 @@ async def test_each_clock_stops_its_own_run():
     async with clocks.clock(seen.append):  # the timer is set by one that ends at once
         pass
     told = await asyncio.gather(
-        run(clocks, "quiet", seen),
-        run(clocks, "quiet too", seen),
-        return_exceptions=True,
+        run(clocks, "quiet", seen), run(clocks, "quiet too", seen), return_exceptions=True
     )
     assert [type(error) for error in told] == [TimeLimitError] * 2
     idle = "The agent was stopped: nothing came from it for 0.3 s."

@@ -5,15 +5,7 @@ from __future__ import annotations
 import pytest
 from a2a.server.context import ServerCallContext
 from a2a.server.tasks import InMemoryTaskStore
-from a2a.types import (
-    Artifact,
-    ListTasksRequest,
-    Message,
-    Part,
-    Task,
-    TaskState,
-    TaskStatus,
-)
+from a2a.types import Artifact, ListTasksRequest, Message, Part, Task, TaskState, TaskStatus
 from a2a.utils.errors import InvalidParamsError
 from a2a.utils.task import encode_page_token
 from google.protobuf.timestamp_pb2 import Timestamp

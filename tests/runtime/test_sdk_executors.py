@@ -7,18 +7,8 @@ import logging
 
 import pytest
 from a2a.server.tasks import TaskUpdater
-from a2a.types import (
-    Artifact,
-    CancelTaskRequest,
-    Message,
-    Part,
-    Task,
-    TaskState,
-    TaskStatus,
-)
-from a2a.utils.errors import (
-    TaskNotCancelableError,
-)
+from a2a.types import Artifact, CancelTaskRequest, Message, Part, Task, TaskState, TaskStatus
+from a2a.utils.errors import TaskNotCancelableError
 
 from a2a_adapters import build_app
 from a2a_adapters.testing import answer_of, connect, running, send, user_message

@@ -7,14 +7,7 @@ import asyncio
 import pytest
 from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest, TaskState
 
-from a2a_adapters import (
-    Adapter,
-    AgentDescription,
-    Limits,
-    ServerOptions,
-    TextDelta,
-    as_executor,
-)
+from a2a_adapters import Adapter, AgentDescription, Limits, ServerOptions, TextDelta, as_executor
 from a2a_adapters.concurrency.outliving import outliving_calls
 from a2a_adapters.testing import answer_of, user_message
 from tests.runtime.test_runtime import CALLER, runtime_of

@@ -35,16 +35,7 @@ from a2a_adapters import (
     build_app,
 )
 from a2a_adapters.testing import connect, running, send, stream, user_message
-from tests.support.inbox import (
-    BINDINGS,
-    OPEN,
-    agent,
-    ask,
-    inbox,
-    notifying,
-    state_in,
-    talk,
-)
+from tests.support.inbox import BINDINGS, OPEN, agent, ask, inbox, notifying, state_in, talk
 
 
 @pytest.mark.parametrize("binding", BINDINGS)

@@ -12,19 +12,9 @@ from a2a.compat.v0_3.a2a_v0_3_pb2_grpc import A2AServiceStub as OldStub
 from a2a.server.tasks import InMemoryPushNotificationConfigStore
 from a2a.types.a2a_pb2_grpc import A2AServiceStub
 
-from a2a_adapters import (
-    PushOptions,
-    ServerOptions,
-    build_app,
-)
+from a2a_adapters import PushOptions, ServerOptions, build_app
 from a2a_adapters.testing import running
-from tests.support.inbox import (
-    OPEN,
-    ask,
-    inbox,
-    notifying,
-    talk,
-)
+from tests.support.inbox import OPEN, ask, inbox, notifying, talk
 from tests.support.requests import grpc_port
 
 
