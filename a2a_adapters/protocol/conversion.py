@@ -44,13 +44,14 @@ def agent_request(
     configuration = context.configuration
     question = question_of(context)
     extensions = context.requested_extensions.union(message.extensions)
+    metadata = metadata_of(message)
     return AgentRequest(
         parts=message_parts(message),
         message=message,
         task_id=context.task_id or "",
         context_id=context_id,
         owner=context.call_context.user.user_name,
-        metadata=context.metadata | metadata_of(message),
+        metadata=context.metadata | metadata,
         accepted_output_modes=tuple(configuration.accepted_output_modes) if configuration else (),
         extensions=frozenset(extensions & offered),
         wants_progress=PROGRESS_EXTENSION in extensions,

@@ -10,9 +10,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 MOST_RETURNS = {
     "`SendMessage` to a function": 60,
-    "`SendMessage` to a graph": 114,
+    "`SendMessage` to a graph": 111,
     "a stream of two chunks": 91,
-    "`A2AChatModel.ainvoke`": 64,
+    "`A2AChatModel.ainvoke`": 65,
 }
 
 
