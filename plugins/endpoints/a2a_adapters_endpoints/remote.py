@@ -103,7 +103,9 @@ class _RemoteAdapter(Adapter):
         """Keep the remote conversations there."""
         self._storage = storage
 
-    async def stream(self, request: AgentRequest) -> AsyncGenerator[AgentEvent]:
+    async def stream(
+        self, request: AgentRequest
+    ) -> AsyncGenerator[AgentEvent, AgentRequest | None]:
         """Send a message to the remote agent and pass its answer on.
 
         Raises:
