@@ -30,6 +30,7 @@ from tests.plugins.acp.support import (
     scripted,
     served,
 )
+from tests.support.postgresql import new_database
 
 
 @pytest.fixture
@@ -77,6 +78,16 @@ async def test_a_session_is_loaded_again_after_a_restart(folder, tmp_path):
     async with served(scripted(folder), options=options) as client:
         task = await send(client, user_message("recall", context_id="one"))
     assert answer_of(task) == "remember me"
+
+
+async def test_a_session_that_another_process_has_continued_is_loaded_again(folder):
+    options = ServerOptions(storage=new_database())
+    async with served(scripted(folder), options=options) as client:
+        await send(client, user_message("first", context_id="one"))
+        async with served(scripted(folder), options=options) as other:
+            await send(other, user_message("second", context_id="one"))
+        task = await send(client, user_message("recall", context_id="one"))
+    assert answer_of(task) == "first; second"
 
 
 async def test_a_session_that_cannot_be_loaded_is_replaced_and_the_caller_is_told(folder, tmp_path):

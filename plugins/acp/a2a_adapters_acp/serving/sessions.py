@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
+from uuid import uuid4
 
 from a2a_adapters import AgentFailedError
 from a2a_adapters.concurrency import Background, BoundedMap, shielded
@@ -33,6 +34,8 @@ class _Slot:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
     session: Session | None = None
+    mark: str = ""
+    """What was stored at the end of its latest turn here."""
     expiry: asyncio.TimerHandle | None = None
 
 
@@ -56,7 +59,7 @@ class Sessions:
         self._slots: dict[Key, _Slot] = {}
         self._background = Background()
         self._storage: StateStorage | None = None
-        self._ids: BoundedMap[Key, str] = BoundedMap(_REMEMBERED)
+        self._ids: BoundedMap[Key, tuple[str, str]] = BoundedMap(_REMEMBERED)
 
     def store_in(self, storage: StateStorage) -> None:
         """Keep the ids of sessions in a storage."""
@@ -81,7 +84,10 @@ class Sessions:
             self._leave(key, slot)
             raise
         try:
-            yield await self._session(key, slot)
+            session = await self._session(key, slot)
+            yield session
+            if session.is_open:
+                await self._note(key, slot, session)
         except BaseException:
             # A run that is cancelled has less time than a process may take to end.
             self._background.begin(self._discard(key, slot))
@@ -101,18 +107,27 @@ class Sessions:
         if slot.expiry is not None:
             slot.expiry.cancel()
             slot.expiry = None
+        mark, known = await self._read(key)
         if slot.session is not None:
-            if slot.session.is_open:
+            # Another process may have answered the conversation's messages meanwhile.
+            if slot.session.is_open and slot.mark == mark:
                 return slot.session
             await self._end(key, slot)
         await self._permit(key[0])
         slot.session = session = Session(self._launch)
         folder = await self._folders.open(*key)
-        known = await self._read(key)
         await session.open(folder, known)
-        if session.id != known:
-            await self._write(key, session.id)
+        await self._note(key, slot, session)
         return session
+
+    async def _note(self, key: Key, slot: _Slot, session: Session) -> None:
+        """Store the session's id, with a mark of this turn."""
+        slot.mark = uuid4().hex
+        if self._storage is None:
+            self._ids[key] = slot.mark, session.id
+        else:
+            body = f"{slot.mark} {session.id}".encode()
+            await self._storage.write_state(*key, _KIND, body)
 
     def _keep(self, key: Key, slot: _Slot) -> None:
         loop = asyncio.get_running_loop()
@@ -190,13 +205,10 @@ class Sessions:
             await shielded(self._retire(key, slot))
         return bool(idle)
 
-    async def _read(self, key: Key) -> str:
+    async def _read(self, key: Key) -> tuple[str, str]:
+        """Return the mark of the latest turn and the session's id; "" for none."""
         if self._storage is None:
-            return self._ids.get(key) or ""
-        return (await self._storage.read_state(*key, _KIND) or b"").decode()
-
-    async def _write(self, key: Key, session_id: str) -> None:
-        if self._storage is None:
-            self._ids[key] = session_id
-        else:
-            await self._storage.write_state(*key, _KIND, session_id.encode())
+            return self._ids.get(key) or ("", "")
+        stored = (await self._storage.read_state(*key, _KIND) or b"").decode()
+        mark, _, session_id = stored.partition(" ")
+        return mark, session_id
