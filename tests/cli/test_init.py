@@ -33,8 +33,8 @@ def test_nothing_is_overwritten(tmp_path):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ([], "say it by --framework"),
-        (["--framework", "functions"], "say it by --name"),
+        ([], "--framework is required"),
+        (["--framework", "functions"], "--name is required"),
         (["--framework", "smoke"], "there is no framework 'smoke'; there are functions, "),
         (["--framework", "langgraf"], "did you mean langgraph?"),
         (["--framework", "functions", "--name", "!"], "letters or digits"),
