@@ -17,7 +17,13 @@ from a2a_adapters_openai.heads import Chat, Head
 from a2a_adapters_openai.items import Frame, ResponseShape
 from a2a_adapters_openai.output import progress_text, whole
 from a2a_adapters_openai.parameters import ResponseParameters, read_parameters
-from a2a_adapters_openai.stored import background_status, context_of, parse_id, response_id
+from a2a_adapters_openai.stored import (
+    background_status,
+    context_of,
+    parse_id,
+    response_id,
+    text_of_item,
+)
 from a2a_adapters_openai.stream import EventStream
 from a2a_adapters_openai.turns import Turn, caller, find_task, is_waiting
 
@@ -58,7 +64,8 @@ class ResponsesEndpoint:
         agent = self._models.find(parameters.model)
         headers = parameters.headers()
         context = caller(self._server, request)
-        chat = Chat(_said(parameters), parameters.chat_keys(request))
+        said = await _said(parameters, agent, context)
+        chat = Chat(said, parameters.chat_keys(request))
         if not chat.news:
             raise ApiError(400, "the last item of the input must be the user's", param="input")
         turn = Turn(agent, context, chat, parameters)
@@ -127,7 +134,10 @@ async def _begin_in_background(
     return JSONResponse(frame.response(background_status(task)), headers=headers)
 
 
-def _said(parameters: ResponseParameters) -> list[Said]:
+async def _said(
+    parameters: ResponseParameters, agent: DialectAgent, context: ServerCallContext
+) -> list[Said]:
+    """Return the messages of the input; items that it refers to are read from their tasks."""
     said = []
     if parameters.instructions:
         said.append(read_message("system", parameters.instructions, "instructions"))
@@ -138,6 +148,10 @@ def _said(parameters: ResponseParameters) -> list[Said]:
     for number, item in enumerate(items):
         where = f"input[{number}]"
         match item:
+            case {"type": "item_reference", "id": str(item_id)}:
+                if not item_id.startswith("rs_"):
+                    text = await text_of_item(agent, item_id, context)
+                    said.append(read_message("assistant", text, where))
             case {"type": "function_call_output", "output": output}:
                 said.append(read_message("tool", output, where))
             case {"type": str(kind)} if kind in _SKIPPED:

@@ -13,7 +13,7 @@ from a2a.types import CancelTaskRequest, Role, SubscribeToTaskRequest, Task, Tas
 from a2a.utils.errors import TaskNotCancelableError, UnsupportedOperationError
 from starlette.responses import JSONResponse
 
-from a2a_adapters import as_text
+from a2a_adapters import Text, as_text
 from a2a_adapters.dialects import Answer, as_response, message_parts, new_id
 from a2a_adapters_openai.errors import ApiError, failure
 from a2a_adapters_openai.items import Frame, ResponseShape
@@ -75,6 +75,20 @@ def background_status(task: Task) -> str:
 
 def _asked(task: Task) -> int:
     return sum(message.role == Role.ROLE_USER for message in task.history)
+
+
+async def text_of_item(agent: DialectAgent, item_id: str, context: ServerCallContext) -> str:
+    """Return the text of a message that a response had.
+
+    Raises:
+        ApiError: The caller has no such message from this agent.
+    """
+    task_id, number = parse_id(item_id.removeprefix("msg_"))
+    task = await find_task(agent, task_id, context) if task_id else None
+    if task is None or not 1 <= number <= _asked(task):
+        raise ApiError(404, f"there is no item {item_id[:100]!r}", param="input")
+    response = _response(Frame(id="", model=""), task, number)
+    return "".join(part["text"] for item in response["output"] for part in item["content"])
 
 
 class StoredEndpoint:
@@ -191,5 +205,6 @@ def _question(task: Task, number: int) -> str:
     for message in task.history:
         asked += message.role == Role.ROLE_USER
         if asked == number and message.role == Role.ROLE_AGENT:
-            return as_text(message_parts(message))
+            texts = (part for part in message_parts(message) if isinstance(part, Text))
+            return as_text(texts)
     return ""

@@ -1,4 +1,4 @@
-"""Drive agents by JavaScript clients: of A2A, both generations, and of MCP; needs node and npm."""
+"""Drive agents by JavaScript clients: of A2A, of MCP, and Vercel's AI SDK; needs node and npm."""
 
 from __future__ import annotations
 
@@ -29,13 +29,19 @@ TARGETS = [f"{name}={HERE / 'tools.py'}:{name}" for name in TOOLS]
 
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name in ("package.json", "check.mjs", "mcp.mjs"):
+    for name in ("package.json", "check.mjs", "mcp.mjs", "vercel.mjs"):
         shutil.copy(HERE / name, FOLDER)
     subprocess.run(["npm", "install", "--silent", "--no-audit"], cwd=FOLDER, check=True)
     talk()
     first, *others = TARGETS
     with serving(first, ENVIRONMENT, *others, "--dialect", "mcp") as url:
         use_tools(f"{url.partition('/agents/')[0]}/mcp")
+    travel = f"travel={ROOT / 'examples' / 'open_webui' / 'agents.py'}:travel"
+    broken = f"broken={HERE / 'tools.py'}:broken"
+    with serving(travel, ENVIRONMENT, broken, "--dialect", "openai") as url:
+        for api in ("chat", "responses"):
+            run("vercel.mjs", api, f"{url.partition('/agents/')[0]}/v1", node=NODE)
+            print(f"Vercel's AI SDK over {api}: as it should be")
     conform()
 
 

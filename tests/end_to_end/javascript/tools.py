@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from a2a_adapters import AgentRequest, InputRequired, Progress
+from a2a_adapters import AgentRequest, InputRequired, Progress, Rejected
 
 
 def echo(text: str) -> str:
@@ -17,6 +17,12 @@ async def book(_request: AgentRequest):
     yield Progress("looking for rooms")
     answer = yield InputRequired("which city?")
     yield f"booked {answer.text}"
+
+
+async def broken(_request: AgentRequest):
+    """Fail halfway."""
+    yield "half of "
+    yield Rejected("the printer is on fire")
 
 
 async def wait(_request: AgentRequest):

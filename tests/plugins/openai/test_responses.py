@@ -107,6 +107,18 @@ async def test_a_whole_history_goes_on_in_its_context():
     assert answered.output_text.startswith("took Rome in ")
 
 
+async def test_items_that_a_client_refers_to_are_the_history():
+    """Vercel's AI SDK sends the ids of earlier items in place of their text."""
+    async with calling() as api:
+        asked = await ask(api, "ASK")
+        said = [{"role": "user", "content": "ASK"}]
+        said += [{"type": "item_reference", "id": item.id} for item in asked.output]
+        answered = await ask(api, [*said, {"role": "user", "content": "Rome"}])
+        with pytest.raises(openai.NotFoundError, match="no item 'msg_x'"):
+            await ask(api, [{"type": "item_reference", "id": "msg_x"}, *said])
+    assert answered.output_text.startswith("took Rome in ")
+
+
 async def test_unknown_responses_are_refused():
     async with calling() as api:
         for unknown in ("resp_x_1", "nothing", "resp_" + "0" * 32 + "_1"):
