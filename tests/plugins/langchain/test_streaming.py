@@ -45,9 +45,9 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
-def speaker(*lines):
+def speaker(*lines, gate=None):
     """Return a node that answers with the next line of the script."""
-    model = Scripted(script=list(lines))
+    model = Scripted(script=list(lines), gate=gate)
 
     async def speak(state):
         return {"messages": [await model.ainvoke(state["messages"])]}
@@ -236,23 +236,21 @@ async def test_final_text_that_differs_from_the_stream_is_sent():
     assert answer(events) == "one two three\n\none *** three"
 
 
+def in_parallel(**nodes):
+    """Return a graph that runs these nodes in parallel."""
+    builder = StateGraph(MessagesState)
+    for name, node in nodes.items():
+        builder.add_node(name, node)
+        builder.add_edge(START, name)
+        builder.add_edge(name, END)
+    return builder.compile()
+
+
 async def test_parallel_nodes_do_not_mix_their_text():
     slow, fast, begun = asyncio.Event(), asyncio.Event(), asyncio.Event()
-    first = Scripted(script=["a b c"], gate=slow)
-    second = Scripted(script=[lambda _: begun.set() or "d e f"], gate=fast)
-
-    async def left(state):
-        return {"messages": [await first.ainvoke(state["messages"])]}
-
-    async def right(state):
-        return {"messages": [await second.ainvoke(state["messages"])]}
-
-    builder = StateGraph(MessagesState)
-    for node in (left, right):
-        builder.add_node(node)
-        builder.add_edge(START, node.__name__)
-        builder.add_edge(node.__name__, END)
-    events = adapt(builder.compile()).stream(request("hi"))
+    first = speaker("a b c", gate=slow)
+    second = speaker(lambda _: begun.set() or "d e f", gate=fast)
+    events = adapt(in_parallel(first=first, second=second)).stream(request("hi"))
     assert await anext(events) == TextDelta("a")
     fast.set()
     await begun.wait()
@@ -263,21 +261,8 @@ async def test_parallel_nodes_do_not_mix_their_text():
 
 async def test_held_back_nodes_continue_streaming():
     slow, fast = asyncio.Event(), asyncio.Event()
-    first = Scripted(script=["a b"], gate=slow)
-    second = Scripted(script=["d e f"], gate=fast)
-
-    async def left(state):
-        return {"messages": [await first.ainvoke(state["messages"])]}
-
-    async def right(state):
-        return {"messages": [await second.ainvoke(state["messages"])]}
-
-    builder = StateGraph(MessagesState)
-    for node in (left, right):
-        builder.add_node(node)
-        builder.add_edge(START, node.__name__)
-        builder.add_edge(node.__name__, END)
-    events = adapt(builder.compile()).stream(request("hi"))
+    graph = in_parallel(first=speaker("a b", gate=slow), second=speaker("d e f", gate=fast))
+    events = adapt(graph).stream(request("hi"))
     assert await anext(events) == TextDelta("a")
     slow.set()
     assert await anext(events) == TextDelta(" b")

@@ -6,8 +6,9 @@ import asyncio
 import threading
 
 import pytest
-from a2a_adapters_langchain import A2AChatModel
+from a2a_adapters_langchain import A2ALLM, A2AChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+from langchain_core.output_parsers import StrOutputParser
 
 from a2a_adapters import (
     NoAdapterError,
@@ -62,7 +63,8 @@ async def test_astream_events(serve):
     assert events[-1]["data"]["output"].usage_metadata == USAGE
 
 
-async def test_tokens_arrive_while_the_agent_works():
+@pytest.mark.parametrize("model", [A2AChatModel, A2ALLM])
+async def test_tokens_arrive_while_the_agent_works(model):
     gate = asyncio.Event()
 
     async def agent(request):
@@ -71,11 +73,11 @@ async def test_tokens_arrive_while_the_agent_works():
         yield " second"
 
     async with running(build_app(agent)) as url:
-        chunks = A2AChatModel(agent=url).astream("go")
-        assert (await anext(chunks)).content == "first"
+        chunks = (model(agent=url) | StrOutputParser()).astream("go")
+        assert await anext(chunks) == "first"
         assert not gate.is_set()
         gate.set()
-        assert "".join([chunk.content async for chunk in chunks]) == " second"
+        assert "".join([chunk async for chunk in chunks]) == " second"
 
 
 def test_tokens_arrive_while_the_agent_works_in_blocking_code(serve):

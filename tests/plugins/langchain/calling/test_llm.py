@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from a2a_adapters_langchain import A2ALLM
 from langchain_core.messages import HumanMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import PromptTemplate
 
-from a2a_adapters import RemoteAgent, RemoteTaskError, build_app
+from a2a_adapters import RemoteAgent, RemoteTaskError
 from a2a_adapters.testing import running
 from tests.plugins.langchain.calling.support import USAGE, Memory, booking, words
 from tests.support.servers import FOREIGN_AGENTS
@@ -44,21 +42,6 @@ async def test_astream_events(serve):
     streamed = [e["data"]["chunk"] for e in events if e["event"] == "on_llm_stream"]
     assert [text for text in streamed if text] == ["one", " two"]
     assert events[-1]["data"]["output"]["generations"][0][0]["text"] == "one two"
-
-
-async def test_tokens_arrive_while_the_agent_works():
-    gate = asyncio.Event()
-
-    async def agent(request):
-        yield "first"
-        await gate.wait()
-        yield " second"
-
-    async with running(build_app(agent)) as url:
-        chunks = A2ALLM(agent=url).astream("go")
-        assert await anext(chunks) == "first"
-        gate.set()
-        assert "".join([chunk async for chunk in chunks]) == " second"
 
 
 async def test_threads_and_questions(serve):
