@@ -37,9 +37,10 @@ async def from_url(remote):
     return await asyncio.to_thread(A2ATool.from_url, remote)
 
 
-async def test_it_is_named_and_described_by_the_card():
+@pytest.mark.parametrize("create", [from_url, A2ATool.afrom_agent])
+async def test_it_is_named_and_described_by_the_card(create):
     async with desk() as (_, remote):
-        tool = await from_url(remote)
+        tool = await create(remote)
     assert tool.name == "Travel_desk"
     assert "Books trips." in tool.description
     assert list(tool.args_schema.model_json_schema()["properties"]) == ["message"]
@@ -49,7 +50,9 @@ async def test_a_tool_for_each_skill():
     async with desk() as (there, remote):
         about = await remote.describe()
         assert len(about.skills) == 1
-        (tool,) = await asyncio.to_thread(A2ATool.per_skill, remote)
+        (tool,) = await A2ATool.aper_skill(remote)
+        (same,) = await asyncio.to_thread(A2ATool.per_skill, remote)
+        assert tool.name == same.name
         await asyncio.to_thread(tool.run, message="hello")
     assert there.heard[0].metadata["skill_id"] == about.skills[0].id
 

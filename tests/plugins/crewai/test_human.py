@@ -64,7 +64,7 @@ async def test_a_draft_is_shown_without_reasoning():
     assert "hm" not in str(asked)
 
 
-@pytest.mark.parametrize("yes", ["ok", "Yes", "accept.", "LGTM", ""])
+@pytest.mark.parametrize("yes", ["ok", "Yes", "accept.", "LGTM", "confirm", ""])
 async def test_accepting_replies(yes):
     model = Scripted("Final Answer: draft")
     writer = agent(model)
