@@ -108,7 +108,7 @@ async def test_a_failing_extension_reveals_nothing():
 
 
 def test_without_authentication_nobody_could_get_it():
-    with pytest.raises(ConfigurationError, match="without authentication"):
+    with pytest.raises(ConfigurationError, match="needs authentication"):
         ServerOptions(extended_description=extend)
 
 
