@@ -169,7 +169,7 @@ async def test_a_question_is_asked_in_the_terminal(url):
         (["{url}", "x", "--data", "{"], 2, "neither a file nor JSON"),
         (["{url}", "--data", "[" * 60 + "]" * 60], 2, "nested too deeply"),
         (["{url}", "--data", "[" * 9999 + "]" * 9999], 2, "nested too deeply"),
-        (["{url}", "\udcff"], 2, "lone surrogates"),
+        (["{url}", "\udcff"], 2, "unpaired surrogates"),
         (["{url}", "draw", "--save", "/dev/null"], 2, "/dev/null is no folder"),
         (["http://127.0.0.1:99999", "x"], 2, "is not of the form"),
         (["http://xn--a/", "x"], 2, "is not a URL"),
