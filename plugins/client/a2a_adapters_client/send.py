@@ -134,6 +134,6 @@ def _request(
         )
     except (ValueError, RecursionError, ProtocolBufferError) as error:
         raise InvalidInputError(
-            "the message cannot be sent: text must be Unicode without unpaired surrogates, data must "
-            "be JSON that is not nested too deeply"
+            "the message cannot be sent: text must be Unicode without unpaired surrogates, and "
+            "data must be JSON that is not nested too deeply"
         ) from error
