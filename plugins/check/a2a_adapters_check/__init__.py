@@ -1,4 +1,4 @@
-"""Whether an agent is a good citizen: checks, their findings, and reports of them."""
+"""Conformance and security checks of A2A agents, and reports of their findings."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ __getattr__ = lazy_names(
 
 @hookimpl
 def a2a_commands() -> Mapping[str, str]:
-    """Return `check`, and what it was called before."""
+    """Return `check` and its former name."""
     module = "a2a_adapters_check.command"
     return {"check": f"{module}:check", "conformance": f"{module}:conformance"}

@@ -1,4 +1,4 @@
-"""Whether what the card names can be reached by those who read it, and safely."""
+"""Checks of the URLs in the card: form, encryption, reachability."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNSPECIFIED = {"0.0.0.0", "::"}  # noqa: S104 - to be refused
 
 
 def host_reach(host: str) -> Reach:
-    """Tell who can be behind a host, by its form alone."""
+    """Return the reach of a host, judged by its form alone."""
     name = host.lower().rstrip(".")
     try:
         return reach(name.strip("[]"))
@@ -48,58 +48,54 @@ def _url(interface: Interface) -> httpx.URL | None:
 @check(
     "address.form",
     Severity.ERROR,
-    "Interfaces have absolute addresses",
     clause="A2A 1.0.1, 4.4.6",
-    remedy="Write an absolute https address, as https://agents.example.org/.",
+    remedy="Write an absolute https URL such as https://agents.example.org/.",
 )
 async def form(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of addresses that are none."""
+    """Interfaces have absolute URLs."""
     for each in subject.interfaces:
         if each.url and _url(each) is None:
-            yield Fault(f"{each.url!r} is no absolute address", each.where)
+            yield Fault(f"{each.url!r} is not an absolute URL", each.where)
 
 
 @check(
     "address.credentials",
     Severity.ERROR,
-    "Addresses hold no credentials",
     clause="A2A 1.0.1, 13.4",
-    remedy="Take user and password out of the address; say how to log in by securitySchemes.",
+    remedy="Remove user and password from the URL; describe authentication in securitySchemes.",
 )
 async def credentials(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of passwords that everybody can read."""
+    """URLs contain no credentials."""
     for each in subject.interfaces:
         url = _url(each)
         if url is not None and url.userinfo:
-            yield Fault(f"the address of {each.binding} holds credentials", each.where)
+            yield Fault(f"the URL of {each.binding} contains credentials", each.where)
 
 
 @check(
     "address.https",
     Severity.ERROR,
-    "Public addresses are encrypted",
     clause="A2A 1.0.1, 7.1",
-    remedy="Serve the agent by TLS, and name https addresses.",
+    remedy="Serve the agent over TLS and list https URLs.",
 )
 async def https(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of public addresses that are not encrypted."""
+    """Public URLs use TLS."""
     if subject.url.scheme == "http" and host_reach(subject.url.host) is Reach.PUBLIC:
-        yield Fault("the card itself is not encrypted", str(subject.url))
+        yield Fault("the card itself is served without TLS", str(subject.url))
     for each in subject.interfaces:
         url = _url(each)
         if url is not None and url.scheme == "http" and host_reach(url.host) is Reach.PUBLIC:
-            yield Fault(f"{each.url} is not encrypted", each.where)
+            yield Fault(f"{each.url} does not use TLS", each.where)
 
 
 @check(
     "address.routable",
     Severity.ERROR,
-    "Everybody who reads the card can reach what it names",
     clause="A2A 1.0.1, 8.3.1",
-    remedy="Name the public address: serve(url=...), --url, or what your server calls it.",
+    remedy="List the public URL: serve(url=...), --url, or the setting of your server.",
 )
 async def routable(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of addresses that mean something else, or nothing, to others."""
+    """Every client can reach the URLs in the card."""
     is_public = host_reach(subject.url.host) is Reach.PUBLIC
     for each in subject.interfaces:
         url = _url(each)
@@ -107,8 +103,10 @@ async def routable(subject: Subject) -> AsyncIterator[Fault]:
             continue
         kind = host_reach(url.host)
         if url.host.strip("[]") in _UNSPECIFIED:
-            yield Fault(f"{each.url} is no address that can be called", each.where)
+            yield Fault(
+                f"{each.url} is a wildcard address, not one that clients can call", each.where
+            )
         elif kind is Reach.SPECIAL:
-            yield Fault(f"{each.url} is an address that no agent should have", each.where)
+            yield Fault(f"{each.url} is a link-local or metadata address", each.where)
         elif is_public and kind is Reach.PRIVATE:
-            yield Fault(f"{each.url} is an address inside somebody's network", each.where)
+            yield Fault(f"{each.url} is a private address", each.where)

@@ -1,4 +1,4 @@
-"""Whether every interface that the card names answers, and as the others do."""
+"""Checks of the interfaces in the card: each answers, in its binding, like the others."""
 
 from __future__ import annotations
 
@@ -33,18 +33,17 @@ _ANSWERED = {"NOT_FOUND", "UNAUTHENTICATED", "PERMISSION_DENIED"}
 @check(
     "binding.answers",
     Severity.ERROR,
-    "Every interface answers",
     clause="A2A 1.0.1, 8.3.1",
-    remedy="Serve what the card names, or take it out of supportedInterfaces.",
+    remedy="Serve the interface, or remove it from supportedInterfaces.",
 )
 async def answers(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of interfaces where nobody is, or nobody in time."""
+    """Every interface answers."""
     await subject.ask_all()
     for each in subject.over_http():
         answer = (await subject.unknown_task(each)).answer
         if answer.is_forbidden:
-            told = f"{each.name} was not called: it is inside a network, and not the card's host"
-            yield Fault(told, each.where)
+            message = f"{each.name} was not called: its host is private and not the card's"
+            yield Fault(message, each.where)
         elif answer.failure:
             yield Fault(f"{each.name} does not answer: {answer.failure}", each.where)
 
@@ -52,12 +51,11 @@ async def answers(subject: Subject) -> AsyncIterator[Fault]:
 @check(
     "binding.redirect",
     Severity.ERROR,
-    "Interfaces are at the address itself",
     clause="A2A 1.0.1, 8.3.1",
-    remedy="Name the address that answers: clients do not send messages after a redirect.",
+    remedy="List the final URL: clients do not resend messages after a redirect.",
 )
 async def redirect(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of interfaces that send callers elsewhere."""
+    """Interfaces answer without a redirect."""
     for each in subject.over_http():
         answer = (await subject.unknown_task(each)).answer
         if 300 <= answer.status < 400:
@@ -68,96 +66,95 @@ async def redirect(subject: Subject) -> AsyncIterator[Fault]:
 @check(
     "binding.speaks",
     Severity.ERROR,
-    "Every interface speaks the binding that the card names",
     clause="A2A 1.0.1, 9 and 11",
-    remedy="Route the binding at this address, or name the address at which it is.",
+    remedy="Route the binding at this URL, or list the URL that serves it.",
 )
 async def speaks(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of answers that are not of the binding."""
+    """Every interface uses the binding named in the card."""
     for each in subject.over_http():
-        told = await subject.unknown_task(each)
-        answer = told.answer
+        reply = await subject.unknown_task(each)
+        answer = reply.answer
         is_other = answer.failure or 300 <= answer.status < 400 or answer.is_refused
-        if not told.speaks and not is_other:
+        if not reply.speaks and not is_other:
             kind = answer.media_type or "no media type"
-            yield Fault(f"{each.name} answers HTTP {answer.status}, {kind}", each.where)
+            yield Fault(f"{each.name} answers with HTTP {answer.status}, {kind}", each.where)
 
 
 @check(
     "binding.envelope",
     Severity.ERROR,
-    "Answers over JSON-RPC are those of JSON-RPC 2.0",
     clause="A2A 1.0.1, 9.1, and JSON-RPC 2.0, 5",
-    remedy='Send "jsonrpc": "2.0", the id of the call, and either result or error.',
+    remedy='Send "jsonrpc": "2.0", the id of the request, and either result or error.',
 )
 async def envelope(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of answers that clients cannot match with their calls."""
+    """JSON-RPC responses follow JSON-RPC 2.0."""
     for each in await subject.answering():
         body = (await subject.unknown_task(each)).answer.json
         if each.binding != RPC or not isinstance(body, dict):
             continue
         if body.get("jsonrpc") != "2.0":
-            yield Fault(f"jsonrpc is {body.get('jsonrpc')!r} in answers of {each.name}", each.where)
+            yield Fault(f"{each.name} answers with jsonrpc {body.get('jsonrpc')!r}", each.where)
         if body.get("id") != CALL_ID:
-            yield Fault(f"the id of the call comes back as {body.get('id')!r}", each.where)
+            yield Fault(f"the id of the request is returned as {body.get('id')!r}", each.where)
         if "result" in body and "error" in body and body["result"] is not None:
-            yield Fault("an answer has a result and an error", each.where)
+            yield Fault("a response has both a result and an error", each.where)
 
 
 @check(
     "binding.media-type",
     Severity.WARNING,
-    "Answers have the media type of their binding",
     clause="A2A 1.0.1, 9.1 and 11.1",
     remedy="Send application/json over JSON-RPC, application/a2a+json over HTTP+JSON.",
 )
 async def media_types(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of answers of another media type."""
+    """Responses have the media type of their binding."""
     for each in await subject.answering():
         kind = (await subject.unknown_task(each)).answer.media_type
         if kind not in _TYPES[each.binding]:
-            yield Fault(f"{each.name} answers by {kind or 'no media type'}", each.where)
+            yield Fault(f"{each.name} answers with {kind or 'no media type'}", each.where)
 
 
 @check(
     "binding.equal",
     Severity.ERROR,
-    "All interfaces answer alike",
     clause="A2A 1.0.1, 5.1",
-    remedy="Serve one agent and one store of tasks by all bindings.",
+    remedy="Serve the same agent and the same task storage over all bindings.",
 )
 async def equal(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of interfaces that answer the same question otherwise."""
+    """All interfaces give the same answers."""
     current = await subject.current()
     for first, each in pairwise(current):
         one, other = await subject.unknown_task(first), await subject.unknown_task(each)
         if (one.error is None) != (other.error is None):
-            told = f"an unknown task: {first.binding} {one.told}, {each.binding} {other.told}"
-            yield Fault(told, each.where)
+            message = (
+                f"an unknown task: {first.binding} {one.summary}, {each.binding} {other.summary}"
+            )
+            yield Fault(message, each.where)
         one, other = await subject.ask(first, LIST), await subject.ask(each, LIST)
         if (one.result is None) != (other.result is None):
-            told = f"a list of tasks: {first.binding} {one.told}, {each.binding} {other.told}"
-            yield Fault(told, each.where)
+            message = (
+                f"a list of tasks: {first.binding} {one.summary}, {each.binding} {other.summary}"
+            )
+            yield Fault(message, each.where)
 
 
 @check(
     "binding.grpc",
     Severity.ERROR,
-    "Interfaces over gRPC answer, and know no task of nobody's",
     clause="A2A 1.0.1, 5.4 and 10",
     remedy="Serve a2a.v1.A2AService there; answer NOT_FOUND for an unknown task.",
 )
 async def grpc_answers(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of gRPC interfaces where nobody is, or somebody else."""
+    """Interfaces over gRPC answer and report unknown tasks."""
     for each in subject.over_grpc():
         if not each.is_old:
-            told = await _ask(subject, each)
-            if told not in _ANSWERED:
-                yield Fault(f"{each.name} answers {told}", each.where)
+            status = await _ask(subject, each)
+            if status not in _ANSWERED:
+                yield Fault(f"{each.name} answers {status}", each.where)
 
 
 async def _ask(subject: Subject, interface: Interface) -> str:
-    """Ask for a task that is nobody's; return the status by name, or what went wrong.
+    """Get an unknown task; return the name of the gRPC status, or a description of the failure.
 
     Raises:
         UncheckedError: The extra `grpc` is not installed.
@@ -167,7 +164,7 @@ async def _ask(subject: Subject, interface: Interface) -> str:
         from a2a_adapters_grpc.calling.channel import grpc_url, open_channel  # noqa: PLC0415
         from grpc.aio import AioRpcError  # noqa: PLC0415
     except ImportError as error:
-        raise UncheckedError("it needs the extra a2a-adapters[grpc]") from error
+        raise UncheckedError("install a2a-adapters[grpc] to check gRPC") from error
     request = GetTaskRequest(id=await subject.unknown_id(), tenant=interface.tenant)
     try:
         async with asyncio.timeout(subject.http.patience):
@@ -179,12 +176,12 @@ async def _ask(subject: Subject, interface: Interface) -> str:
     except AioRpcError as error:
         return str(error.code().name)
     except TimeoutError:
-        return "not in time"
+        return "with a timeout"
     except RemoteAgentError as error:
-        return f"nothing: {error}"
-    return "by a task"
+        return f"with a failed connection: {error}"
+    return "with a task"
 
 
 def _sendable(version: str) -> str:
-    """Return a version that metadata may have: what is none is told of by another check."""
+    """Return a version that fits into metadata; another check reports invalid ones."""
     return version if version.isascii() and version.isprintable() else "1.0"

@@ -1,4 +1,4 @@
-"""Whether the agent can do what its card declares, and refuses what it does not."""
+"""Checks that declared capabilities work and undeclared ones are refused."""
 
 from __future__ import annotations
 
@@ -28,105 +28,102 @@ _ABSENT = {_NO_METHOD, _NO_PUSH, _UNSUPPORTED}
 @check(
     "capability.list",
     Severity.ERROR,
-    "Tasks can be listed",
     clause="A2A 1.0.1, 3.1.4",
     remedy="Answer ListTasks with tasks, nextPageToken, pageSize and totalSize.",
 )
 async def lists(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of interfaces without a list of tasks."""
+    """Tasks can be listed."""
     for each in await subject.current():
-        told = await subject.ask(each, LIST)
-        listed = told.result.get("tasks", []) if isinstance(told.result, dict) else None
+        reply = await subject.ask(each, LIST)
+        listed = reply.result.get("tasks", []) if isinstance(reply.result, dict) else None
         if not isinstance(listed, list):
-            severity = Severity.NOTE if told.code == _UNSUPPORTED else None
-            yield Fault(f"{each.name} answers ListTasks by {told.told}", each.where, severity)
+            severity = Severity.NOTE if reply.code == _UNSUPPORTED else None
+            yield Fault(f"{each.name} answers ListTasks with {reply.summary}", each.where, severity)
 
 
 @check(
     "capability.page-size",
     Severity.WARNING,
-    "A list is no longer than was asked for",
     clause="A2A 1.0.1, 3.1.4",
-    remedy="Take pageSize into account, and tell where the next page begins.",
+    remedy="Respect pageSize and return a nextPageToken.",
 )
 async def pages(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of lists that take no notice of pageSize."""
+    """Lists respect the requested page size."""
     for each in await subject.current():
-        told = await subject.ask(each, LIST, pageSize=1)
-        listed = told.result.get("tasks") if isinstance(told.result, dict) else None
+        reply = await subject.ask(each, LIST, pageSize=1)
+        listed = reply.result.get("tasks") if isinstance(reply.result, dict) else None
         if isinstance(listed, list) and len(listed) > 1:
-            yield Fault(f"{each.name} lists {len(listed)} tasks, and 1 was asked for", each.where)
+            yield Fault(f"{each.name} lists {len(listed)} tasks for pageSize 1", each.where)
 
 
 @check(
     "capability.streaming",
     Severity.ERROR,
-    "Tasks can be subscribed to, if the card declares streaming",
     clause="A2A 1.0.1, 3.1.6",
     remedy="Serve SubscribeToTask, or declare streaming: false.",
 )
 async def streaming(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of subscriptions that are declared and not there."""
+    """Tasks can be subscribed to if the card declares streaming."""
     if not subject.declares("streaming"):
         return
     for each in await subject.current():
-        told = await subject.ask(each, SUBSCRIBE, id=await subject.unknown_id())
-        if not _is_not_found(each, told):
-            yield Fault(f"{each.name} answers SubscribeToTask by {told.told}", each.where)
+        reply = await subject.ask(each, SUBSCRIBE, id=await subject.unknown_id())
+        if not _is_not_found(each, reply):
+            yield Fault(f"{each.name} answers SubscribeToTask with {reply.summary}", each.where)
 
 
 @check(
     "capability.push",
     Severity.ERROR,
-    "Push notifications can be configured, if the card declares them",
     clause="A2A 1.0.1, 3.1.9",
-    remedy="Serve the operations for push notification configs, or declare "
-    "pushNotifications: false.",
+    remedy="Serve the push notification config operations, or declare pushNotifications: false.",
 )
 async def push(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of push notifications that are declared and not there."""
+    """Push notifications can be configured if the card declares them."""
     if not subject.declares("pushNotifications"):
         return
     for each in await subject.current():
-        told = await _list_push(subject, each)
-        if told.code in _ABSENT or not told.speaks:
-            yield Fault(f"{each.name} answers a list of push configs by {told.told}", each.where)
+        reply = await _list_push(subject, each)
+        if reply.code in _ABSENT or not reply.speaks:
+            yield Fault(
+                f"{each.name} answers a list of push configs with {reply.summary}", each.where
+            )
 
 
 @check(
     "capability.extended-card",
     Severity.ERROR,
-    "There is an extended card, if the card declares it",
     clause="A2A 1.0.1, 3.1.11 and 3.3.4",
     remedy="Serve GetExtendedAgentCard, or declare extendedAgentCard: false.",
 )
 async def extended_card(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of extended cards that are declared and not there, or not whole."""
+    """The extended card is available if the card declares it."""
     if not subject.declares("extendedAgentCard") or not subject.has_credentials:
         return
     for each in await subject.current():
-        told = await subject.ask(each, EXTENDED)
-        if is_refused(told):
+        reply = await subject.ask(each, EXTENDED)
+        if is_refused(reply):
             continue
-        if not isinstance(told.result, dict):
-            yield Fault(f"{each.name} answers GetExtendedAgentCard by {told.told}", each.where)
+        if not isinstance(reply.result, dict):
+            yield Fault(
+                f"{each.name} answers GetExtendedAgentCard with {reply.summary}", each.where
+            )
             continue
-        faults = [*missing(told.result, AgentCard.DESCRIPTOR)]
-        faults += [where for where, _ in wrong(told.result, AgentCard.DESCRIPTOR)]
+        faults = [*missing(reply.result, AgentCard.DESCRIPTOR)]
+        faults += [where for where, _ in wrong(reply.result, AgentCard.DESCRIPTOR)]
         if faults:
-            yield Fault(f"the extended card is no card: {', '.join(faults[:5])}", each.where)
+            yield Fault(f"the extended card is invalid: {', '.join(faults[:5])}", each.where)
 
 
 @check(
     "capability.undeclared-streaming",
     Severity.WARNING,
-    "Streams are refused, if the card does not declare streaming",
     clause="A2A 1.0.1, 3.3.4",
-    remedy="Answer SubscribeToTask and SendStreamingMessage by UnsupportedOperationError, or "
+    remedy="Answer SubscribeToTask and SendStreamingMessage with UnsupportedOperationError, or "
     "declare streaming: true.",
 )
 async def undeclared_streaming(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of subscriptions that are there and not declared."""
+    """Streams are refused unless the card declares streaming."""
     async for fault in _undeclared(subject, "streaming", SUBSCRIBE, _UNSUPPORTED):
         yield fault
 
@@ -134,13 +131,12 @@ async def undeclared_streaming(subject: Subject) -> AsyncIterator[Fault]:
 @check(
     "capability.undeclared-push",
     Severity.WARNING,
-    "Push notifications are refused, if the card does not declare them",
     clause="A2A 1.0.1, 3.3.4",
-    remedy="Answer operations for push notification configs by PushNotificationNotSupportedError, "
+    remedy="Answer push notification config operations with PushNotificationNotSupportedError, "
     "or declare pushNotifications: true.",
 )
 async def undeclared_push(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of push notifications that are there and not declared."""
+    """Push notifications are refused unless the card declares them."""
     async for fault in _undeclared(subject, "pushNotifications", LIST_PUSH, _NO_PUSH):
         yield fault
 
@@ -148,13 +144,12 @@ async def undeclared_push(subject: Subject) -> AsyncIterator[Fault]:
 @check(
     "capability.undeclared-extended-card",
     Severity.WARNING,
-    "The extended card is refused, if the card does not declare it",
     clause="A2A 1.0.1, 3.3.4",
-    remedy="Answer GetExtendedAgentCard by UnsupportedOperationError, or declare "
+    remedy="Answer GetExtendedAgentCard with UnsupportedOperationError, or declare "
     "extendedAgentCard: true.",
 )
 async def undeclared_extended_card(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of extended cards that are there and not declared."""
+    """The extended card is refused unless the card declares it."""
     async for fault in _undeclared(subject, "extendedAgentCard", EXTENDED, _UNSUPPORTED):
         yield fault
 
@@ -162,27 +157,27 @@ async def undeclared_extended_card(subject: Subject) -> AsyncIterator[Fault]:
 async def _undeclared(
     subject: Subject, capability: str, operation: Operation, expected: int
 ) -> AsyncIterator[Fault]:
-    """Yield interfaces that do what is not declared, and notes on those that refuse otherwise."""
+    """Yield interfaces with an undeclared capability, and notes on those with another error."""
     if subject.declares(capability):
         return
     for each in await subject.current():
         if operation is EXTENDED:
-            told = await subject.ask(each, operation)
+            reply = await subject.ask(each, operation)
         else:
             key = "taskId" if operation is LIST_PUSH else "id"
-            told = await call(subject.http, each, operation, {key: await subject.unknown_id()})
-        if told.code == expected or is_refused(told):
+            reply = await call(subject.http, each, operation, {key: await subject.unknown_id()})
+        if reply.code == expected or is_refused(reply):
             continue
-        asked = f"{each.name} answers {operation.method} by {told.told}"
-        is_there = told.result is not None or told.code == _NOT_FOUND
+        asked = f"{each.name} answers {operation.method} with {reply.summary}"
+        is_there = reply.result is not None or reply.code == _NOT_FOUND
         if is_there:
             yield Fault(f"{asked}, but the card does not declare {capability}", each.where)
         else:
-            yield Fault(f"{asked}, not by {expected}", each.where, Severity.NOTE)
+            yield Fault(f"{asked} instead of {expected}", each.where, Severity.NOTE)
 
 
-def _is_not_found(interface: Interface, told: Outcome) -> bool:
-    return told.code == _NOT_FOUND or (interface.binding == REST and told.answer.status == 404)
+def _is_not_found(interface: Interface, reply: Outcome) -> bool:
+    return reply.code == _NOT_FOUND or (interface.binding == REST and reply.answer.status == 404)
 
 
 async def _list_push(subject: Subject, interface: Interface) -> Outcome:

@@ -1,4 +1,4 @@
-"""`a2a-adapters check`: whether an agent is a good citizen, and what to mend."""
+"""The command `a2a-adapters check`."""
 
 from __future__ import annotations
 
@@ -14,28 +14,31 @@ from a2a_adapters.cli.terminal import echo
 
 
 def check(
-    url: Annotated[str, typer.Argument(help="The agent's URL, or its card's.", show_default=False)],
+    url: Annotated[
+        str, typer.Argument(help="URL of the agent or of its card.", show_default=False)
+    ],
     send: Annotated[
-        bool, typer.Option("--send", help="Send messages, too; the agent works on them.")
+        bool, typer.Option("--send", help="Also send messages, which the agent processes.")
     ] = False,
     output: Annotated[
         Literal["text", "json", "sarif", "junit"],
-        typer.Option("--output", "-o", help="How the report is printed."),
+        typer.Option("--output", "-o", help="Format of the report."),
     ] = "text",
     header: Annotated[
-        list[str] | None, typer.Option(help="A header to send, as in 'X-API-Key: secret'.")
+        list[str] | None,
+        typer.Option(help="Header to send, such as 'X-API-Key: secret'. Repeatable."),
     ] = None,
     fail_on: Annotated[
         Literal["note", "warning", "error", "never"],
-        typer.Option(help="End with 1 if something is found that is so bad, or worse."),
+        typer.Option(help="Exit with 1 if a finding is at least this severe."),
     ] = "error",
     timeout: Annotated[
-        float, typer.Option(min=1, max=600, help="How many seconds all may take.")
+        float, typer.Option(min=1, max=600, help="Time limit for all checks, in seconds.")
     ] = 30,
     _verbose: Verbose = False,
 ) -> None:
-    """Check whether an agent keeps to A2A and is safe, and say what to mend."""
-    # The client costs a second that --help need not wait.
+    """Check whether an agent conforms to A2A and is secure, and suggest fixes."""
+    # Importing the client takes a second, which --help must not wait for.
     from a2a_adapters import HeadersAuth, RemoteOptions  # noqa: PLC0415
     from a2a_adapters.calling.auth import Trust  # noqa: PLC0415
     from a2a_adapters.calling.card import agent_url  # noqa: PLC0415
@@ -52,7 +55,7 @@ def check(
         own = headers if is_own else {}
         report = asyncio.run(run(str(address), send=send, headers=own, timeout=timeout))
     except RemoteAuthError as error:
-        fail(f"{error}; --header sends some", UNAUTHENTICATED)
+        fail(f"{error}; pass them with --header", UNAUTHENTICATED)
     echo(render(report, output))
     if not report.agent and (hint := asyncio.run(host.no_card("")).hint):
         echo(f"hint: {hint}", err=True)

@@ -1,4 +1,4 @@
-"""The messages that are sent, and what came of them; each is sent once for all checks."""
+"""Messages to the agent and their results; each is sent once and shared by all checks."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ WAITING = {"TASK_STATE_INPUT_REQUIRED", "TASK_STATE_AUTH_REQUIRED"}
 
 _ANSWERING = 20.0
 _SPARE = 4.0
-"""What is left of the time for questions after an answer."""
+"""Share of the remaining time that an answer may take; the rest is for follow-up requests."""
 _SUBSCRIBED = 5.0
 _CALLED_BACK = 1.0
 
 
 def message(text: str, **fields: Any) -> dict[str, Any]:
-    """Return a message's params."""
+    """Return the params of SendMessage."""
     sent = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": [{"text": text}], **fields}
     return {"message": sent}
 
@@ -55,7 +55,7 @@ def _patience(subject: Subject) -> float:
 
 
 async def streamed(subject: Subject, interface: Interface) -> tuple[Stream, Outcome | None]:
-    """Send a greeting and return the stream that answers it, and the error if it was refused."""
+    """Send a greeting as a stream; return the events, and the error if it was refused."""
 
     async def send() -> tuple[Stream, Outcome | None]:
         seconds = _patience(subject)
@@ -65,7 +65,7 @@ async def streamed(subject: Subject, interface: Interface) -> tuple[Stream, Outc
 
 
 async def sent(subject: Subject, interface: Interface) -> Outcome:
-    """Send a greeting and return what it came to."""
+    """Send a greeting and return its outcome."""
 
     async def send() -> Outcome:
         seconds = _patience(subject)
@@ -74,38 +74,38 @@ async def sent(subject: Subject, interface: Interface) -> Outcome:
     return await subject.once(("sent", interface), send)
 
 
-def task_of(told: Outcome) -> dict[str, Any]:
-    """Return the task that answers a message, {} if there is none."""
-    task = told.result.get("task") if isinstance(told.result, dict) else None
+def task_of(reply: Outcome) -> dict[str, Any]:
+    """Return the task in the answer to a message, {} if it has none."""
+    task = reply.result.get("task") if isinstance(reply.result, dict) else None
     return task if isinstance(task, dict) else {}
 
 
 def state_of(task: Any) -> str:
-    """Return the state of a task or of an update of its status."""
+    """Return the state of a task or of a status update."""
     status = task.get("status") if isinstance(task, dict) else None
     state = status.get("state") if isinstance(status, dict) else None
     return state if isinstance(state, str) else ""
 
 
 async def ended_task(subject: Subject, interface: Interface) -> str:
-    """Return the id of a task at an interface that has ended, "" if there is none."""
+    """Return the id of a task of an interface in a terminal state, "" if it has none."""
     task = task_of(await sent(subject, interface))
     return str(task.get("id", "")) if state_of(task) in ENDED else ""
 
 
 @dataclass(slots=True)
 class LongTask:
-    """What happened to a task that takes its time.
+    """Observations of a long-running task.
 
     Attributes:
-        interface: Over which it was begun.
-        begun: What its message came to.
-        is_running: Whether it was at work when asked.
-        subscribed: The stream of those who subscribed to it.
-        refused: The error if nobody could subscribe.
-        cancelled: What cancelling it came to.
-        pushed: What configuring a push notification to this machine came to.
-        was_called: Whether this machine was called then.
+        interface: The interface that started it.
+        begun: Outcome of its message.
+        is_running: Whether it was still running when polled.
+        subscribed: The stream of a subscription to it.
+        refused: The error if the subscription failed.
+        cancelled: Outcome of cancelling it.
+        pushed: Outcome of configuring push notifications to this machine.
+        was_called: Whether a notification reached this machine.
     """
 
     interface: Interface
@@ -119,7 +119,7 @@ class LongTask:
 
 
 async def long_task(subject: Subject) -> LongTask | None:
-    """Begin a task, subscribe to it, and cancel it; None if there is no interface to."""
+    """Start a task, subscribe to it and cancel it; None if no interface allows that."""
 
     async def live() -> LongTask | None:
         current = await subject.current()

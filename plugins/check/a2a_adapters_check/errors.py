@@ -1,4 +1,4 @@
-"""Whether the agent's errors are those that clients know."""
+"""Checks of error codes, messages and HTTP statuses."""
 
 from __future__ import annotations
 
@@ -23,135 +23,127 @@ _NO_JSON, _BAD_REQUEST, _NO_VERSION = -32700, -32600, -32009
 @check(
     "error.unknown-task",
     Severity.ERROR,
-    "A task that is not there is not found",
     clause="A2A 1.0.1, 3.1.3 and 5.4",
-    remedy="Answer TaskNotFoundError: -32001 over JSON-RPC, HTTP 404 over HTTP+JSON.",
+    remedy="Answer with TaskNotFoundError: -32001 over JSON-RPC, HTTP 404 over HTTP+JSON.",
 )
 async def unknown_task(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of other answers to GetTask for an id of nobody's task."""
+    """Getting an unknown task fails with TaskNotFoundError."""
     for each in await subject.answering():
-        told = await subject.unknown_task(each)
-        is_right = told.code == _NOT_FOUND
+        reply = await subject.unknown_task(each)
+        is_right = reply.code == _NOT_FOUND
         if each.binding == REST:
-            is_right = told.answer.status == 404
+            is_right = reply.answer.status == 404
         if not is_right:
-            yield Fault(f"{each.name} answers {told.told}", each.where)
+            yield Fault(f"{each.name} answers with {reply.summary}", each.where)
 
 
 @check(
     "error.unknown-task-cancel",
     Severity.ERROR,
-    "A task that is not there cannot be cancelled",
     clause="A2A 1.0.1, 3.1.5 and 5.4",
-    remedy="Answer CancelTask by TaskNotFoundError if there is no such task.",
+    remedy="Answer CancelTask for an unknown task with TaskNotFoundError.",
     sends=True,
     is_last=True,
 )
 async def unknown_task_cancel(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of other answers to CancelTask for an id of nobody's task."""
+    """Cancelling an unknown task fails with TaskNotFoundError."""
     for each in await subject.current():
-        told = await subject.ask(each, CANCEL, id=await subject.unknown_id())
-        if told.code != _NOT_FOUND and not (each.binding == REST and told.answer.status == 404):
-            yield Fault(f"{each.name} answers {told.told}", each.where)
+        reply = await subject.ask(each, CANCEL, id=await subject.unknown_id())
+        if reply.code != _NOT_FOUND and not (each.binding == REST and reply.answer.status == 404):
+            yield Fault(f"{each.name} answers with {reply.summary}", each.where)
 
 
 @check(
     "error.unknown-method",
     Severity.ERROR,
-    "A method that is not there is not found",
     clause="A2A 1.0.1, 9.5",
-    remedy="Answer unknown methods by the error -32601.",
+    remedy="Answer unknown methods with the error -32601.",
 )
 async def unknown_method(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of other answers to a method that nobody has."""
+    """An unknown method is reported as not found."""
     for each in await subject.answering():
-        told = await subject.ask(each, _NOTHING)
-        if each.binding == RPC and told.code != _NO_METHOD:
-            yield Fault(f"{each.name} answers {told.told}", each.where)
+        reply = await subject.ask(each, _NOTHING)
+        if each.binding == RPC and reply.code != _NO_METHOD:
+            yield Fault(f"{each.name} answers with {reply.summary}", each.where)
 
 
 @check(
     "error.no-json",
     Severity.ERROR,
-    "What is no JSON is refused",
     clause="A2A 1.0.1, 9.5 and 3.3.2",
-    remedy="Answer it by the error -32700 over JSON-RPC, by HTTP 400 over HTTP+JSON.",
+    remedy="Answer with the error -32700 over JSON-RPC, with HTTP 400 over HTTP+JSON.",
 )
 async def no_json(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of other answers to half a request."""
+    """Invalid JSON is refused."""
     for each in await subject.answering():
-        told = await subject.broken(each)
-        is_right = told.code == _NO_JSON
+        reply = await subject.broken(each)
+        is_right = reply.code == _NO_JSON
         if each.binding == REST:
-            is_right = told.answer.status in {400, 415, 422}
+            is_right = reply.answer.status in {400, 415, 422}
         if not is_right:
-            yield Fault(f"{each.name} answers {told.told}", each.where)
+            yield Fault(f"{each.name} answers with {reply.summary}", each.where)
 
 
 @check(
     "error.no-request",
     Severity.WARNING,
-    "JSON that is no request is refused",
     clause="A2A 1.0.1, 9.5",
-    remedy="Answer it by the error -32600.",
+    remedy="Answer with the error -32600.",
 )
 async def no_request(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of other answers to JSON without a method."""
+    """JSON that is not a request is refused."""
     for each in await subject.answering():
         if each.binding == RPC:
             sent = {"jsonrpc": "2.0", "id": CALL_ID}
             answer = await subject.http.ask("POST", each.url, headers=each.headers(), json=sent)
-            told = outcome(each, answer)
-            if told.code != _BAD_REQUEST:
-                yield Fault(f"{each.name} answers {told.told}", each.where)
+            reply = outcome(each, answer)
+            if reply.code != _BAD_REQUEST:
+                yield Fault(f"{each.name} answers with {reply.summary}", each.where)
 
 
 @check(
     "error.params",
     Severity.ERROR,
-    "Params of a wrong type are refused",
     clause="A2A 1.0.1, 3.3.2 and 9.5",
-    remedy="Check params before anything is done; answer by the error -32602.",
+    remedy="Validate params first; answer invalid ones with the error -32602.",
 )
 async def params(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of other answers to a task's id that is an object."""
+    """Params of the wrong type are refused."""
     for each in await subject.current():
         if each.binding == RPC:
-            told = await call(subject.http, each, GET, {"id": {"not": "an id"}})
-            if told.code != _BAD_PARAMS:
-                yield Fault(f"{each.name} answers {told.told}", each.where)
+            reply = await call(subject.http, each, GET, {"id": {"not": "an id"}})
+            if reply.code != _BAD_PARAMS:
+                yield Fault(f"{each.name} answers with {reply.summary}", each.where)
 
 
 @check(
     "error.version",
     Severity.ERROR,
-    "A version that is not served is refused",
     clause="A2A 1.0.1, 3.6.2",
-    remedy="Compare A2A-Version with what you serve; answer others by VersionNotSupportedError, "
-    "-32009 or HTTP 400.",
+    remedy="Compare A2A-Version with the versions served; answer other versions with "
+    "VersionNotSupportedError, -32009 or HTTP 400.",
 )
 async def version(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of interfaces that take any version."""
+    """An unsupported protocol version is refused."""
     for each in await subject.current():
-        told = await call(
+        reply = await call(
             subject.http, each, GET, {"id": await subject.unknown_id()}, version="99.0"
         )
-        is_right = told.code == _NO_VERSION
+        is_right = reply.code == _NO_VERSION
         if each.binding == REST:
-            is_right = is_right or (told.code is None and told.answer.status == 400)
+            is_right = is_right or (reply.code is None and reply.answer.status == 400)
         if not is_right:
-            yield Fault(f"{each.name} answers {told.told} to A2A-Version: 99.0", each.where)
+            yield Fault(f"{each.name} answers A2A-Version: 99.0 with {reply.summary}", each.where)
 
 
 @check(
     "error.shape",
     Severity.ERROR,
-    "Errors have a code and a message",
     clause="A2A 1.0.1, 3.3.2",
-    remedy="Send a number as code and a text as message with every error.",
+    remedy="Send a numeric code and a text message with every error.",
 )
 async def shape(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of errors that clients cannot read."""
+    """Errors have a code and a message."""
     for each in await subject.answering():
         error = (await subject.unknown_task(each)).error
         if error is None:
@@ -165,51 +157,49 @@ async def shape(subject: Subject) -> AsyncIterator[Fault]:
 @check(
     "error.details",
     Severity.WARNING,
-    "Details of errors say what they are",
     clause="A2A 1.0.1, 9.5 and 11.6",
     remedy="Send details as a list of objects with @type; over HTTP+JSON with an ErrorInfo that "
     "names the reason.",
 )
 async def details(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of details that clients cannot tell apart."""
+    """Error details declare their type."""
     for each in await subject.current():
-        told = await subject.unknown_task(each)
-        if told.error is None:
+        reply = await subject.unknown_task(each)
+        if reply.error is None:
             continue
-        given = told.error.get("details" if each.binding == REST else "data")
+        given = reply.error.get("details" if each.binding == REST else "data")
         if given is not None and not isinstance(given, list):
-            yield Fault(f"details of errors of {each.name} are no list", each.where)
-        if any(not isinstance(item, dict) or "@type" not in item for item in told.details):
-            yield Fault(f"a detail of an error of {each.name} has no @type", each.where)
-        elif each.binding == REST and not _reason(told):
-            yield Fault(f"an error of {each.name} does not name its reason", each.where)
+            yield Fault(f"{each.name} sends error details that are not a list", each.where)
+        if any(not isinstance(item, dict) or "@type" not in item for item in reply.details):
+            yield Fault(f"{each.name} sends an error detail without @type", each.where)
+        elif each.binding == REST and not _reason(reply):
+            yield Fault(f"{each.name} sends an error without a reason", each.where)
 
 
 @check(
     "error.status",
     Severity.WARNING,
-    "Errors have the HTTP status that their code says",
     clause="A2A 1.0.1, 11.6 and 5.4",
-    remedy="Over HTTP+JSON send the error's code as HTTP status; over JSON-RPC no 5xx.",
+    remedy="Over HTTP+JSON, send the error's code as HTTP status; over JSON-RPC, avoid 5xx.",
 )
 async def status(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of HTTP statuses that mislead proxies and clients."""
+    """HTTP statuses match the error codes."""
     for each in await subject.current():
-        told = await subject.unknown_task(each)
-        if told.error is None:
+        reply = await subject.unknown_task(each)
+        if reply.error is None:
             continue
-        if each.binding == REST and told.error.get("code") != told.answer.status:
-            sent = f"HTTP {told.answer.status} with the code {told.error.get('code')}"
+        if each.binding == REST and reply.error.get("code") != reply.answer.status:
+            sent = f"with HTTP {reply.answer.status} and the code {reply.error.get('code')}"
             yield Fault(f"{each.name} answers {sent}", each.where)
-        if each.binding == RPC and told.answer.status >= 500:
-            yield Fault(f"{each.name} answers by HTTP {told.answer.status}", each.where)
+        if each.binding == RPC and reply.answer.status >= 500:
+            yield Fault(f"{each.name} answers with HTTP {reply.answer.status}", each.where)
 
 
-def _reason(told: Outcome) -> str:
+def _reason(reply: Outcome) -> str:
     return next(
         (
             str(item["reason"])
-            for item in told.details
+            for item in reply.details
             if isinstance(item, dict) and item.get("@type") == ERROR_INFO and item.get("reason")
         ),
         "",

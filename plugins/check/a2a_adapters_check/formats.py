@@ -1,4 +1,4 @@
-"""Reports as text for people, and as JSON, SARIF and JUnit for programs."""
+"""Rendering of reports as text, JSON, SARIF and JUnit."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = ["FORMATS", "render"]
 _INDENT = " " * 9
 
 _REMEDIES = {
-    NEVER_SENT: " (--send allows it)",
-    UNAUTHENTICATED: " (--header sends them)",
+    NEVER_SENT: " (enable with --send)",
+    UNAUTHENTICATED: " (pass them with --header)",
 }
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 _FILE = WELL_KNOWN_PATHS[0].removeprefix("/")
-"""Alerts belong to a file; this is the one that they are about, in whichever folder."""
+"""SARIF needs a file for each alert: that of the card."""
 
 _RANKS = {each.id: rank for rank, each in enumerate(CHECKS)}
 
@@ -41,13 +41,13 @@ def render(report: Report, form: str = "text") -> str:
     """Return a report as `text`, `json`, `sarif` (2.1.0) or `junit`.
 
     Raises:
-        KeyError: There is no such format.
+        KeyError: The format is unknown.
     """
     return FORMATS[form](report)
 
 
 def to_text(report: Report) -> str:
-    """Return a report for people."""
+    """Return a report as plain text."""
     lines = [_headline(report)]
     for finding in report.findings:
         lines += ["", *_finding(finding)]
@@ -55,13 +55,13 @@ def to_text(report: Report) -> str:
         remedy = _REMEDIES.get(reason, "")
         lines += [
             "",
-            f"{count} {'check was' if count == 1 else 'checks were'} left out: {reason}{remedy}.",
+            f"{count} {'check was' if count == 1 else 'checks were'} skipped: {reason}{remedy}.",
         ]
     return "\n".join(lines)
 
 
 def to_json(report: Report) -> str:
-    """Return a report as JSON, with the names of its attributes."""
+    """Return a report as JSON, keyed by the attributes of `Report`."""
     found = {**asdict(report), "is_sound": report.is_sound}
     return json.dumps(found, indent=2, ensure_ascii=False)
 
@@ -76,7 +76,7 @@ def _headline(report: Report) -> str:
     )
 
 
-_FIGURES = {"latency": "a small request takes", "first_token": "the first text came after"}
+_FIGURES = {"latency": "request latency", "first_token": "time to first token"}
 
 
 def _count(report: Report, severity: Severity) -> str:
@@ -92,7 +92,7 @@ def _finding(finding: Finding) -> list[str]:
 
 
 def to_junit(report: Report) -> str:
-    """Return a report as JUnit's XML: a test case per check; notes let it pass, and are told."""
+    """Return a report as JUnit XML: one test case per check; notes do not fail it."""
     failed = {each.id for each in report.at_least(Severity.WARNING)}
     counts = {
         "tests": str(len(CHECKS)),
@@ -113,15 +113,15 @@ def _case(suite: Element, check: Check, report: Report) -> None:
     name = f"{check.id}: {check.title}"
     case = SubElement(suite, "testcase", {"classname": "a2a-adapters.check", "name": name})
     found = [each for each in report.findings if each.id == check.id]
-    told = "\n".join(f"{each.severity}: {each.message} {each.where}".rstrip() for each in found)
+    details = "\n".join(f"{each.severity}: {each.message} {each.where}".rstrip() for each in found)
     if reason := report.skipped.get(check.id):
         SubElement(case, "skipped", {"message": reason})
     elif any(each.severity is not Severity.NOTE for each in found):
         kind = str(max(found, key=lambda each: each.severity.rank).severity)
         failure = SubElement(case, "failure", {"message": found[0].message, "type": kind})
-        failure.text = f"{told}\n{check.remedy} ({check.clause})"
+        failure.text = f"{details}\n{check.remedy} ({check.clause})"
     elif found:
-        SubElement(case, "system-out").text = told
+        SubElement(case, "system-out").text = details
 
 
 def to_sarif(report: Report) -> str:
@@ -178,4 +178,4 @@ FORMATS: dict[str, Callable[[Report], str]] = {
     "sarif": to_sarif,
     "junit": to_junit,
 }
-"""What reports can be rendered as."""
+"""Renderers by format name."""

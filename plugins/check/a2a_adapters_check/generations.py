@@ -1,4 +1,4 @@
-"""Whether clients of A2A 0.3 read the same card as those of 1.0."""
+"""Checks that clients of A2A 0.3 and 1.0 read the same card."""
 
 from __future__ import annotations
 
@@ -19,20 +19,19 @@ if TYPE_CHECKING:
 
 
 def _is_for_old(subject: Subject) -> bool:
-    """Tell whether the card says that clients of 0.3 may read it."""
+    """Return whether the card has fields for clients of 0.3."""
     return not subject.is_current or bool({"url", "protocolVersion"} & subject.card.keys())
 
 
 @check(
     "card.old-view",
     Severity.ERROR,
-    "Clients of A2A 0.3 can read the card, if it is for them",
     clause="A2A 0.3.0, 5.5",
-    remedy="Fill the fields of 0.3 as well, or take all of them out: url, protocolVersion, "
+    remedy="Fill in all fields of 0.3, or remove them: url, protocolVersion, "
     "preferredTransport, additionalInterfaces.",
 )
 async def old_view(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of what the schema of 0.3 refuses."""
+    """Clients of A2A 0.3 can read a card meant for them."""
     if not _is_for_old(subject):
         return
     try:
@@ -45,39 +44,37 @@ async def old_view(subject: Subject) -> AsyncIterator[Fault]:
 @check(
     "card.generations",
     Severity.ERROR,
-    "Both generations of fields say the same",
     clause="A2A 1.0.1, appendix A.2",
-    remedy="Make both from one description; every interface of 0.3 is in supportedInterfaces, too.",
+    remedy="Generate both from one source; supportedInterfaces includes all 0.3 interfaces.",
 )
 async def generations(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of what clients of 0.3 are told otherwise."""
+    """The fields of A2A 0.3 and 1.0 agree."""
     if not (subject.is_current and _is_for_old(subject)):
         return
     current = {(each.url.rstrip("/"), each.binding) for each in subject.interfaces}
     for each in old_interfaces_of(subject.card):
         if (each.url.rstrip("/"), each.binding) not in current:
-            told = f"{each.binding} at {each.url} is in the fields of 0.3 only"
-            yield Fault(told, each.where)
+            message = f"{each.binding} at {each.url} is in the fields of 0.3 only"
+            yield Fault(message, each.where)
     is_extended = subject.declares("extendedAgentCard")
     old = subject.card.get("supportsAuthenticatedExtendedCard")
     if isinstance(old, bool) and old != is_extended:
         where = "/supportsAuthenticatedExtendedCard"
-        yield Fault("the extended card is there for clients of one generation only", where)
+        yield Fault("the extended card is declared in one version's fields only", where)
     wants, wanted = subject.card.get("securityRequirements"), subject.card.get("security")
     if bool(wants) != bool(wanted):
-        yield Fault("credentials are asked for in one generation of fields only", "/security")
+        yield Fault("credentials are required in one version's fields only", "/security")
 
 
 @check(
     "card.old-version",
     Severity.ERROR,
-    "The fields of 0.3 name a version of 0.3",
     clause="A2A 0.3.0, 5.5",
     remedy='Write "0.3" or "0.3.0" as protocolVersion beside url.',
 )
 async def old_version(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of a version that makes clients of 0.3 refuse the card."""
+    """The fields of A2A 0.3 name a 0.3 version."""
     version = subject.card.get("protocolVersion")
     if isinstance(version, str) and _is_for_old(subject) and not version.startswith("0."):
-        told = f"protocolVersion {version!r} stands in the field that only clients of 0.3 read"
-        yield Fault(told, "/protocolVersion")
+        message = f"protocolVersion is {version!r} in a field that only clients of 0.3 read"
+        yield Fault(message, "/protocolVersion")

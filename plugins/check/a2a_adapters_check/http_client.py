@@ -1,4 +1,4 @@
-"""Requests to an agent that may be broken or hostile: bounded, short, and never raising."""
+"""HTTP client for broken or hostile agents: bounded in size and time, never raises."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
 MAX_ANSWER = 4 * 1024 * 1024
 _EVENTS = 2_000
 _AT_ONCE = 6
-"""How many requests are open at once: a check is no load test."""
+"""Maximum number of concurrent requests, so that a check is not a load test."""
 
 _PATIENCE = 8.0
 _SHARE = 4
-"""The part of the time that one answer may take at most."""
+"""Largest share of the total time that one answer may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back.
+    """Response to a request.
 
     Attributes:
-        status: The HTTP status; 0 if nothing came back.
+        status: The HTTP status; 0 without a response.
         headers: The HTTP headers.
-        content: The body, of 4 MiB at most.
-        seconds: How long it took.
-        failure: Why there is no answer, "" if there is one.
-        is_answered: Whether anything came back, be it too much.
-        is_late: Whether nothing came back in time.
+        content: The body, at most 4 MiB.
+        seconds: Duration of the request.
+        failure: Why there is no response; "" if there is one.
+        is_answered: Whether the server responded, even if the body was too large.
+        is_late: Whether the request timed out.
         is_forbidden: Whether the outbound policy refused the address.
-        json: The body as JSON, None if it is none.
+        json: The parsed body, None if it is not JSON.
     """
 
     status: int = 0
@@ -67,17 +67,17 @@ class Answer:
 
     @property
     def is_refused(self) -> bool:
-        """Whether it says that credentials are needed, or other ones."""
+        """Whether the server demands credentials or rejects the given ones."""
         return self.status in {401, 403}
 
 
 @dataclass(slots=True)
 class Stream:
-    """What came back as a stream of events.
+    """Event stream received from the agent.
 
     Attributes:
-        answer: The answer without a body; with one, if it was no stream.
-        events: The events as JSON, None for what is none, each with the seconds until it came.
+        answer: The response; its body is set only if it was not a stream.
+        events: Pairs of the seconds until arrival and the parsed event, None if not JSON.
         has_ended: Whether the agent closed the stream.
     """
 
@@ -87,12 +87,12 @@ class Stream:
 
 
 def media_type(headers: Mapping[str, str]) -> str:
-    """Return the media type of an answer, in lower case and without parameters."""
+    """Return the media type of a response in lower case, without parameters."""
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def make_http_client(origin: httpx.URL, auth: httpx.Auth | None, seconds: float) -> HttpClient:
-    """Return a client for an agent; other hosts that its card names are asked as far as is safe."""
+    """Return a client for an agent; the outbound policy limits the other hosts in its card."""
     options = RemoteOptions(
         timeout=seconds,
         connect_timeout=min(5.0, seconds),
@@ -105,12 +105,12 @@ def make_http_client(origin: httpx.URL, auth: httpx.Auth | None, seconds: float)
 
 
 class HttpClient:
-    """Sends requests with the caller's credentials, or without.
+    """Sends requests with or without the caller's credentials.
 
     Args:
         known: A client with the credentials.
-        anonymous: A client without.
-        patience: How many seconds an answer may take.
+        anonymous: A client without credentials.
+        patience: Timeout of a request in seconds.
     """
 
     def __init__(
@@ -138,9 +138,9 @@ class HttpClient:
         max_bytes: int = MAX_ANSWER,
         seconds: float | None = None,
     ) -> Answer:
-        """Send a request and return what comes back in time; nothing is raised.
+        """Send a request and return the response; failures are in `Answer.failure`.
 
-        `seconds` is how long that may take, if it is not `patience`.
+        `seconds` overrides the timeout `patience`.
         """
         client = self._anonymous if anonymous else self._known
         async with self._room:
@@ -175,9 +175,9 @@ class HttpClient:
         seconds: float,
         begun: asyncio.Event | None = None,
     ) -> Stream:
-        """Send a request and return the events that come in `seconds`; nothing is raised.
+        """Send a request and return the events received within `seconds`; never raises.
 
-        `begun` is set when the first of them is there, or none can come any more.
+        `begun` is set with the first event, or when the stream has ended without one.
         """
         try:
             return await self._stream(method, url, headers, json, seconds, begun)
@@ -235,7 +235,7 @@ def _failed(error: Exception, seconds: float) -> Answer:
 
 
 def as_json(content: bytes | str) -> Any:
-    """Return what is JSON, None for what is none."""
+    """Return parsed JSON, None if it is invalid."""
     try:
         return from_json(content)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The interfaces that a card names, and A2A's operations as their requests."""
+"""Interfaces of a card, and A2A operations as requests to them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ RPC, REST, GRPC = "JSONRPC", "HTTP+JSON", "GRPC"
 CALL_ID = "check-1"
 
 _MOST = 20
-"""How many interfaces of a card are asked."""
+"""Maximum number of interfaces checked per card."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One of A2A's operations by its names (A2A 1.0, section 5.3; A2A 0.3, section 3.5).
+    """An A2A operation and its names in each binding (A2A 1.0, 5.3; A2A 0.3, 3.5).
 
     Attributes:
-        method: JSON-RPC's method.
-        old_method: That of A2A 0.3, "" if there was none.
-        verb: HTTP's method.
-        path: The path below the interface's address, with names of params in braces.
+        method: JSON-RPC method.
+        old_method: JSON-RPC method in A2A 0.3, "" if it had none.
+        verb: HTTP method.
+        path: Path below the interface's URL, with params in braces.
     """
 
     method: str
@@ -57,14 +57,14 @@ DELETE_PUSH = Operation(
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """An address at which a card says that the agent is.
+    """An endpoint of the agent listed in its card.
 
     Attributes:
-        url: The address, as it stands in the card.
+        url: The URL as written in the card.
         binding: `JSONRPC`, `HTTP+JSON`, `GRPC` or another.
-        version: The protocol's version, as it stands in the card.
-        tenant: What requests have to carry, "" if nothing.
-        where: A JSON pointer to it in the card.
+        version: The protocol version as written in the card.
+        tenant: The tenant to send with requests, "" if none.
+        where: JSON pointer to it in the card.
     """
 
     url: str
@@ -75,18 +75,18 @@ class Interface:
 
     @property
     def is_old(self) -> bool:
-        """Whether it speaks A2A 0.3."""
+        """Whether its version is A2A 0.3."""
         return self.version.startswith("0.")
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """Description used in findings."""
         return f"{self.binding} {self.version} at {self.url}"
 
     def request(
         self, operation: Operation, params: Mapping[str, Any]
     ) -> tuple[str, str, dict[str, Any] | None]:
-        """Return an operation as HTTP's method, the address and the body."""
+        """Return the HTTP method, URL and body of an operation."""
         if self.tenant:
             params = {"tenant": self.tenant, **params}
         if self.binding == RPC:
@@ -102,7 +102,7 @@ class Interface:
         return operation.verb, url, rest
 
     def headers(self, version: str | None = None) -> dict[str, str]:
-        """Return the headers of a request, in the interface's version or another."""
+        """Return request headers for the interface's version or the given one."""
         if version is None:
             version = "" if self.is_old else self.version
         accepted = {"Accept": "application/json, application/a2a+json, text/event-stream"}
@@ -110,12 +110,12 @@ class Interface:
 
 
 def rpc(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a call of JSON-RPC 2.0."""
+    """Return a JSON-RPC 2.0 request."""
     return {"jsonrpc": "2.0", "id": CALL_ID, "method": method, "params": dict(params)}
 
 
 def interfaces_of(card: Mapping[str, Any]) -> list[Interface]:
-    """Return the interfaces that a card names, those of A2A 0.3's fields if it has no others."""
+    """Return the interfaces of a card; those of the 0.3 fields if it lists no others."""
     found = listed(card.get("supportedInterfaces"))
     if found:
         return [
@@ -133,7 +133,7 @@ def interfaces_of(card: Mapping[str, Any]) -> list[Interface]:
 
 
 def old_interfaces_of(card: Mapping[str, Any]) -> list[Interface]:
-    """Return what the fields of A2A 0.3 name (A2A 0.3, section 5.5)."""
+    """Return the interfaces in the fields of A2A 0.3 (A2A 0.3, section 5.5)."""
     version = _text(card, "protocolVersion") or "0.3"
     found = []
     if url := _text(card, "url"):
@@ -153,5 +153,5 @@ def _text(holder: Mapping[str, Any], key: str) -> str:
 
 
 def listed(value: Any) -> list[Any]:
-    """Return a list as it is, and an empty one for anything else."""
+    """Return a list unchanged, and an empty list for any other value."""
     return value if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""What a card's signature says, and whether it holds (A2A 1.0, section 8.4)."""
+"""Parsing and verification of card signatures (A2A 1.0, section 8.4)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _ALGORITHMS = frozenset({
     "ES256", "ES384", "ES512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "EdDSA",
 })  # fmt: skip
-"""Those by a key pair: whoever can check the others can sign as well."""
+"""Asymmetric algorithms; with symmetric ones every verifier could also sign."""
 
 _MOST = 5
 
@@ -26,7 +26,7 @@ _MOST = 5
 def signatures(
     card: Mapping[str, Any],
 ) -> Iterator[tuple[int, dict[str, Any], dict[str, Any] | None]]:
-    """Yield the first signatures of a card: the index, the JSON, the protected header if any."""
+    """Yield index, JSON and protected header (None if invalid) of a card's first signatures."""
     listed = card.get("signatures")
     for index, each in enumerate(listed[:_MOST] if isinstance(listed, list) else []):
         if isinstance(each, dict):
@@ -34,13 +34,13 @@ def signatures(
 
 
 def proves(header: Mapping[str, Any]) -> bool:
-    """Tell whether the algorithm of a signature proves anything to others."""
+    """Return whether the signature's algorithm is asymmetric and known."""
     algorithm = header.get("alg")
     return isinstance(algorithm, str) and algorithm in _ALGORITHMS
 
 
 def key_of(key_set: object, header: Mapping[str, Any]) -> PyJWK | None:
-    """Return the key of a JSON Web Key Set that a header names, None if there is none.
+    """Return the key of a JSON Web Key Set selected by a header, None if missing.
 
     Raises:
         ImportError: The extra `signing` is not installed.
@@ -60,7 +60,7 @@ def key_of(key_set: object, header: Mapping[str, Any]) -> PyJWK | None:
 def is_signed(
     card: Mapping[str, Any], signature: dict[str, Any], header: Mapping[str, Any], key: PyJWK
 ) -> bool:
-    """Tell whether a signature is of this card by this key.
+    """Return whether a signature of this card by this key is valid.
 
     Raises:
         ImportError: The extra `signing` is not installed.

@@ -1,4 +1,4 @@
-"""What a check is, and what its function finds."""
+"""Checks and the faults they find."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["Check", "Fault", "check"]
 _MESSAGE_LENGTH = 400
 _WHERE_LENGTH = 200
 _MOST = 20
-"""How many findings of one check are told; a card may have thousands of skills."""
+"""Maximum number of findings per check; a card may have thousands of skills."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What a check's function found: what it is, and where.
+    """A fault found by a check.
 
     Attributes:
-        message: What is wrong, on one line.
-        where: A JSON pointer into the card, or an address.
-        severity: Set if it is other than the check's own.
+        message: Description in one line.
+        where: JSON pointer into the card, or a URL.
+        severity: Overrides the severity of the check.
     """
 
     message: str
@@ -40,18 +40,18 @@ Find: TypeAlias = Callable[["Subject"], AsyncIterator[Fault]]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that is looked at.
+    """A rule that an agent has to satisfy.
 
     Attributes:
-        id: What it is known by: the theme, a dot, the thing.
-        title: What holds if it finds nothing.
-        clause: What asks for that.
-        severity: How bad it is if that does not hold.
-        remedy: What to do then.
-        find: Looks for it.
-        sends: Whether it needs messages to be sent.
-        is_last: Whether it is made when others are done: it sends what some servers do not survive.
-        needs_card: Whether it needs a card that can be read.
+        id: Unique name in the form `theme.subject`.
+        title: The rule as a statement; true if there are no findings.
+        clause: Section of the specification that requires it.
+        severity: Severity of a violation.
+        remedy: How to fix a violation.
+        find: Yields the violations.
+        sends: Whether it sends messages.
+        is_last: Whether it runs after the others, because some servers crash on its requests.
+        needs_card: Whether it needs a valid card.
     """
 
     id: str
@@ -65,10 +65,10 @@ class Check:
     needs_card: bool = True
 
     async def __call__(self, subject: Subject) -> list[Finding]:
-        """Return what is found, 20 findings at most.
+        """Return the findings, at most 20.
 
         Raises:
-            UncheckedError: It cannot be looked for.
+            UncheckedError: The check cannot run.
         """
         found: list[Finding] = []
         async for fault in self.find(subject):
@@ -91,7 +91,6 @@ class Check:
 def check(
     name: str,
     severity: Severity,
-    title: str,
     *,
     clause: str,
     remedy: str,
@@ -99,19 +98,10 @@ def check(
     is_last: bool = False,
     needs_card: bool = True,
 ) -> Callable[[Find], Check]:
-    """Return a decorator that makes a check of the function that yields its faults."""
+    """Return a decorator that turns a function into a check; its docstring becomes the title."""
 
     def decorate(find: Find) -> Check:
-        return Check(
-            name,
-            title,
-            clause,
-            severity,
-            remedy,
-            find,
-            sends=sends,
-            is_last=is_last,
-            needs_card=needs_card,
-        )
+        title = (find.__doc__ or name).removesuffix(".")
+        return Check(name, title, clause, severity, remedy, find, sends, is_last, needs_card)
 
     return decorate

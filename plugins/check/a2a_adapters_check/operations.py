@@ -1,4 +1,4 @@
-"""A2A's operations over JSON-RPC and HTTP+JSON, and what they came to."""
+"""A2A operations over JSON-RPC and HTTP+JSON, and their outcomes."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _CODES = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an operation came to.
+    """Outcome of an operation.
 
     Attributes:
-        answer: What came back.
-        result: The result, None if there is none.
-        error: The error object, None if there is none.
-        code: The error's code as in JSON-RPC, in every binding; None if it cannot be told.
+        answer: The HTTP response.
+        result: The result, None on errors.
+        error: The error object, None on success.
+        code: The JSON-RPC error code, derived for other bindings; None if unknown.
     """
 
     answer: Answer
@@ -45,12 +45,12 @@ class Outcome:
 
     @property
     def speaks(self) -> bool:
-        """Whether the binding's protocol was spoken at all."""
+        """Whether the response follows the binding's protocol."""
         return self.error is not None or self.result is not None
 
     @property
-    def told(self) -> str:
-        """What came back, in a few words."""
+    def summary(self) -> str:
+        """Short description of the response."""
         if self.answer.failure:
             return self.answer.failure
         if self.error is None:
@@ -70,7 +70,7 @@ async def call(
     anonymous: bool = False,
     seconds: float | None = None,
 ) -> Outcome:
-    """Make an operation and return what it came to."""
+    """Perform an operation and return its outcome."""
     verb, url, body = interface.request(operation, params)
     sent = {**interface.headers(version), **(headers or {})}
     answer = await http.ask(
@@ -87,9 +87,9 @@ async def stream(
     seconds: float,
     begun: asyncio.Event | None = None,
 ) -> tuple[Stream, Outcome | None]:
-    """Make an operation that streams; return its events' results, and the error if it refused.
+    """Perform a streaming operation; return its events, and the outcome if it was refused.
 
-    JSON-RPC may tell an error as the only event of a stream as well.
+    Over JSON-RPC the refusal may also be the only event of the stream.
     """
     verb, url, body = interface.request(operation, params)
     found = await http.stream(
@@ -110,7 +110,7 @@ async def stream(
 
 
 def outcome(interface: Interface, answer: Answer) -> Outcome:
-    """Return what an answer says in the protocol of an interface."""
+    """Parse a response in the protocol of an interface."""
     if interface.binding == RPC and answer.media_type == "text/event-stream":
         lines = [line[5:] for line in answer.text.splitlines() if line.startswith("data:")]
         return _outcome(answer, as_json(lines[0]) if lines else None)

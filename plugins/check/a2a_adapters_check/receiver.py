@@ -1,4 +1,4 @@
-"""A receiver of push notifications on this machine, to see whether an agent calls it."""
+"""Local receiver of push notifications, to detect agents that call internal addresses."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 class Receiver:
-    """What an agent may call, though it should not.
+    """Server on loopback that an agent should refuse to call.
 
     Attributes:
-        url: Its address, which nobody else knows.
+        url: Its URL, which contains a random secret.
     """
 
     def __init__(self) -> None:
@@ -28,11 +28,11 @@ class Receiver:
         self._called = asyncio.Event()
 
     def listen_at(self, port: int) -> None:
-        """Take note of the port."""
+        """Set the port."""
         self.url = f"http://127.0.0.1:{port}{self._path}"
 
     async def was_called(self, seconds: float) -> bool:
-        """Tell whether somebody calls it, or has, within `seconds`."""
+        """Return whether it has been called, waiting up to `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 return await self._called.wait()
@@ -55,7 +55,7 @@ class Receiver:
 
 @asynccontextmanager
 async def receiving() -> AsyncGenerator[Receiver]:
-    """Yield a receiver that listens as long as this is entered."""
+    """Yield a receiver that listens until the context exits."""
     receiver = Receiver()
     server = await asyncio.start_server(receiver.serve, "127.0.0.1", 0)
     receiver.listen_at(server.sockets[0].getsockname()[1])

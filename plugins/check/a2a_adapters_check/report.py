@@ -1,4 +1,4 @@
-"""What was found: findings, and the report of all of them."""
+"""Findings and the report that collects them."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from dataclasses import dataclass, field
 
 __all__ = ["Finding", "Report", "Severity", "UncheckedError"]
 
-NEVER_SENT = "it would send messages"
-UNREACHABLE = "no interface over HTTP answers"
-UNAUTHENTICATED = "the agent wants credentials, or other ones"
-"""Why checks are left out."""
+NEVER_SENT = "they send messages"
+UNREACHABLE = "no HTTP interface answers"
+UNAUTHENTICATED = "the agent requires valid credentials"
+"""Reasons for skipped checks."""
 
 
 class Severity(enum.StrEnum):
-    """How bad a finding is; greater is worse."""
+    """Severity of a finding; greater is worse."""
 
     NOTE = "note"
-    """Something the specification advises, or that helps callers."""
+    """A recommendation of the specification, or a help for clients."""
     WARNING = "warning"
-    """What the specification says should be otherwise, or what some clients stumble over."""
+    """A violated SHOULD of the specification, or a problem for some clients."""
     ERROR = "error"
-    """What the specification forbids, what does not work, or a hole."""
+    """A violated MUST of the specification, a defect, or a security hole."""
 
     @property
     def rank(self) -> int:
-        """Its place among the severities, the least of which is 0."""
+        """Rank among the severities; 0 is the lowest."""
         return list(Severity).index(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong with an agent, and how to mend it.
+    """A problem of an agent and its remedy.
 
-    Texts are one line of printable characters each, whatever the agent has sent.
+    Texts are sanitised: one line of printable characters each.
 
     Attributes:
-        id: The check's id, as in `card.required`.
-        severity: How bad it is.
-        message: What is wrong.
-        clause: What asks for it, as in `A2A 1.0.1, 4.4.1`.
-        remedy: What to do.
-        where: A JSON pointer into the card, or an address; "" for the agent as a whole.
+        id: Id of the check, such as `card.required`.
+        severity: Its severity.
+        message: The problem.
+        clause: The requirement, such as `A2A 1.0.1, 4.4.1`.
+        remedy: How to fix it.
+        where: JSON pointer into the card, or a URL; "" for the agent as a whole.
     """
 
     id: str
@@ -54,22 +54,22 @@ class Finding:
 
 
 class UncheckedError(Exception):
-    """A check cannot be made; the text is the reason, as told in the report."""
+    """A check cannot run; the text is the reason shown in the report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What all checks found.
+    """Result of all checks.
 
     Attributes:
-        url: The address that was checked.
-        agent: The agent's name, "" if it has no card that can be read.
-        findings: What is wrong, the worst first.
-        passed: Ids of the checks that found nothing.
-        skipped: Ids of the checks that were not made, with the reason.
-        figures: What was measured, in milliseconds: `latency` of a small request, and
+        url: URL of the agent.
+        agent: Name of the agent, "" without a valid card.
+        findings: The findings, most severe first.
+        passed: Ids of the checks without findings.
+        skipped: Ids of the checks that did not run, with the reason.
+        figures: Measurements in milliseconds: `latency` of a small request, and
             `first_token`, the time from a message to the first text of its answer.
-        seconds: How long it took.
+        seconds: Duration of the checks.
     """
 
     url: str
@@ -81,10 +81,10 @@ class Report:
     seconds: float = 0
 
     def at_least(self, severity: Severity) -> list[Finding]:
-        """Return the findings that are as bad or worse."""
+        """Return the findings of at least this severity."""
         return [each for each in self.findings if each.severity.rank >= severity.rank]
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing worse than a note was found."""
+        """Whether there are no findings worse than a note."""
         return not self.at_least(Severity.WARNING)

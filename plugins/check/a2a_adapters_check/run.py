@@ -1,4 +1,4 @@
-"""Making all checks of an agent, in the time that there is."""
+"""Runs all checks of an agent within a time limit."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ _THEMES = (
 CHECKS: tuple[Check, ...] = tuple(
     each for theme in _THEMES for each in vars(theme).values() if isinstance(each, Check)
 )
-"""Every check there is."""
+"""All checks, in the order of the report."""
 
 _CARD_BYTES = 1024 * 1024
 _CARD_SECONDS = 20.0
 _MEASURING = 6.0
-_NO_CARD = "there is no card that can be read"
-_LATE = "the time was over"
+_NO_CARD = "the agent has no valid card"
+_LATE = "the time limit was reached"
 
 
 async def check(
@@ -79,26 +79,26 @@ async def check(
     headers: Mapping[str, str] | None = None,
     timeout: float = 30,  # noqa: ASYNC109 - all of it ends then, with a report
 ) -> Report:
-    """Check whether an agent is a good citizen, and say what to mend.
+    """Check whether an agent conforms to A2A and is secure.
 
-    Nothing is changed at the agent unless `send` is set: it is asked for its card, for tasks that
-    are nobody's, and by requests that it should refuse. It may be hostile: answers are
-    bounded, and hosts that only its card names are called as the default `OutboundPolicy` allows.
+    Changes nothing unless `send` is set: fetches the card, asks for unknown tasks, and sends
+    requests that the agent should refuse. The agent may be hostile: responses are
+    bounded, and the default `OutboundPolicy` limits calls to other hosts in its card.
 
     Args:
-        url: The agent's address, or that of its card.
-        send: Whether messages may be sent, which the agent works on.
-        headers: Credentials, which only the origin of `url` gets.
-        timeout: How many seconds all may take.
+        url: URL of the agent or of its card.
+        send: Whether to send messages, which the agent processes.
+        headers: Credentials, sent to the origin of `url` only.
+        timeout: Time limit of all checks, in seconds.
 
     Returns:
-        The report; the findings are the worst first.
+        The report, most severe findings first.
 
     Raises:
-        ConfigurationError: `url` is no address.
+        ConfigurationError: `url` is not a valid URL.
         RemoteConnectionError: The agent cannot be reached.
-        RemoteTimeoutError: It does not answer in time.
-        RemoteAuthError: It wants credentials for its card, or other ones.
+        RemoteTimeoutError: The agent does not answer in time.
+        RemoteAuthError: The card requires credentials, or the given ones are rejected.
     """
     address = agent_url(url)
     http = make_http_client(address, HeadersAuth(headers) if headers else None, timeout)
@@ -113,7 +113,7 @@ async def check(
 async def examine(
     http: HttpClient, url: httpx.URL, *, send: bool, has_credentials: bool, seconds: float
 ) -> Report:
-    """Make all checks by a client; see `check`."""
+    """Run all checks with an HTTP client; see `check`."""
     began = time.monotonic()
     deadline = began + seconds
     try:
@@ -131,11 +131,11 @@ async def examine(
 
 
 async def _card(http: HttpClient, url: httpx.URL) -> tuple[str, Answer]:
-    """Return where the card is, and what came back there.
+    """Return the URL of the card and the response.
 
     Raises:
-        RemoteConnectionError: Nothing came back.
-        RemoteAuthError: Credentials are wanted.
+        RemoteConnectionError: The agent did not respond.
+        RemoteAuthError: The card requires credentials.
     """
     base = str(url.copy_with(query=None, fragment=None)).rstrip("/")
     addresses = [str(url)]
@@ -149,7 +149,7 @@ async def _card(http: HttpClient, url: httpx.URL) -> tuple[str, Answer]:
         message = f"{address} cannot be reached: {quote(answer.failure)}"
         raise (RemoteTimeoutError if answer.is_late else RemoteConnectionError)(message)
     if answer.is_refused:
-        raise RemoteAuthError(f"{address} wants credentials (HTTP {answer.status})")
+        raise RemoteAuthError(f"{address} requires credentials (HTTP {answer.status})")
     return address, answer
 
 
@@ -191,7 +191,7 @@ async def _report(subject: Subject, began: float, *, send: bool) -> Report:
 
 
 async def _make(each: Check, subject: Subject) -> list[Finding] | str:
-    """Return what a check finds, or why it could not be made."""
+    """Return the findings of a check, or why it could not run."""
     try:
         async with asyncio.timeout(subject.seconds_left):
             return await each(subject)

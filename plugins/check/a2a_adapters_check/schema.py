@@ -1,4 +1,4 @@
-"""Whether JSON is what a message of A2A 1.0 may be, told by the protocol's own definition."""
+"""Validation of JSON against the protobuf messages of A2A 1.0."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 _DEEPEST = 12
 _ITEMS = 200
 _FREE = "google.protobuf."
-"""Messages whose content is anybody's: Struct, Value, Timestamp."""
+"""Messages with free-form JSON: Struct, Value, Timestamp."""
 
 _TYPES: dict[int, tuple[type | tuple[type, ...], str]] = {
-    FieldDescriptor.TYPE_STRING: (str, "a text"),
-    FieldDescriptor.TYPE_BYTES: (str, "a text (base64)"),
+    FieldDescriptor.TYPE_STRING: (str, "a string"),
+    FieldDescriptor.TYPE_BYTES: (str, "a base64 string"),
     FieldDescriptor.TYPE_BOOL: (bool, "true or false"),
     FieldDescriptor.TYPE_INT32: ((int, float, str), "a number"),
-    FieldDescriptor.TYPE_ENUM: (str, "a name"),
+    FieldDescriptor.TYPE_ENUM: (str, "an enum name"),
 }
 
 
 def missing(value: Any, message: Any, where: str = "", depth: int = 0) -> Iterator[str]:
-    """Yield JSON pointers to required fields that are not there, or empty (section 5.7)."""
+    """Yield JSON pointers to required fields that are missing or empty (section 5.7)."""
     if not isinstance(value, dict) or depth > _DEEPEST:
         return
     for field in message.fields:
@@ -37,7 +37,7 @@ def missing(value: Any, message: Any, where: str = "", depth: int = 0) -> Iterat
 
 
 def wrong(value: Any, message: Any, where: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Yield JSON pointers to values of a wrong type, with what they should be."""
+    """Yield JSON pointers to values of the wrong type, with the expected type."""
     if not isinstance(value, dict):
         yield where, "an object"
         return
@@ -58,7 +58,7 @@ def wrong(value: Any, message: Any, where: str = "", depth: int = 0) -> Iterator
 
 
 def _container(field: FieldDescriptor) -> type | None:
-    """Return what a field is whatever is in it, None if it is a scalar or a message."""
+    """Return the container type of a field, None for scalars and messages."""
     if _is_map(field):
         return dict
     if _is_repeated(field):
@@ -68,7 +68,7 @@ def _container(field: FieldDescriptor) -> type | None:
 
 
 def _scalar_type(field: FieldDescriptor) -> int | None:
-    """Return the type of the scalars in a field, None if there are messages in it."""
+    """Return the type of a field's scalars, None if it holds messages."""
     if field.message_type is None:
         return int(field.type)
     return int(field.message_type.fields_by_name["value"].type) if _is_map(field) else None
@@ -77,10 +77,10 @@ def _scalar_type(field: FieldDescriptor) -> int | None:
 def _wrong_scalars(content: Any, kind: int, place: str) -> Iterator[tuple[str, str]]:
     if kind not in _TYPES:
         return
-    expected, told = _TYPES[kind]
+    expected, kind_name = _TYPES[kind]
     for item, at in _items(content, place):
         if not isinstance(item, expected) or (isinstance(item, bool) and expected is not bool):
-            yield at, told
+            yield at, kind_name
 
 
 def _field(value: dict[str, Any], field: FieldDescriptor, where: str) -> tuple[str, Any]:
@@ -89,7 +89,7 @@ def _field(value: dict[str, Any], field: FieldDescriptor, where: str) -> tuple[s
 
 
 def _inner(content: Any, field: FieldDescriptor, place: str) -> Iterator[tuple[Any, str]]:
-    """Yield the messages in a field, with where they are."""
+    """Yield the messages in a field with their JSON pointers."""
     message = _message_of(field)
     if message is None or content is None or message.full_name.startswith(_FREE):
         return
@@ -129,5 +129,5 @@ def _is_required(field: FieldDescriptor) -> bool:
 
 
 def _is_empty(content: Any) -> bool:
-    """Tell whether nothing is said; an object may be empty, as a set of capabilities."""
+    """Return whether a value is empty; empty objects are valid, such as no capabilities."""
     return content is None or content == [] or (isinstance(content, str) and not content.strip())

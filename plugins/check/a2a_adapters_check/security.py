@@ -1,4 +1,4 @@
-"""Whether the agent keeps out whom it should, and gives away nothing."""
+"""Checks of authentication, CORS, and leaks in errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PATH = re.compile(
 
 
 def asks_for_credentials(card: dict[str, Any]) -> bool:
-    """Tell whether a card lets nobody in without credentials (A2A 1.0, section 4.5)."""
+    """Return whether a card requires credentials (A2A 1.0, section 4.5)."""
     for name in ("securityRequirements", "security"):
         listed = card.get(name)
         if isinstance(listed, list) and listed:
@@ -46,24 +46,23 @@ def asks_for_credentials(card: dict[str, Any]) -> bool:
 @check(
     "security.scheme",
     Severity.ERROR,
-    "The credentials that are asked for are described",
     clause="A2A 1.0.1, 4.5",
-    remedy="Describe every scheme that securityRequirements name in securitySchemes.",
+    remedy="Describe every scheme of securityRequirements in securitySchemes.",
 )
 async def schemes(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of schemes that are asked for, and not described or of no known kind."""
+    """All required security schemes are described."""
     described = subject.card.get("securitySchemes")
     described = described if isinstance(described, dict) else {}
     for key, scheme in described.items():
         if isinstance(scheme, dict) and not (scheme.keys() & _SCHEMES or scheme.get("type")):
-            yield Fault(f"the scheme {key!r} is of no known kind", f"/securitySchemes/{key}")
+            yield Fault(f"the scheme {key!r} has an unknown type", f"/securitySchemes/{key}")
         location = scheme.get("apiKeySecurityScheme") if isinstance(scheme, dict) else None
         place = location.get("location") if isinstance(location, dict) else None
         if isinstance(place, str) and place not in {"header", "query", "cookie"}:
             yield Fault(f"an API key cannot be in the {place!r}", f"/securitySchemes/{key}")
     for name, where in _required_schemes(subject.card):
         if name not in described:
-            yield Fault(f"the scheme {name!r} is asked for and not described", where)
+            yield Fault(f"the scheme {name!r} is required but not described", where)
 
 
 _SCHEMES = {
@@ -89,35 +88,33 @@ def _required_schemes(card: dict[str, Any]) -> list[tuple[str, str]]:
 @check(
     "security.anonymous",
     Severity.ERROR,
-    "Nobody gets in without the credentials that the card asks for",
     clause="A2A 1.0.1, 7.4",
-    remedy="Check credentials on every interface and operation; the card alone keeps nobody out.",
+    remedy="Verify credentials on every interface and operation.",
 )
 async def anonymous(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of interfaces that answer anybody."""
+    """Requests without the required credentials are refused."""
     if not asks_for_credentials(subject.card):
         return
     for each in await subject.reachable():
-        told = await _anonymously(subject, each)
-        if told.speaks and not is_refused(told):
-            yield Fault(f"{each.name} answers without credentials: {told.told}", each.where)
+        reply = await _anonymously(subject, each)
+        if reply.speaks and not is_refused(reply):
+            yield Fault(f"{each.name} answers without credentials: {reply.summary}", each.where)
 
 
 @check(
     "security.wrong-credentials",
     Severity.ERROR,
-    "Nobody gets in with made-up credentials",
     clause="A2A 1.0.1, 3.3.2",
-    remedy="Compare credentials with those that were given out, not only whether there are any.",
+    remedy="Verify credentials instead of only requiring some.",
 )
 async def wrong_credentials(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of interfaces that take any token."""
+    """Invalid credentials are refused."""
     if not asks_for_credentials(subject.card):
         return
     made_up = _made_up(subject.card)
     for each in await subject.reachable() if made_up else ():
         before = await _anonymously(subject, each)
-        told = await call(
+        reply = await call(
             subject.http,
             each,
             GET,
@@ -125,12 +122,12 @@ async def wrong_credentials(subject: Subject) -> AsyncIterator[Fault]:
             headers=made_up,
             anonymous=True,
         )
-        if is_refused(before) and told.speaks and not is_refused(told):
-            yield Fault(f"{each.name} takes credentials that were made up", each.where)
+        if is_refused(before) and reply.speaks and not is_refused(reply):
+            yield Fault(f"{each.name} accepts invalid credentials", each.where)
 
 
 def _made_up(card: dict[str, Any]) -> dict[str, str]:
-    """Return headers with credentials of the kinds that a card asks for, and of nobody."""
+    """Return headers with invalid credentials of the kinds that a card requires."""
     found = {}
     described = card.get("securitySchemes")
     for scheme in described.values() if isinstance(described, dict) else ():
@@ -149,12 +146,11 @@ def _made_up(card: dict[str, Any]) -> dict[str, str]:
 @check(
     "security.challenge",
     Severity.WARNING,
-    "Callers without credentials are told which ones are wanted",
     clause="A2A 1.0.1, 7.4, and RFC 9110, 15.5.2",
     remedy="Send WWW-Authenticate with every 401.",
 )
 async def challenge(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of refusals that say nothing."""
+    """Unauthenticated clients learn which credentials they need."""
     for each in await subject.reachable():
         answer = (await _anonymously(subject, each)).answer
         if answer.status == 401 and not answer.headers.get("www-authenticate"):
@@ -164,47 +160,48 @@ async def challenge(subject: Subject) -> AsyncIterator[Fault]:
 @check(
     "security.undeclared",
     Severity.ERROR,
-    "The card says which credentials are needed",
     clause="A2A 1.0.1, 7.3",
     remedy="Declare securitySchemes and securityRequirements in the card.",
 )
 async def undeclared(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of interfaces that refuse callers whom the card lets in."""
+    """The card declares the credentials that are required."""
     if asks_for_credentials(subject.card) or subject.card.get("securitySchemes"):
         return
     for each in await subject.reachable():
-        told = await _anonymously(subject, each)
-        if is_refused(told):
-            yield Fault(f"{each.name} wants credentials that the card does not name", each.where)
+        reply = await _anonymously(subject, each)
+        if is_refused(reply):
+            yield Fault(
+                f"{each.name} requires credentials that the card does not declare", each.where
+            )
 
 
 @check(
     "security.extended-card",
     Severity.ERROR,
-    "The extended card is not for everybody",
     clause="A2A 1.0.1, 13.3",
-    remedy="Ask for credentials before GetExtendedAgentCard answers.",
+    remedy="Require credentials for GetExtendedAgentCard.",
 )
 async def extended_card(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of extended cards that anybody gets."""
+    """The extended card requires credentials."""
     if not subject.declares("extendedAgentCard"):
         return
     for each in await subject.reachable():
         if not each.is_old:
-            told = await call(subject.http, each, EXTENDED, {}, anonymous=True)
-            if isinstance(told.result, dict) and told.result.get("name"):
-                yield Fault(f"{each.name} gives the extended card to anybody", each.where)
+            reply = await call(subject.http, each, EXTENDED, {}, anonymous=True)
+            if isinstance(reply.result, dict) and reply.result.get("name"):
+                yield Fault(
+                    f"{each.name} returns the extended card without credentials", each.where
+                )
 
 
 @check(
     "security.cors",
     Severity.ERROR,
-    "No web page uses the agent in its reader's name",
     clause="WHATWG Fetch, 3.3.6",
-    remedy="Allow the origins you know, or leave Access-Control-Allow-Credentials away.",
+    remedy="Allow known origins only, or omit Access-Control-Allow-Credentials.",
 )
 async def cors(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of answers that pages of any origin may read with the reader's cookies."""
+    """Web pages of other origins cannot use a reader's credentials."""
     asked = {"Origin": _STRANGER, "Access-Control-Request-Method": "POST"}
     addresses = [(subject.card_url, "GET")] + [
         (each.url, "OPTIONS") for each in await subject.reachable() if each.binding == RPC
@@ -214,54 +211,51 @@ async def cors(subject: Subject) -> AsyncIterator[Fault]:
         origin = answer.headers.get("access-control-allow-origin", "")
         is_credentialed = answer.headers.get("access-control-allow-credentials", "") == "true"
         if is_credentialed and origin in {_STRANGER, "*", "null"}:
-            yield Fault(f"pages of any origin may use {url} with their readers' cookies", url)
+            yield Fault(f"pages of any origin may call {url} with their readers' cookies", url)
 
 
 @check(
     "security.trace",
     Severity.ERROR,
-    "Errors show nothing of the code",
     clause="A2A 1.0.1, 3.3.2 and 13.4",
-    remedy="Log the exception, and tell the caller what they can do about it.",
+    remedy="Log the exception; send the caller a message without internals.",
 )
 async def trace(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of stack traces in errors."""
-    for told, each in await _errors(subject):
-        if _TRACE.search(told.answer.text):
-            yield Fault(f"an error of {each.name} shows where in the code it was", each.where)
+    """Errors contain no stack traces."""
+    for reply, each in await _errors(subject):
+        if _TRACE.search(reply.answer.text):
+            yield Fault(f"an error of {each.name} contains a stack trace", each.where)
 
 
 @check(
     "security.path",
     Severity.WARNING,
-    "Errors name no files of the server",
     clause="A2A 1.0.1, 3.3.2 and 13.4",
-    remedy="Log the exception, and tell the caller what they can do about it.",
+    remedy="Log the exception; send the caller a message without internals.",
 )
 async def path(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of paths in errors."""
-    for told, each in await _errors(subject):
-        if not _TRACE.search(told.answer.text) and (found := _PATH.search(told.answer.text)):
-            yield Fault(f"an error of {each.name} names {found[0]}", each.where)
+    """Errors contain no server paths."""
+    for reply, each in await _errors(subject):
+        if not _TRACE.search(reply.answer.text) and (found := _PATH.search(reply.answer.text)):
+            yield Fault(f"an error of {each.name} contains the path {found[0]}", each.where)
 
 
 @check(
     "security.hsts",
     Severity.NOTE,
-    "Browsers are told to come by https only",
     clause="A2A 1.0.1, 13.4",
-    remedy="Send Strict-Transport-Security; a proxy that does TLS can add it.",
+    remedy="Send Strict-Transport-Security; the TLS proxy can add it.",
 )
 async def hsts(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of public https servers without the header."""
+    """Browsers are limited to https."""
     is_public = host_reach(subject.url.host) is Reach.PUBLIC
     header = subject.card_answer.headers.get("strict-transport-security")
     if subject.url.scheme == "https" and is_public and not header:
-        yield Fault("the card comes without Strict-Transport-Security", subject.card_url)
+        yield Fault("the card is sent without Strict-Transport-Security", subject.card_url)
 
 
 async def _anonymously(subject: Subject, interface: Interface) -> Outcome:
-    """Ask an interface for a task that is nobody's, without credentials."""
+    """Ask an interface for an unknown task without credentials."""
 
     async def ask() -> Outcome:
         params = {"id": await subject.unknown_id()}
@@ -271,7 +265,7 @@ async def _anonymously(subject: Subject, interface: Interface) -> Outcome:
 
 
 async def _errors(subject: Subject) -> list[tuple[Outcome, Interface]]:
-    """Return what interfaces answer to requests that no server should fall over."""
+    """Return the outcomes of invalid requests, with their interfaces."""
 
     async def ask() -> list[tuple[Outcome, Interface]]:
         found = []

@@ -1,4 +1,4 @@
-"""Whether the card's signatures hold."""
+"""Checks of the card's signatures."""
 
 from __future__ import annotations
 
@@ -25,30 +25,28 @@ if TYPE_CHECKING:
 @check(
     "signature.form",
     Severity.ERROR,
-    "Signatures say by which key and algorithm they are",
     clause="A2A 1.0.1, 8.4.2",
-    remedy="Sign with ES256 or the like, and put alg and kid into the protected header.",
+    remedy="Sign with an algorithm such as ES256; put alg and kid in the protected header.",
 )
 async def form(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of protected headers that are none, or unsafe."""
+    """Signatures name their key and algorithm."""
     for signature, header, where in _signatures(subject):
         if header is None or not isinstance(signature.get("signature"), str):
-            yield Fault("the signature is no JSON Web Signature", where)
+            yield Fault("the signature is not a JSON Web Signature", where)
         elif not proves(header):
-            yield Fault(f"the algorithm {header.get('alg')!r} proves nothing to others", where)
+            yield Fault(f"the algorithm {header.get('alg')!r} is symmetric or unknown", where)
         elif not header.get("kid"):
-            yield Fault("the signature does not say by which key it is (kid)", where)
+            yield Fault("the signature does not name its key (kid)", where)
 
 
 @check(
     "signature.key-address",
     Severity.WARNING,
-    "Keys of signatures are fetched over https",
     clause="A2A 1.0.1, 8.4.3",
-    remedy="Publish the key set at an https address.",
+    remedy="Publish the key set at an https URL.",
 )
 async def key_address(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of keys that anybody on the way could replace."""
+    """Signing keys are fetched over https."""
     for _, header, where in _signatures(subject):
         url = (header or {}).get("jku")
         if isinstance(url, str) and _is_open(url):
@@ -58,20 +56,19 @@ async def key_address(subject: Subject) -> AsyncIterator[Fault]:
 @check(
     "signature.key",
     Severity.ERROR,
-    "Keys of signatures are where the card says",
     clause="A2A 1.0.1, 8.4.3",
-    remedy="Serve a JSON Web Key Set with the key's kid at the address in jku.",
+    remedy="Serve a JSON Web Key Set with the key's kid at the URL in jku.",
 )
 async def key(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of keys that are not to be had."""
+    """Signing keys are available at the stated URL."""
     for _, header, where in _signatures(subject):
         if header and isinstance(url := header.get("jku"), str):
             answer = await _key_set(subject, url)
             if answer.is_forbidden:
                 continue
             if not isinstance(answer.json, dict) or not isinstance(answer.json.get("keys"), list):
-                told = answer.failure or f"HTTP {answer.status}"
-                yield Fault(f"there is no key set at {url}: {told}", where)
+                reason = answer.failure or f"HTTP {answer.status}"
+                yield Fault(f"no key set at {url}: {reason}", where)
             elif _key_of(answer, header) is None:
                 yield Fault(f"the key set at {url} has no key {header.get('kid')!r}", where)
 
@@ -79,31 +76,30 @@ async def key(subject: Subject) -> AsyncIterator[Fault]:
 @check(
     "signature.valid",
     Severity.ERROR,
-    "Signatures are those of the card as it is",
     clause="A2A 1.0.1, 8.4.3",
-    remedy="Sign the card after the last change to it, and publish the key that signs.",
+    remedy="Sign the card after its last change, and publish the signing key.",
 )
 async def valid(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of signatures of another card, or by another key."""
+    """Signatures match the card."""
     for signature, header, where in _signatures(subject):
         if not header or not proves(header):
             continue
         if isinstance(url := header.get("jku"), str):
             found = _key_of(await _key_set(subject, url), header)
             if found is not None and not _is_valid(subject, signature, header, found):
-                yield Fault("the signature is not of this card by this key", where)
+                yield Fault("the signature does not match this card and key", where)
 
 
 def _signatures(
     subject: Subject,
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None, str]]:
-    """Yield the signatures with their protected headers and where they are."""
+    """Yield the signatures with their protected headers and JSON pointers."""
     for index, each, header in signatures(subject.card):
         yield each, header, f"/signatures/{index}"
 
 
 def _is_open(url: str) -> bool:
-    """Tell whether an address is public and not encrypted; no address is for another check."""
+    """Return whether a URL is public and unencrypted; another check reports invalid URLs."""
     try:
         parsed = httpx.URL(url)
         return parsed.scheme != "https" and host_reach(parsed.host) is Reach.PUBLIC
@@ -119,7 +115,7 @@ async def _key_set(subject: Subject, url: str) -> Answer:
 
 
 def _key_of(answer: Answer, header: dict[str, Any]) -> PyJWK | None:
-    """Return the key that a header names, None if there is none.
+    """Return the key selected by a header, None if missing.
 
     Raises:
         UncheckedError: The extra `signing` is not installed.
@@ -127,11 +123,11 @@ def _key_of(answer: Answer, header: dict[str, Any]) -> PyJWK | None:
     try:
         return key_of(answer.json, header)
     except ImportError as error:
-        raise UncheckedError("it needs the extra a2a-adapters[signing]") from error
+        raise UncheckedError("install a2a-adapters[signing] to check signatures") from error
 
 
 def _is_valid(
     subject: Subject, signature: dict[str, Any], header: dict[str, Any], found: PyJWK
 ) -> bool:
-    # Parsing changes what it is given.
+    # Parsing modifies its argument.
     return is_signed(as_json(subject.card_answer.content), signature, header, found)

@@ -1,4 +1,4 @@
-"""How long callers wait for the agent, beside what its model takes."""
+"""Checks of the agent's latency, without its model."""
 
 from __future__ import annotations
 
@@ -21,39 +21,37 @@ _TRIES = 5
 
 
 async def measure(subject: Subject) -> None:
-    """Measure a small request, before other checks keep the agent busy."""
+    """Measure a small request before other checks load the agent."""
     current = await subject.answering()
     if current:
         params = {"id": await subject.unknown_id()}
-        told = [(await call(subject.http, current[0], GET, params)).answer]
-        while len(told) < _TRIES and sum(each.seconds for each in told) < _SLOW:
-            told.append((await call(subject.http, current[0], GET, params)).answer)
-        subject.figures["latency"] = 1000 * median(each.seconds for each in told)
+        answers = [(await call(subject.http, current[0], GET, params)).answer]
+        while len(answers) < _TRIES and sum(each.seconds for each in answers) < _SLOW:
+            answers.append((await call(subject.http, current[0], GET, params)).answer)
+        subject.figures["latency"] = 1000 * median(each.seconds for each in answers)
 
 
 @check(
     "speed.latency",
     Severity.WARNING,
-    "A request that needs no model is answered within a second",
     clause="A2A 1.0.1, 3.3.3",
-    remedy="Look for what blocks the server: synchronous calls in its event loop, cold starts.",
+    remedy="Look for synchronous calls in the event loop and for cold starts.",
 )
 async def latency(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of agents that are slow at nothing."""
+    """A request that needs no model is answered within a second."""
     spent = subject.figures.get("latency", 0)
     if spent > 1000 * _SLOW:
-        yield Fault(f"an unknown task is answered after {spent:,.0f} ms")
+        yield Fault(f"getting an unknown task took {spent:,.0f} ms")
 
 
 @check(
     "speed.card",
     Severity.WARNING,
-    "The card is there within three seconds",
     clause="A2A 1.0.1, 8.6",
-    remedy="Make the card once, when the server starts.",
+    remedy="Build the card once when the server starts.",
 )
 async def card(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of cards that are slow."""
+    """The card arrives within three seconds."""
     spent = subject.card_answer.seconds
     if spent > _SLOW_CARD:
         yield Fault(f"the card took {1000 * spent:,.0f} ms", subject.card_url)

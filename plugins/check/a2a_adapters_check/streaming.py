@@ -1,4 +1,4 @@
-"""Whether streams are in order; nothing of this without `send`."""
+"""Checks of streams; they need `send`."""
 
 from __future__ import annotations
 
@@ -26,55 +26,54 @@ _LATE_MS = 15_000
 @check(
     "stream.answers",
     Severity.ERROR,
-    "A message is answered by a stream, if the card declares streaming",
     clause="A2A 1.0.1, 3.1.2 and 9.1",
     remedy="Serve SendStreamingMessage as text/event-stream, or declare streaming: false.",
     sends=True,
 )
 async def answers(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of streams that are declared and not there."""
+    """A message is answered with a stream if the card declares streaming."""
     for each in await _streaming(subject):
         found, refused = await streamed(subject, each)
         if refused is not None and refused.speaks:
-            told = f"{each.name} answers SendStreamingMessage by {refused.told}"
-            yield Fault(told, each.where)
+            message = f"{each.name} answers SendStreamingMessage with {refused.summary}"
+            yield Fault(message, each.where)
         elif not found.events:
             kind = found.answer.failure or found.answer.media_type or "nothing"
-            yield Fault(f"{each.name} sends {kind} in place of a stream", each.where)
+            yield Fault(f"{each.name} sends {kind} instead of a stream", each.where)
 
 
 @check(
     "stream.event",
     Severity.ERROR,
-    "Every event is one thing, with all of its fields",
     clause="A2A 1.0.1, 3.2.3 and 4.2",
-    remedy="Send task, message, statusUpdate or artifactUpdate, one of them in each event.",
+    remedy="Send exactly one of task, message, statusUpdate or artifactUpdate in each event.",
     sends=True,
 )
 async def events(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of events that clients cannot read."""
+    """Every event holds one complete object."""
     async for each, found in _events(subject):
         for event in found:
             if len(_kinds(event)) != 1:
-                yield Fault(f"an event of {each.name} is {_kinds(event) or 'nothing'}", each.where)
+                yield Fault(
+                    f"{each.name} sends an event with {_kinds(event) or 'no object'}", each.where
+                )
                 break
             faults = [*missing(event, StreamResponse.DESCRIPTOR)]
             faults += [where for where, _ in wrong(event, StreamResponse.DESCRIPTOR)]
             if faults:
-                yield Fault(f"{faults[0]} is missing or wrong in an event", each.where)
+                yield Fault(f"{faults[0]} is missing or invalid in an event", each.where)
                 break
 
 
 @check(
     "stream.first",
     Severity.ERROR,
-    "A stream begins with its task, or is one message",
     clause="A2A 1.0.1, 3.1.2 and 11.7",
-    remedy="Send the task before anything else that happens to it.",
+    remedy="Send the task before its updates.",
     sends=True,
 )
 async def first(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of streams that begin in the middle."""
+    """A stream starts with its task or consists of one message."""
     async for each, found in _events(subject):
         kinds = _kinds(found[0])
         if kinds and not set(kinds) & {"task", "message"}:
@@ -84,36 +83,36 @@ async def first(subject: Subject) -> AsyncIterator[Fault]:
 @check(
     "stream.ids",
     Severity.ERROR,
-    "All events of a stream are of one task",
     clause="A2A 1.0.1, 4.2",
     remedy="Send the task's id and contextId with every event.",
     sends=True,
 )
 async def ids(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of streams that mix tasks up."""
+    """All events of a stream belong to one task."""
     async for each, found in _events(subject):
         tasks = {_ids(event) for event in found} - {("", "")}
         if len(tasks) > 1:
-            yield Fault(f"a stream of {each.name} has events of {len(tasks)} tasks", each.where)
+            yield Fault(f"a stream of {each.name} mixes {len(tasks)} tasks", each.where)
 
 
 @check(
     "stream.append",
     Severity.WARNING,
-    "What is appended to has begun",
     clause="A2A 1.0.1, 4.2.2",
-    remedy="Send the first part of an artifact without append.",
+    remedy="Send the first update of an artifact without append.",
     sends=True,
 )
 async def append(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of artifacts without a beginning."""
+    """Artifacts are created before they are appended to."""
     async for each, found in _events(subject):
         begun: set[str] = set()
         for event in found:
             update = _body(event, "artifactUpdate")
             name = str(_body(update, "artifact").get("artifactId", ""))
             if name and update.get("append") is True and name not in begun:
-                yield Fault(f"{each.name} appends to {name!r}, which has not begun", each.where)
+                yield Fault(
+                    f"{each.name} appends to the artifact {name!r} before creating it", each.where
+                )
                 break
             begun.add(name)
 
@@ -121,61 +120,62 @@ async def append(subject: Subject) -> AsyncIterator[Fault]:
 @check(
     "stream.end",
     Severity.ERROR,
-    "A stream ends with its task, and not before",
     clause="A2A 1.0.1, 3.1.2 and 11.7",
-    remedy="Close the stream when the task has ended or asks back, and tell that state before.",
+    remedy="Send the terminal or interrupted state, then close the stream.",
     sends=True,
 )
 async def end(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of streams that stay open, or end without a word."""
+    """A stream ends when its task does."""
     for each in await _streaming(subject):
         found, _ = await streamed(subject, each)
-        told = [event for _, event in found.events if isinstance(event, dict)]
-        if not told:
+        seen = [event for _, event in found.events if isinstance(event, dict)]
+        if not seen:
             continue
-        is_over = _last_state(told) in ENDED | WAITING or "message" in told[-1]
+        is_over = _last_state(seen) in ENDED | WAITING or "message" in seen[-1]
         if is_over and not found.has_ended:
             yield Fault(f"a stream of {each.name} stays open after its task", each.where)
         elif found.has_ended and not is_over:
-            state = _last_state(told) or "no state"
+            state = _last_state(seen) or "no state"
             yield Fault(f"a stream of {each.name} ends with {state}", each.where)
         elif not found.has_ended:
-            late = f"an answer of {each.name} took longer than there was time"
+            late = f"{each.name} did not finish its answer within the time limit"
             yield Fault(late, each.where, Severity.NOTE)
 
 
 @check(
     "stream.stored",
     Severity.ERROR,
-    "A task is afterwards what its stream told",
     clause="A2A 1.0.1, 3.1.3 and 5.1",
-    remedy="Store what is streamed before, or as, it is sent.",
+    remedy="Store updates before or while streaming them.",
     sends=True,
 )
 async def stored(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of tasks that say something else, or nothing, when they are asked."""
+    """The stored task matches its stream."""
     async for each, found in _events(subject):
         name, state = _ids(found[0])[0], _last_state(found)
         if not name or state not in ENDED:
             continue
-        told = await call(subject.http, each, GET, {"id": name})
-        if not isinstance(told.result, dict):
-            yield Fault(f"{each.name} answers {told.told} for a task it streamed", each.where)
-        elif state_of(told.result) != state:
-            was = state_of(told.result) or "in no state"
-            yield Fault(f"a task of {each.name} was streamed as {state}, and is {was}", each.where)
+        reply = await call(subject.http, each, GET, {"id": name})
+        if not isinstance(reply.result, dict):
+            yield Fault(
+                f"{each.name} answers with {reply.summary} for a task it streamed", each.where
+            )
+        elif state_of(reply.result) != state:
+            was = state_of(reply.result) or "in no state"
+            yield Fault(
+                f"a task of {each.name} was streamed as {state} but stored as {was}", each.where
+            )
 
 
 @check(
     "stream.first-text",
     Severity.NOTE,
-    "The answer begins within 15 seconds",
     clause="A2A 1.0.1, 3.5.2",
-    remedy="Send text as it comes from the model.",
+    remedy="Stream text as the model generates it.",
     sends=True,
 )
 async def first_text(subject: Subject) -> AsyncIterator[Fault]:
-    """Measure the time to the first text, and tell if it is long."""
+    """The answer begins within 15 seconds."""
     for each in await _streaming(subject):
         found, _ = await streamed(subject, each)
         at = next((at for at, event in found.events if _has_text(event)), None)
@@ -190,7 +190,7 @@ async def _streaming(subject: Subject) -> list[Interface]:
 
 
 async def _events(subject: Subject) -> AsyncIterator[tuple[Interface, list[Any]]]:
-    """Yield the events of each interface that streams."""
+    """Yield the events of each streaming interface."""
     for each in await _streaming(subject):
         found, refused = await streamed(subject, each)
         if refused is None and found.events:
@@ -202,7 +202,7 @@ def _kinds(event: Any) -> list[str]:
 
 
 def _ids(event: Any) -> tuple[str, str]:
-    """Return the ids of the task and the context that an event is of."""
+    """Return the task id and context id of an event."""
     for kind in _kinds(event):
         body = event[kind]
         if isinstance(body, dict):
@@ -228,6 +228,6 @@ def _has_text(event: Any) -> bool:
 
 
 def _body(holder: Any, key: str) -> dict[str, Any]:
-    """Return an object in another, {} if there is none."""
+    """Return a nested object, {} if it is missing."""
     value = holder.get(key) if isinstance(holder, dict) else None
     return value if isinstance(value, dict) else {}

@@ -1,4 +1,4 @@
-"""The agent that is being checked: its card, its interfaces, and what was asked already."""
+"""The agent under test: its card, its interfaces, and cached answers."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_OLD = "no interface speaks A2A 1.0 over HTTP"
+_OLD = "no HTTP interface supports A2A 1.0"
 _NO_JSON = b'{"jsonrpc": "2.0", "id": 1, "method": '
 
 
 class Subject:
-    """An agent that is being checked.
+    """The agent under test.
 
     Args:
-        url: Where it is.
-        http: Sends the requests.
-        card_url: Where its card was.
-        card_answer: What came back there.
-        deadline: When the check has to end, by `time.monotonic`.
-        has_credentials: Whether the caller gave headers.
+        url: URL of the agent.
+        http: Client for the requests.
+        card_url: URL of the card.
+        card_answer: Response with the card.
+        deadline: End of the time limit, by `time.monotonic`.
+        has_credentials: Whether credentials were given.
     """
 
     def __init__(
@@ -63,49 +63,49 @@ class Subject:
 
     @property
     def has_card(self) -> bool:
-        """Whether there is a card that can be read."""
+        """Whether the card is valid."""
         return bool(self.card)
 
     @property
     def is_current(self) -> bool:
-        """Whether the card is one of A2A 1.0, not of 0.3 alone."""
+        """Whether the card has interfaces of A2A 1.0."""
         return "supportedInterfaces" in self.card or not (
             "url" in self.card or "protocolVersion" in self.card
         )
 
     def declares(self, capability: str) -> bool:
-        """Tell whether the card declares a capability."""
+        """Return whether the card declares a capability."""
         capabilities = self.card.get("capabilities")
         return isinstance(capabilities, dict) and capabilities.get(capability) is True
 
     @property
     def seconds_left(self) -> float:
-        """How long there is until the check has to end."""
+        """Time until the deadline."""
         return max(0.0, self._deadline - time.monotonic())
 
     async def once(self, key: Hashable, make: Callable[[], Awaitable[T]]) -> T:
-        """Return what `make` returns, which is called once for all checks that ask by a key."""
+        """Return the result of `make`, called once per key and shared by all checks."""
         if key not in self._asked:
             self._asked[key] = asyncio.ensure_future(make())
         return cast("T", await asyncio.shield(self._asked[key]))
 
     async def aclose(self) -> None:
-        """End what is under way."""
+        """Cancel pending requests."""
         for asked in self._asked.values():
             asked.cancel()
         await asyncio.gather(*self._asked.values(), return_exceptions=True)
 
     async def ask(self, interface: Interface, operation: Operation, **params: Any) -> Outcome:
-        """Make an operation, once for all checks."""
+        """Perform an operation once for all checks."""
         key = (interface, operation, repr(params))
         return await self.once(key, lambda: call(self.http, interface, operation, params))
 
     async def unknown_task(self, interface: Interface) -> Outcome:
-        """Ask an interface for a task that is nobody's."""
+        """Get an unknown task."""
         return await self.ask(interface, GET, id=await self.unknown_id())
 
     async def unknown_id(self) -> str:
-        """Return an id that no task has, the same for all checks."""
+        """Return an unused task id, the same for all checks."""
 
         async def make() -> str:
             return str(uuid4())
@@ -113,7 +113,7 @@ class Subject:
         return await self.once("unknown", make)
 
     async def broken(self, interface: Interface) -> Outcome:
-        """Send an interface what is no JSON, once for all checks."""
+        """Send invalid JSON once for all checks."""
 
         async def send() -> Outcome:
             verb, url, _ = interface.request(SEND, {})
@@ -132,40 +132,40 @@ class Subject:
         return [each for each in self.interfaces if each.binding == GRPC]
 
     async def ask_all(self) -> list[Outcome]:
-        """Ask every interface over HTTP for a task that is nobody's, all at once."""
+        """Get an unknown task from all HTTP interfaces concurrently."""
         return await asyncio.gather(*map(self.unknown_task, self.over_http()))
 
     async def reachable(self) -> list[Interface]:
-        """Return the interfaces over HTTP where somebody answers.
+        """Return the HTTP interfaces that answer.
 
         Raises:
-            UncheckedError: There is none.
+            UncheckedError: No interface qualifies.
         """
-        told = zip(self.over_http(), await self.ask_all(), strict=True)
-        found = [each for each, one in told if not one.answer.failure]
+        reply = zip(self.over_http(), await self.ask_all(), strict=True)
+        found = [each for each, one in reply if not one.answer.failure]
         if not found:
             raise UncheckedError(UNREACHABLE)
         return found
 
     async def answering(self) -> list[Interface]:
-        """Return the interfaces over HTTP that speak their protocol and let this caller in.
+        """Return the HTTP interfaces that follow their protocol and accept the credentials.
 
         Raises:
-            UncheckedError: There is none.
+            UncheckedError: No interface qualifies.
         """
         asked = [(each, await self.unknown_task(each)) for each in await self.reachable()]
-        found = [each for each, told in asked if told.speaks and not is_refused(told)]
-        if not found and any(is_refused(told) for _, told in asked):
+        found = [each for each, reply in asked if reply.speaks and not is_refused(reply)]
+        if not found and any(is_refused(reply) for _, reply in asked):
             raise UncheckedError(UNAUTHENTICATED)
         if not found:
             raise UncheckedError(UNREACHABLE)
         return found
 
     async def current(self) -> list[Interface]:
-        """Return those of `answering` that speak A2A 1.0.
+        """Return those of `answering` that support A2A 1.0.
 
         Raises:
-            UncheckedError: There is none.
+            UncheckedError: No interface qualifies.
         """
         found = [each for each in await self.answering() if not each.is_old]
         if not found:
@@ -173,10 +173,10 @@ class Subject:
         return found
 
 
-def is_refused(told: Outcome) -> bool:
-    """Tell whether an interface wants credentials, or other ones."""
-    message = str((told.error or {}).get("message", "")).lower()
+def is_refused(reply: Outcome) -> bool:
+    """Return whether an interface requires other credentials."""
+    message = str((reply.error or {}).get("message", "")).lower()
     words = ("unauthenticated", "unauthorized", "authentication required", "not authenticated")
-    return told.answer.is_refused or (
-        told.code not in {-32001, -32601} and any(word in message for word in words)
+    return reply.answer.is_refused or (
+        reply.code not in {-32001, -32601} and any(word in message for word in words)
     )

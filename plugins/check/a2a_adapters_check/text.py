@@ -1,4 +1,4 @@
-"""Whether what the card says is safe to show to people and to models."""
+"""Checks that the texts of the card are safe to show to users and models."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _HIDDEN = re.compile(
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|(?<!\U0001f3f4)(?<![\U000e0020-\U000e007f])"
     "[\U000e0000-\U000e007f]"
 )
-"""What cannot be seen and changes what is read; joiners and flags that scripts and emoji need
-are let through."""
+"""Invisible characters that change the text, except joiners and flags needed by scripts and
+emoji."""
 
 _INJECTION = re.compile(
     r"""
@@ -56,12 +56,11 @@ _SECRET = re.compile(
 @check(
     "text.hidden",
     Severity.ERROR,
-    "No text of the card hides characters",
     clause="A2A 1.0.1, 13.4",
-    remedy="Take out zero-width, direction-changing, tag and control characters.",
+    remedy="Remove zero-width, bidirectional, tag and control characters.",
 )
 async def hidden(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of characters that readers do not see, and models do."""
+    """The card contains no invisible characters."""
     for text, where in texts(subject.card):
         if found := _HIDDEN.search(text):
             code = ord(found[0])
@@ -72,47 +71,44 @@ async def hidden(subject: Subject) -> AsyncIterator[Fault]:
 @check(
     "text.injection",
     Severity.ERROR,
-    "No text of the card gives orders to models",
     clause="A2A 1.0.1, 13.4",
-    remedy="Describe what the agent does; leave to the caller when it is used.",
+    remedy="Describe the agent without instructing its caller.",
 )
 async def injection(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of phrases by which cards take over the models that read them."""
+    """The card contains no instructions to models."""
     for text, where in texts(subject.card):
         if found := _INJECTION.search(_plain(text)):
-            yield Fault(f"the text speaks to models: {_quoted(found)}", where)
+            yield Fault(f"the text instructs models: {_quoted(found)}", where)
 
 
 @check(
     "text.markup",
     Severity.WARNING,
-    "No text of the card runs in a web page",
     clause="A2A 1.0.1, 13.4",
     remedy="Write plain text or Markdown.",
 )
 async def markup(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of what would run in a page that shows it carelessly."""
+    """The card contains no active markup."""
     for text, where in texts(subject.card):
         if found := _MARKUP.search(text):
-            yield Fault(f"the text has markup: {_quoted(found)}", where)
+            yield Fault(f"the text contains markup: {_quoted(found)}", where)
 
 
 @check(
     "text.secret",
     Severity.ERROR,
-    "The card gives away no secrets",
     clause="A2A 1.0.1, 13.4",
-    remedy="Take the secret out, and replace it: it has been public.",
+    remedy="Remove the secret and rotate it: it was public.",
 )
 async def secret(subject: Subject) -> AsyncIterator[Fault]:
-    """Tell of keys and tokens."""
+    """The card contains no secrets."""
     for text, where in texts(subject.card):
         if found := _SECRET.search(text):
-            yield Fault(f"the text looks like a secret: {found[0][:8]}…", where)
+            yield Fault(f"the text contains a likely secret: {found[0][:8]}…", where)
 
 
 def texts(value: Any) -> Iterator[tuple[str, str]]:
-    """Yield the texts in a card, names of fields included, with JSON pointers."""
+    """Yield the texts in a card, including field names, with JSON pointers."""
     todo: list[tuple[Any, str]] = [(value, "")]
     for _ in range(_TEXTS):
         if not todo:
@@ -130,7 +126,7 @@ def texts(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _plain(text: str) -> str:
-    """Return a text with look-alikes as the letters they stand for, and nothing hidden."""
+    """Normalise look-alike letters and remove invisible characters."""
     return _HIDDEN.sub("", unicodedata.normalize("NFKC", text))
 
 

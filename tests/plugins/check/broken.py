@@ -1,4 +1,4 @@
-"""A sound server of ours with exactly one thing broken: its answers are edited on their way."""
+"""A sound server with one fault, made by editing its responses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CARD = "/.well-known/agent-card.json"
 
 @dataclass(frozen=True)
 class Asked:
-    """A request, as edits see it."""
+    """A request as seen by edits."""
 
     verb: str
     path: str
@@ -22,13 +22,13 @@ class Asked:
 
     @property
     def method(self) -> str:
-        """JSON-RPC's method, "" if it is none."""
+        """The JSON-RPC method, "" for other requests."""
         return str(self.body.get("method", "")) if isinstance(self.body, dict) else ""
 
 
 @dataclass(frozen=True)
 class Given:
-    """An answer, as edits see and return it."""
+    """A response as seen and returned by edits."""
 
     status: int = 200
     headers: dict[str, str] = field(default_factory=lambda: {"content-type": "application/json"})
@@ -39,11 +39,11 @@ class Given:
         return json.loads(self.content)
 
     def of(self, value: Any) -> Given:
-        """Return it with another body."""
+        """Return a copy with another body."""
         return replace(self, content=json.dumps(value).encode())
 
     def with_headers(self, **headers: str) -> Given:
-        """Return it with other headers; those that are "" are left out."""
+        """Return a copy with changed headers; "" removes one."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         kept = {name: value for name, value in {**self.headers, **named}.items() if value}
         return replace(self, headers=kept)
@@ -53,12 +53,12 @@ Edit: TypeAlias = Callable[[Asked, Given], Given]
 
 
 class Broken:
-    """An app whose answers are edited.
+    """An app whose responses are edited.
 
     Args:
         app: The sound app.
-        edit: Returns the answer that is sent in place of the app's.
-        edits_subscriptions: Whether it has these as a whole, too; else they pass as they come.
+        edit: Returns the response to send instead.
+        edits_subscriptions: Whether subscriptions are collected and edited, not streamed through.
     """
 
     def __init__(self, app: Any, edit: Edit, *, edits_subscriptions: bool = False) -> None:
@@ -90,7 +90,7 @@ class Broken:
         return is_subscription and not self._edits_subscriptions
 
     async def _inner(self, scope: Any, body: bytes) -> Given:
-        """Return what the sound app answers, as a whole."""
+        """Return the complete response of the sound app."""
         start: dict[str, Any] = {}
         content = bytearray()
 
@@ -106,7 +106,7 @@ class Broken:
 
 
 def _replayed(body: bytes) -> Any:
-    """Return what an app receives of a request whose body has been read."""
+    """Return a `receive` that replays a body."""
     messages = iter([{"type": "http.request", "body": body, "more_body": False}])
 
     async def receive() -> dict[str, Any]:
@@ -135,7 +135,7 @@ def _json(body: bytes) -> Any:
 
 
 def on_card(change: Callable[[dict[str, Any]], Any]) -> Edit:
-    """Return an edit of the card, which `change` changes, or returns anew."""
+    """Return an edit of the card; `change` modifies it or returns a new one."""
 
     def edit(asked: Asked, given: Given) -> Given:
         if asked.path != CARD or given.status != 200:
@@ -147,33 +147,33 @@ def on_card(change: Callable[[dict[str, Any]], Any]) -> Edit:
 
 
 def on_card_answer(change: Callable[[Given], Given]) -> Edit:
-    """Return an edit of the answer that has the card."""
+    """Return an edit of the response with the card."""
     return lambda asked, given: change(given) if asked.path == CARD else given
 
 
 def on_method(method: str, change: Callable[[Given], Given]) -> Edit:
-    """Return an edit of the answers to a method of JSON-RPC."""
+    """Return an edit of the responses to a JSON-RPC method."""
     return lambda asked, given: change(given) if asked.method == method else given
 
 
 def on_path(path: str, change: Callable[[Given], Given]) -> Edit:
-    """Return an edit of the answers below a path."""
+    """Return an edit of the responses below a path."""
     return lambda asked, given: change(given) if asked.path.startswith(path) else given
 
 
 def result(value: Any) -> Callable[[Given], Given]:
-    """Return a change that makes any answer of JSON-RPC a result."""
+    """Return a change of a JSON-RPC response into a result."""
     return lambda _: Given().of({"jsonrpc": "2.0", "id": "check-1", "result": value})
 
 
 def error(code: int, message: str = "It failed.") -> Callable[[Given], Given]:
-    """Return a change that makes any answer of JSON-RPC an error."""
+    """Return a change of a JSON-RPC response into an error."""
     body = {"code": code, "message": message}
     return lambda _: Given().of({"jsonrpc": "2.0", "id": "check-1", "error": body})
 
 
 def on_events(method: str, change: Callable[[list[Any]], list[Any]]) -> Edit:
-    """Return an edit of the events of a stream, as the results of JSON-RPC."""
+    """Return an edit of the events of a JSON-RPC stream."""
 
     def edit(given: Given) -> Given:
         lines = [line[5:] for line in given.content.decode().split("\n") if line[:5] == "data:"]

@@ -10,7 +10,7 @@ from fasta2a.storage import InMemoryStorage
 
 
 class Echo(Worker):
-    """Says what was said."""
+    """Echoes its input."""
 
     async def run_task(self, params):
         said = "".join(part.get("text", "") for part in params["message"]["parts"])
@@ -18,7 +18,7 @@ class Echo(Worker):
         await self.storage.update_task(params["id"], state="completed", new_artifacts=[artifact])
 
     async def cancel_task(self, params):
-        """There is nothing to cancel: everything ends at once."""
+        """Do nothing: all tasks complete immediately."""
 
     def build_message_history(self, history):
         return history

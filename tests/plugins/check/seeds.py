@@ -1,4 +1,4 @@
-"""What a seeded fault is."""
+"""The definition of a seeded fault."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tests.plugins.check.support import plain
 
 @dataclass(frozen=True)
 class Seed:
-    """One fault.
+    """A server with one fault.
 
     Attributes:
-        name: What is broken.
-        found_by: The id of the check that has to find it.
-        edit: Breaks it.
-        sends: Whether messages are needed to find it.
-        app: Makes the server that is sound otherwise.
-        edits_subscriptions: Whether the answers to subscriptions are edited, too.
+        name: Describes the fault.
+        found_by: Id of the check that finds it.
+        edit: Introduces it.
+        sends: Whether finding it needs messages.
+        app: Builds the sound server.
+        edits_subscriptions: Whether subscriptions are edited as well.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Seed:
 
 
 def put(path: str, value: Any) -> Edit:
-    """Return an edit that puts a value into the card; None takes it out."""
+    """Return an edit that sets a value in the card; None removes it."""
 
     def change(card: Any) -> None:
         *way, last = path.split("/")

@@ -1,4 +1,4 @@
-"""Servers that answer messages wrongly in one thing each, with the check that has to find it."""
+"""Servers with one fault in their answers to messages, and the check that finds it."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def on_task(method: str, change: Any) -> Edit:
 
 
 def said(role: str) -> Any:
-    """Return a change to an answer by a message."""
+    """Return a change of an answer into a message."""
     message = {"messageId": "m", "role": role, "parts": [{"text": "Hi."}]}
     return result({"message": message})
 
 
 def only_if(method: str, is_asked: Any, change: Any) -> Edit:
-    """Return an edit of the answers to calls whose params are as they are asked for."""
+    """Return an edit of the responses to calls with matching params."""
 
     def edit(asked: Asked, given: Given) -> Given:
         is_so = asked.method == method and is_asked(asked.body["params"])
@@ -63,7 +63,7 @@ def _state(state: str) -> Any:
 
 
 ANSWER_SEEDS = [
-    Seed("nothing for an answer", "send.answers", on_method("SendMessage", result({}))),
+    Seed("an empty answer", "send.answers", on_method("SendMessage", result({}))),
     Seed("a task without id", "send.type", on_task("SendMessage", lambda task: task.pop("id"))),
     Seed("history as text", "send.type", on_task("SendMessage", lambda t: t.update(history="x"))),
     Seed("a state of 0.3", "send.state", on_task("SendMessage", _state("completed"))),
@@ -73,14 +73,18 @@ ANSWER_SEEDS = [
         "send.timestamp",
         on_task("SendMessage", lambda t: t["status"].update(timestamp="2026-11-22T10:00:00")),
     ),
-    Seed("a message on one side", "send.equal", on_method("SendMessage", said("ROLE_AGENT"))),
+    Seed(
+        "a message over one binding only",
+        "send.equal",
+        on_method("SendMessage", said("ROLE_AGENT")),
+    ),
     Seed(
         "a message without parts",
         "send.no-parts",
         only_if("SendMessage", lambda p: not _message(p)["parts"], said("ROLE_AGENT")),
     ),
     Seed(
-        "a task that the caller names",
+        "a task with a client's id",
         "send.unknown-task",
         only_if("SendMessage", lambda p: "taskId" in _message(p), said("ROLE_AGENT")),
     ),
@@ -90,7 +94,7 @@ ANSWER_SEEDS = [
         only_if("SendMessage", lambda p: "raw" in str(_message(p)["parts"]), said("ROLE_AGENT")),
     ),
     Seed(
-        "an extension that is required by the card alone",
+        "a required extension that is not enforced",
         "send.extension",
         put("capabilities/extensions", REQUIRED),
     ),
@@ -98,21 +102,25 @@ ANSWER_SEEDS = [
 
 STREAM_SEEDS = [
     Seed("no streams", "stream.answers", on_method("SendStreamingMessage", error(-32004))),
-    Seed("a page for a stream", "stream.answers", on_method("SendStreamingMessage", result({}))),
     Seed(
-        "an event of nothing",
+        "a page instead of a stream",
+        "stream.answers",
+        on_method("SendStreamingMessage", result({})),
+    ),
+    Seed(
+        "an empty event",
         "stream.event",
         on_events("SendStreamingMessage", lambda events: [*events[:1], {}, *events[1:]]),
     ),
     Seed(
-        "an event of two things",
+        "an event with two objects",
         "stream.event",
         on_events("SendStreamingMessage", lambda e: [*e[:-1], {**e[0], **e[-1]}]),
     ),
     Seed("no task first", "stream.first", on_events("SendStreamingMessage", lambda e: e[1:])),
-    Seed("another's event", "stream.ids", on_events("SendStreamingMessage", _of_another)),
+    Seed("an event of another task", "stream.ids", on_events("SendStreamingMessage", _of_another)),
     Seed(
-        "an artifact without a beginning",
+        "an append to a missing artifact",
         "stream.append",
         on_events("SendStreamingMessage", _appended),
     ),
@@ -125,18 +133,22 @@ STREAM_SEEDS = [
 TASK_SEEDS = [
     Seed("an empty list", "task.listed", on_method("ListTasks", result({"tasks": []}))),
     Seed(
-        "a history that nobody wants",
+        "an unwanted history",
         "task.history-length",
         on_task("GetTask", lambda t: t.update(history=[{"messageId": "m"}])),
     ),
-    Seed("an end that is undone", "task.ended-cancel", on_method("CancelTask", result({}))),
+    Seed("cancelling a completed task", "task.ended-cancel", on_method("CancelTask", result({}))),
     Seed(
-        "a subscription to what has ended",
+        "a subscription to a completed task",
         "task.ended-subscribe",
         on_method("SubscribeToTask", lambda g: result({})(g) if b"error" in g.content else g),
         edits_subscriptions=True,
     ),
-    Seed("work that goes on", "task.cancel", on_task("CancelTask", _state("TASK_STATE_WORKING"))),
+    Seed(
+        "a task that keeps running",
+        "task.cancel",
+        on_task("CancelTask", _state("TASK_STATE_WORKING")),
+    ),
     Seed("calls inside the network", "push.inside", lambda _, given: given, app=pushing_anywhere),
 ]
 

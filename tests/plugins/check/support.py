@@ -1,4 +1,4 @@
-"""The sound servers of the tests."""
+"""Sound servers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ HEADERS = {"Authorization": f"Bearer {TOKEN}"}
 
 
 async def echo(text: str):
-    """Say what was said, or count as long as nobody minds."""
+    """Echo the text, or count until cancelled."""
     yield text
     if "count slowly" in text:
         await asyncio.Event().wait()
 
 
 def sound(**options):
-    """Return a server of ours that has nothing to wait for when it stops."""
+    """Return a server that stops without delay."""
     limits = Limits(shutdown_seconds=0.05)
     return build_app(echo, options=ServerOptions(limits=limits, **options))
 

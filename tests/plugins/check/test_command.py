@@ -1,4 +1,4 @@
-"""`a2a-adapters check`, as a terminal and a CI server use it."""
+"""`a2a-adapters check` in a terminal and in CI."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ async def run(*words):
 
 
 async def test_a_sound_agent(agent):
-    code, told, _ = await run(agent, "--send", "--fail-on", "note")
-    assert code == 0, told
-    assert "0 errors, 0 warnings, 0 notes" in told
+    code, output, _ = await run(agent, "--send", "--fail-on", "note")
+    assert code == 0, output
+    assert "0 errors, 0 warnings, 0 notes" in output
 
 
 @pytest.mark.parametrize(
     ("fail_on", "code"), [("error", 0), ("warning", 1), ("note", 1), ("never", 0)]
 )
-async def test_findings_fail_the_command_from_a_severity_on(fail_on, code):
+async def test_fail_on_sets_the_severity_that_fails_the_command(fail_on, code):
     async with running(Broken(plain(), put("documentationUrl", "docs.html"))) as url:
-        ended, told, _ = await run(url, "--fail-on", fail_on, "-o", "json")
+        ended, output, _ = await run(url, "--fail-on", fail_on, "-o", "json")
     assert ended == code
-    assert [each["id"] for each in json.loads(told)["findings"]] == ["card.link"]
+    assert [each["id"] for each in json.loads(output)["findings"]] == ["card.link"]
 
 
 async def test_credentials():
     header = f"Authorization: {HEADERS['Authorization']}"
     async with running(guarded()) as url:
-        code, told, _ = await run(url, "--header", header, "-o", "json")
-        assert (code, len(json.loads(told)["skipped"]) > 0) == (0, True)
-        code, told, _ = await run(url)
+        code, output, _ = await run(url, "--header", header, "-o", "json")
+        assert (code, len(json.loads(output)["skipped"]) > 0) == (0, True)
+        code, output, _ = await run(url)
     assert code == 0
-    assert "the agent wants credentials, or other ones (--header sends them)" in told
+    assert "the agent requires valid credentials (pass them with --header)" in output
 
 
-async def test_nobody_is_there():
-    code, told, error = await run("127.0.0.1:9")
-    assert (code, told) == (3, "")
+async def test_an_unreachable_agent():
+    code, output, error = await run("127.0.0.1:9")
+    assert (code, output) == (3, "")
     assert error.startswith("a2a-adapters: http://127.0.0.1:9/.well-known/agent-card.json cannot")
     assert len(error.splitlines()) == 1
 
@@ -74,8 +74,8 @@ async def silent(scope, receive, send):
 @pytest.mark.parametrize(("app", "code"), [(refusing, 4), (silent, 5)])
 async def test_no_card(app, code):
     async with running(app) as url:
-        ended, told, error = await run(url, "--timeout", "1")
-    assert (ended, told) == (code, "")
+        ended, output, error = await run(url, "--timeout", "1")
+    assert (ended, output) == (code, "")
     assert "Traceback" not in error
 
 

@@ -1,4 +1,4 @@
-"""The page lists what is checked."""
+"""The documentation page lists all checks."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def test_the_page_lists_every_check():
         f"| {each.clause} |"
         for each in CHECKS
     ]
-    told = PAGE.read_text().partition("|---|---|---|---|\n")[2].split("\n\n")[0]
-    assert told.splitlines() == rows, "\n".join(["the table has to be:", *rows])
+    table = PAGE.read_text().partition("|---|---|---|---|\n")[2].split("\n\n")[0]
+    assert table.splitlines() == rows, "\n".join(["expected table:", *rows])
 
 
 def test_ids_are_unique_and_named_after_their_theme():

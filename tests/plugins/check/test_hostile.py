@@ -1,4 +1,4 @@
-"""Agents that send too much, too slowly, or for ever do the check no harm."""
+"""Agents that send too much, too slowly or endlessly cannot harm the check."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tests.plugins.check.support import plain
 
 
 class Hostile:
-    """Answers the card as a sound agent does, and anything else as it likes.
+    """Serves a sound card and hostile responses to everything else.
 
     Args:
-        answer: Sends an answer's body.
-        media_type: What it says that is.
+        answer: Sends the body of a response.
+        media_type: Declared media type.
     """
 
     def __init__(self, answer, media_type="application/json"):
@@ -50,7 +50,7 @@ async def nothing(send):
 async def floods(send):
     while True:
         await send({"type": "http.response.body", "body": b"[" * 65536, "more_body": True})
-        await asyncio.sleep(0.001)  # nobody tells it that the reader has gone
+        await asyncio.sleep(0.001)  # a disconnected reader goes unnoticed
 
 
 async def drips(send):
@@ -103,7 +103,7 @@ async def test_a_card_that_never_comes():
             await check(url, timeout=0.2)
 
 
-async def test_nobody_is_there():
+async def test_an_unreachable_agent():
     with pytest.raises(RemoteConnectionError):
         await check("http://127.0.0.1:9")
     with pytest.raises(ConfigurationError):

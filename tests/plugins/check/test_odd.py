@@ -1,4 +1,4 @@
-"""Cards and answers of shapes that nobody expects are told of, and never end the check."""
+"""Cards and responses of unexpected shapes are reported and never abort the check."""
 
 from __future__ import annotations
 

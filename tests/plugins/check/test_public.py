@@ -1,4 +1,4 @@
-"""Agents at public addresses: no socket is opened, the app is asked in place of the network."""
+"""Agents at public URLs, served in process without a socket."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ URL = "https://agents.example.org"
 
 
 async def found_at(url, app):
-    """Return the ids of what is found in a card at an address."""
+    """Return the ids of the findings for a card at a URL."""
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport) as http:
         line = HttpClient(http, http, patience=8)

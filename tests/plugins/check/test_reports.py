@@ -1,4 +1,4 @@
-"""Reports in every format, as their own tools read them."""
+"""Reports in every format, parsed by the tools of that format."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ REPORT = Report(
     passed=tuple(
         each.id for each in CHECKS if not each.sends and each.id not in {REQUIRED.id, ADVICE.id}
     ),
-    skipped=dict.fromkeys(SENDING, "it would send messages"),
+    skipped=dict.fromkeys(SENDING, "they send messages"),
     figures={"latency": 41.2},
     seconds=0.9,
 )
 
 
 def test_for_people():
-    told = render(REPORT).splitlines()
-    assert told[0] == "Poet at http://127.0.0.1:8000"
-    assert told[1].startswith("1 error, 0 warnings, 1 note; ")
-    assert told[1].endswith(" checks passed in 0.9 s; a small request takes 41 ms")
-    assert told[3:6] == [
+    output = render(REPORT).splitlines()
+    assert output[0] == "Poet at http://127.0.0.1:8000"
+    assert output[1].startswith("1 error, 0 warnings, 1 note; ")
+    assert output[1].endswith(" checks passed in 0.9 s; request latency 41 ms")
+    assert output[3:6] == [
         "error    card.required: description is required, and missing or empty",
         "         /description  [A2A 1.0.1, 4.4.1 and 5.7]",
         "         Fill the field.",
     ]
-    assert told[-1] == (
-        f"{len(SENDING)} checks were left out: it would send messages (--send allows it)."
+    assert output[-1] == (
+        f"{len(SENDING)} checks were skipped: they send messages (enable with --send)."
     )
 
 
 def test_as_json():
-    told = json.loads(render(REPORT, "json"))
-    assert told["findings"][0] == {
+    output = json.loads(render(REPORT, "json"))
+    assert output["findings"][0] == {
         "id": "card.required",
         "severity": "error",
         "message": "description is required, and missing or empty",
@@ -66,8 +66,8 @@ def test_as_json():
         "remedy": "Fill the field.",
         "where": "/description",
     }
-    assert told["figures"] == {"latency": 41.2}
-    assert told["is_sound"] is False
+    assert output["figures"] == {"latency": 41.2}
+    assert output["is_sound"] is False
 
 
 def test_as_sarif():

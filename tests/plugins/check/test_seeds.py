@@ -1,4 +1,4 @@
-"""Every seeded fault is found, by the check that is for it."""
+"""Every seeded fault is found by its check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers that are as they should be: nothing is found, or only what is true."""
+"""Checks of sound servers: no findings, or correct ones only."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_one_that_asks_for_credentials():
         stranger = await check(url, send=True)
     assert ids(known) == ids(stranger) == NOTHING
     assert not known.skipped
-    assert stranger.skipped["error.unknown-task"] == "the agent wants credentials, or other ones"
+    assert stranger.skipped["error.unknown-task"] == "the agent requires valid credentials"
     assert TOKEN not in repr(known)
 
 
@@ -90,11 +90,11 @@ async def test_one_of_0_3():
     async with running(Broken(plain(), on_card(without_current))) as url:
         report = await check(url, send=True)
     assert ids(report) == NOTHING, report
-    assert "no interface speaks A2A 1.0 over HTTP" in report.skipped.values()
+    assert "no HTTP interface supports A2A 1.0" in report.skipped.values()
 
 
 class Late:
-    """An app that is made when its address is known; it has its public key beside it."""
+    """An app built once its URL is known; it also serves its public key."""
 
     app = None
     keys = None
@@ -162,7 +162,7 @@ async def pong(context, updater: TaskUpdater):
 
 @pytest.mark.parametrize("send", [False, True], ids=["reading", "sending"])
 async def test_the_official_server(send):
-    """Its card route sets no caching headers here, and it looks at no media type by default."""
+    """Its card route sets no caching headers, and it does not verify media types by default."""
     app = sdk_app(Scripted(pong), bindings=("JSONRPC", "HTTP+JSON"))
     async with running(app) as url:
         report = await check(url, send=send)
@@ -180,12 +180,12 @@ FASTA2A = {
     "error.no-json",
     "error.no-request",
     "error.params",
-    "error.version",  # it looks at no A2A-Version
+    "error.version",  # it ignores A2A-Version
     "capability.list",  # "not supported" with the storage in memory
     "capability.undeclared-push",  # HTTP 500
     "capability.undeclared-extended-card",  # HTTP 500
 }
-"""What is wrong with fasta2a 2.1, seen by hand, too."""
+"""Known faults of fasta2a 2.1, confirmed by hand."""
 
 FASTA2A_SENDING = {
     "send.timestamp",  # without a zone
@@ -195,7 +195,7 @@ FASTA2A_SENDING = {
 }
 
 FASTA2A_ENDED = {"task.ended-cancel", "task.ended-subscribe", "task.history-length"}
-"""Found only if the task has ended when its message is answered, which fasta2a leaves to chance."""
+"""Found only if the task ends before its message is answered, which is a race in fasta2a."""
 
 
 @pytest.mark.parametrize("send", [False, True], ids=["reading", "sending"])

@@ -1,4 +1,4 @@
-"""What a card may say without raising an alarm."""
+"""Harmless texts that raise no finding."""
 
 from __future__ import annotations
 

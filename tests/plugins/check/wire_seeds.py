@@ -1,4 +1,4 @@
-"""Servers that answer wrongly in one thing each, with the check that has to find it."""
+"""Servers with one fault in their responses, and the check that finds it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TRACE = 'Traceback (most recent call last):\n  File "/srv/app.py", line 3, in ru
 
 
 def _version(number: int) -> Edit:
-    """Return an edit after which any version is taken."""
+    """Return an edit that accepts any version."""
 
     def edit(asked: Any, given: Given) -> Given:
         if asked.headers.get("a2a-version") != "99.0":
@@ -71,7 +71,7 @@ def _rpc_field(name: str, value: Any) -> Edit:
 
 
 def _let_in(asked: Any, given: Given) -> Given:
-    """Answer everybody as those who are known."""
+    """Answer anonymous requests like authenticated ones."""
     if given.status != 401:
         return given
     return error(-32001, "Task not found")(given)
@@ -132,13 +132,13 @@ def _pages(asked: Any, given: Given) -> Given:
 
 
 WIRE_SEEDS = [
-    Seed("nobody is there", "binding.answers", interface()),
-    Seed("nobody is there over gRPC", "binding.grpc", interface(protocolBinding="GRPC")),
+    Seed("an unreachable interface", "binding.answers", interface()),
+    Seed("an unreachable gRPC interface", "binding.grpc", interface(protocolBinding="GRPC")),
     Seed(
         "a redirect", "binding.redirect", on_path("/tasks", lambda g: Given(308, {"location": "/"}))
     ),
     Seed(
-        "a page in place of a binding",
+        "a page instead of a binding",
         "binding.speaks",
         on_path("/tasks", lambda g: Given(404, {"content-type": "text/html"}, b"<p>")),
     ),
@@ -163,8 +163,8 @@ WIRE_SEEDS = [
         sends=True,
     ),
     Seed("an unknown method", "error.unknown-method", on_method("NoSuchMethod", error(-32603))),
-    Seed("half a request", "error.no-json", _no_json_ok),
-    Seed("no request", "error.no-request", _no_request_ok),
+    Seed("truncated JSON", "error.no-json", _no_json_ok),
+    Seed("JSON that is not a request", "error.no-request", _no_request_ok),
     Seed("wrong params", "error.params", _params_ok),
     Seed("any version", "error.version", _version(-32001)),
     Seed("an error without message", "error.shape", on_method("GetTask", _without_message)),
@@ -196,9 +196,13 @@ WIRE_SEEDS = [
         on_method("GetExtendedAgentCard", result({"name": "a"})),
     ),
     Seed("a scheme that is not described", "security.scheme", on_card(with_requirement)),
-    Seed("a scheme of no kind", "security.scheme", put("securitySchemes", {"key": {"lock": {}}})),
-    Seed("anybody may", "security.anonymous", _let_in, app=guarded),
-    Seed("any token will do", "security.wrong-credentials", _let_in_with_any, app=guarded),
+    Seed(
+        "a scheme of an unknown type",
+        "security.scheme",
+        put("securitySchemes", {"key": {"lock": {}}}),
+    ),
+    Seed("anonymous access", "security.anonymous", _let_in, app=guarded),
+    Seed("any token is accepted", "security.wrong-credentials", _let_in_with_any, app=guarded),
     Seed(
         "no challenge",
         "security.challenge",
@@ -211,8 +215,8 @@ WIRE_SEEDS = [
         on_card(without_security),
         app=guarded,
     ),
-    Seed("the extended card for anybody", "security.extended-card", _open_extended),
-    Seed("pages of any origin", "security.cors", _credentialed),
+    Seed("a public extended card", "security.extended-card", _open_extended),
+    Seed("credentials for any origin", "security.cors", _credentialed),
     Seed("a stack trace", "security.trace", _broken_json),
     Seed("a path", "security.path", _path_in_error),
 ]
